@@ -1,0 +1,68 @@
+# Everything a newcomer runs: `make demo`, `make test`. Each target does the set-up it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONSTRAINTS := constraints.txt
+NATIVE_SOURCES := CMakeLists.txt $(shell find native -type f 2>/dev/null)
+
+.PHONY: help demo test test-all test-native test-sanitized lint format fuzz bench build clean
+
+help:
+	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
+	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
+	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
+	@echo "make bench     the measurements kept in benchmarks/results"
+	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Hekat needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
+	touch $@
+
+# The package with what the demo needs. Editable: a change in src/ is live, a change in native/ rebuilds here.
+$(VENV)/.demo: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(NATIVE_SOURCES)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,dev]'
+	touch $@
+
+build: $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/hekat run examples/hospitals/job.toml
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $$(find native -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(find native -name '*.cpp' -o -name '*.hpp')
+
+test: lint test-native
+	$(BIN)/python -m pytest -m "not long" --cov=hekat --cov-report=term:skip-covered
+
+# C++ against known answers, without Python.
+test-native: $(VENV)/.dev
+	$(BIN)/cmake -S native/tests -B build/native-tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Release
+	$(BIN)/cmake --build build/native-tests
+	$(BIN)/ctest --test-dir build/native-tests --output-on-failure
+
+test-sanitized: $(VENV)/.dev
+	$(BIN)/cmake -S native/tests -B build/native-sanitized -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Debug -DHEKAT_SANITIZE=ON
+	$(BIN)/cmake --build build/native-sanitized
+	$(BIN)/ctest --test-dir build/native-sanitized --output-on-failure
+
+test-all: test-sanitized
+	$(BIN)/python -m pytest -m long
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,226 @@
+"""The operations every engine has, each with its contract: the two operators and what is built of them.
+
+Big integers cross this interface in one canonical form only: little-endian uint64 limbs along the last axis
+(`hekat.engine.limbs`). `load` and `store` are the two functions where host and engine meet; between them
+residues stay in the engine's own form (Montgomery, split, resident on a device) inside a `ResidueArray`.
+
+An operation is constant-time in its operands unless its contract says "variable time"; sizes, shapes and
+exponent widths are public. `reference` is the specification: every engine agrees with it bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.errors import EngineError, InputError
+
+IndexArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+MIN_MODULUS_BITS = 2
+MAX_MODULUS_BITS = 16384
+
+
+class Modulus:
+    """An odd modulus > 1; may be secret, so it never prints its value. Compared by identity.
+
+    Engines keep what they precompute per modulus for as long as this object lives.
+    """
+
+    __slots__ = ("__weakref__", "bits", "limb_count", "value")
+
+    value: int
+    bits: int
+    limb_count: int
+
+    def __init__(self, value: int) -> None:
+        bits = value.bit_length()
+        if value < 3 or value % 2 == 0 or bits > MAX_MODULUS_BITS:
+            raise InputError(
+                "modulus refused",
+                expected=f"an odd integer of {MIN_MODULUS_BITS} to {MAX_MODULUS_BITS} bits",
+                got=f"{'an even' if value % 2 == 0 else 'an odd'} one of {bits} bits",
+            )
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "bits", bits)
+        object.__setattr__(self, "limb_count", limbs_for_bits(bits))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Modulus does not change after it is made")
+
+    @property
+    def limbs(self) -> LimbArray:
+        """The modulus itself in canonical form, shape (limb_count,)."""
+        return limbs_from_ints([self.value], self.limb_count)[0]
+
+    def __repr__(self) -> str:
+        return f"Modulus({self.bits} bits)"
+
+
+@dataclass(frozen=True, eq=False)
+class ResidueArray:
+    """Residues modulo one modulus in one engine's own form. `data` is that engine's business alone."""
+
+    engine: Engine
+    modulus: Modulus
+    shape: tuple[int, ...]
+    data: Any
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a single residue")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"ResidueArray({self.engine.name}, shape {self.shape}, {self.modulus!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class FixedBaseTable:
+    """Powers of one base for `mod_exp_fixed`: entry (i, j) is base^(j * 2^(window_bits * i))."""
+
+    engine: Engine
+    modulus: Modulus
+    exponent_bits: int
+    window_bits: int
+    data: Any
+
+    @property
+    def positions(self) -> int:
+        return -(-self.exponent_bits // self.window_bits)
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory of the table: positions * 2^window_bits entries of the modulus' size."""
+        return self.positions * (1 << self.window_bits) * self.modulus.limb_count * 8
+
+
+class Engine(Protocol):
+    """Batched modular and multi-precision integer arithmetic. Knows no keys and no meaning."""
+
+    @property
+    def name(self) -> str: ...
+
+    def describe(self) -> dict[str, str]:
+        """What is active and why (path, threads, CPU features), for `hekat doctor`."""
+        ...
+
+    # --- host <-> engine -------------------------------------------------------------------------------
+
+    def load(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs, each value < modulus, into the engine. Raises InputError for a value >= modulus."""
+        ...
+
+    def reduce(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs with k <= 2 * modulus.limb_count, reduced mod `modulus` (any value accepted).
+
+        Constant-time in values and modulus: the way to take a public ciphertext mod a secret p^2.
+        """
+        ...
+
+    def store(self, a: ResidueArray) -> LimbArray:
+        """The residues as canonical limbs, shape a.shape + (modulus.limb_count,), each value < modulus."""
+        ...
+
+    # --- shape (no arithmetic) -------------------------------------------------------------------------
+
+    def take(self, a: ResidueArray, indices: IndexArray) -> ResidueArray:
+        """The residues at flat (C order) `indices`; the result has the shape of `indices`."""
+        ...
+
+    def reshape(self, a: ResidueArray, shape: tuple[int, ...]) -> ResidueArray:
+        """The same residues in C order under another shape of equal size."""
+        ...
+
+    def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
+        """Joined along the first axis; all of one modulus and equal trailing shape."""
+        ...
+
+    # --- modular ---------------------------------------------------------------------------------------
+
+    def mod_mul(self, a: ResidueArray, b: ResidueArray) -> ResidueArray:
+        """Element-wise product, shapes broadcast as in NumPy."""
+        ...
+
+    def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """Element-wise power a^e. `exponents` is (..., e_limbs); its leading shape broadcasts against a's.
+
+        Constant-time: always works through all 64 * e_limbs bits. 0^0 = 1.
+        """
+        ...
+
+    def mod_exp_vartime(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """As `mod_exp`, for public exponents: variable time, skips leading zeros."""
+        ...
+
+    def fixed_base_table(
+        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+    ) -> FixedBaseTable:
+        """The full-window table of one base (shape (k,), value < modulus); window chosen by the engine if None."""
+        ...
+
+    def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
+        """base^e for (..., e_limbs) exponents below 2^table.exponent_bits, constant-time, no squarings.
+
+        Raises InputError where an exponent has more bits than the table.
+        """
+        ...
+
+    def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
+        """Product along one axis; the empty product is 1."""
+        ...
+
+    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+        """For a of shape (k,) and exponents of shape (k, m, e_limbs): the (m,) products over i of a_i^(+-E_ij).
+
+        `negative` (k, m) marks exponents taken with a minus sign; these need a_i invertible (InputError if not).
+        Variable time in the exponents.
+        """
+        ...
+
+    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+        """For a and segments of shape (count,): the (segment_count,) products of each segment's residues; empty is 1."""
+        ...
+
+    def mod_inv(self, a: ResidueArray) -> ResidueArray:
+        """Element-wise inverse, one true inversion for all. Raises InputError naming an index that has no inverse."""
+        ...
+
+    # --- integers (unsigned, canonical in and out, leading shapes broadcast) ------------------------------
+
+    def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a + b with max(limbs) + 1 limbs."""
+        ...
+
+    def int_sub(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, BoolArray]:
+        """|a - b| with max(limbs) limbs, and where a < b."""
+        ...
+
+    def int_mul(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a * b with limbs(a) + limbs(b) limbs."""
+        ...
+
+    def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:
+        """Quotient (limbs of a) and remainder (limbs of b), variable time. Raises InputError where a divisor is 0."""
+        ...
+
+
+def check_same_modulus(a: ResidueArray, b: ResidueArray) -> None:
+    """Raise EngineError unless both live in the same engine under the same modulus."""
+    if a.engine is not b.engine or a.modulus is not b.modulus:
+        raise EngineError(
+            "operands do not belong together",
+            expected="residues of one engine and one modulus",
+            got=f"{a!r} and {b!r}",
+            cure="store one and load it again under the other's modulus and engine",
+        )

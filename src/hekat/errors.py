@@ -1,0 +1,105 @@
+"""Every exception Hekat raises, each saying what was expected, what came, and the cure."""
+
+from __future__ import annotations
+
+
+class HekatError(Exception):
+    """A refusal or failure with its cure; the command line prints it and exits with `exit_code`.
+
+    Messages name shapes, sizes, types, parties and steps. They never hold a plaintext, a key or randomness.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, expected: str = "", got: str = "", cure: str = "") -> None:
+        self.what = what
+        self.expected = expected
+        self.got = got
+        self.cure = cure
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        parts = [self.what]
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        if self.got:
+            parts.append(f"got {self.got}")
+        if self.cure:
+            parts.append(f"cure: {self.cure}")
+        return "; ".join(parts)
+
+
+class InputError(HekatError, ValueError):
+    """A value, shape, dtype or range that the operation does not accept."""
+
+
+class BoundError(HekatError, OverflowError):
+    """An operation that could pass the bound its operands carry; refused before anything is computed."""
+
+
+class KeyRefusedError(HekatError):
+    """A key that is too small, malformed, foreign, or of the wrong kind for the operation."""
+
+
+class EngineError(HekatError):
+    """An engine that is not there, or was asked for something it cannot do."""
+
+
+class WireError(HekatError):
+    """Bytes that are not a well-formed Hekat object."""
+
+
+class WireTruncatedError(WireError):
+    """Bytes that end before the object does."""
+
+
+class WireCorruptError(WireError):
+    """Bytes whose checksum or structure does not hold."""
+
+
+class WireVersionError(WireError):
+    """Bytes of a format version this release does not read."""
+
+
+class WireOversizeError(WireError):
+    """Bytes that declare more than the reader allows."""
+
+
+class WireKindError(WireError):
+    """Bytes of another kind of object than the one asked for."""
+
+
+class WireKeyError(WireError):
+    """Ciphertexts made under another key than the one at hand."""
+
+
+class ChannelError(HekatError):
+    """A message that could not be delivered."""
+
+
+class ChannelTimeoutError(ChannelError):
+    """A party that did not answer within the step's time."""
+
+
+class PartyStoppedError(ChannelError):
+    """Another party raised or stopped: names it, its step, and what was saved."""
+
+
+class SealError(ChannelError):
+    """A sealed message that was replayed, reordered, redirected, altered, or signed by somebody else."""
+
+
+class LedgerError(HekatError):
+    """A ledger whose chain or signature does not hold, or two that do not agree."""
+
+
+class PolicyError(HekatError):
+    """A job that asks for more than the protocol or the site allows."""
+
+
+class JobError(HekatError, ValueError):
+    """A job or site file that cannot be run as written."""
+
+
+class StateError(HekatError):
+    """A checkpoint or durable counter that cannot be read or written."""
