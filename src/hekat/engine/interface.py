@@ -57,7 +57,7 @@ class Modulus:
     @property
     def limbs(self) -> LimbArray:
         """The modulus itself in canonical form, shape (limb_count,)."""
-        return limbs_from_ints([self.value], self.limb_count)[0]
+        return limbs_from_ints([self.value], self.limb_count).reshape(self.limb_count)
 
     def __repr__(self) -> str:
         return f"Modulus({self.bits} bits)"
@@ -189,7 +189,7 @@ class Engine(Protocol):
         ...
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
-        """For a and segments of shape (count,): the (segment_count,) products of each segment's residues; empty is 1."""
+        """For a and segments of shape (count,): the (segment_count,) products per segment; an empty one is 1."""
         ...
 
     def mod_inv(self, a: ResidueArray) -> ResidueArray:

@@ -1,0 +1,42 @@
+"""Hekat: federated learning across organisations with every update encrypted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hekat import bigint, paillier
+    from hekat.encrypted_array import array
+
+    __version__: str
+
+__all__ = ["__version__", "array", "bigint", "paillier"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for when it is asked for, so that `import hekat` stays fast."""
+    value: Any
+    if name == "__version__":
+        value = _installed_version()
+    elif name == "array":
+        value = import_module("hekat.encrypted_array").array
+    elif name in __all__:
+        value = import_module(f"hekat.{name}")
+    else:
+        raise AttributeError(f"module 'hekat' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _installed_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("hekat")
+    except PackageNotFoundError:
+        return "0+source"

@@ -1,0 +1,1 @@
+"""Batched modular and multi-precision integer arithmetic: no keys and no meaning."""
