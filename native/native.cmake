@@ -1,0 +1,18 @@
+# The library of native/src that knows no Python: shared by the Python module and by native/tests.
+find_package(Threads REQUIRED)
+
+# Warnings are errors in our own sources; nanobind's headers are system headers.
+function(hekat_strict_warnings target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(
+    ${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>)
+endfunction()
+
+file(GLOB HEKAT_NATIVE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/src/bigint/*.cpp
+     ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp)
+add_library(hekat_native STATIC ${HEKAT_NATIVE_SOURCES})
+target_include_directories(hekat_native PUBLIC ${CMAKE_CURRENT_LIST_DIR}/src)
+target_link_libraries(hekat_native PUBLIC Threads::Threads)
+target_compile_options(hekat_native PRIVATE $<$<CONFIG:Release>:-O3>)
+hekat_strict_warnings(hekat_native)
