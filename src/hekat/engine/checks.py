@@ -9,7 +9,15 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, IndexArray, Modulus, ResidueArray
+from hekat.engine.interface import (
+    BoolArray,
+    Engine,
+    FixedBaseTable,
+    IndexArray,
+    Modulus,
+    ResidueArray,
+    check_same_modulus,
+)
 from hekat.engine.limbs import LimbArray
 from hekat.errors import EngineError, InputError
 
@@ -151,7 +159,7 @@ def check_concatenate(engine: Engine, arrays: Sequence[ResidueArray]) -> Shape:
     first = arrays[0]
     for array in arrays:
         check_own(engine, array)
-        check_same_modulus_of(first, array)
+        check_same_modulus(first, array)
         if not array.shape or array.shape[1:] != first.shape[1:]:
             raise InputError(
                 "shapes do not concatenate",
@@ -159,17 +167,6 @@ def check_concatenate(engine: Engine, arrays: Sequence[ResidueArray]) -> Shape:
                 got=f"{first.shape} and {array.shape}",
             )
     return (sum(array.shape[0] for array in arrays), *first.shape[1:])
-
-
-def check_same_modulus_of(a: ResidueArray, b: ResidueArray) -> None:
-    """Raise EngineError unless both are under the same modulus (engines already checked)."""
-    if a.modulus is not b.modulus:
-        raise EngineError(
-            "operands do not belong together",
-            expected="residues of one modulus",
-            got=f"{a!r} and {b!r}",
-            cure="store one and load it again under the other's modulus",
-        )
 
 
 def broadcast_shape(a: Shape, b: Shape) -> Shape:

@@ -1,0 +1,107 @@
+"""Every engine in turn, and the numbers the conformance cases are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat.engine.interface import Engine, Modulus, ResidueArray
+from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.engine.select import READY, available_engines, get_engine
+
+ENGINES = [name for name, state in available_engines().items() if state == READY]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine that is ready; `test_every_engine_is_ready` fails for one that is not."""
+    return get_engine(request.param)
+
+
+class Numbers:
+    """Python integers in object arrays (the oracle's form), and their way into and out of limbs."""
+
+    @staticmethod
+    def modulus(bits: int, kind: str, seed: int = 0) -> Modulus:
+        """An odd modulus of exactly `bits` bits: all ones, two ones (sparse), or random."""
+        top = 1 << (bits - 1)
+        if kind == "ones":
+            return Modulus(2 * top - 1)
+        if kind == "sparse":
+            return Modulus(top + 1)
+        return Modulus(top | Numbers.random_int(bits, seed) | 1)
+
+    @staticmethod
+    def random_int(bits: int, seed: int) -> int:
+        return int.from_bytes(np.random.default_rng([bits, seed]).bytes(-(-bits // 8)), "little") % (1 << bits)
+
+    @staticmethod
+    def patterns(modulus: Modulus, seed: int = 0) -> list[int]:
+        """Residues that carry bugs are found with: ends, single bits and all-ones runs at limb edges, random."""
+        n, bits = modulus.value, modulus.bits
+        edges = sorted({b for k in (26, 32, 51, 52, 53, 63, 64, 65, 104, 128, bits - 1) for b in (k,) if b < bits})
+        values = [0, 1, 2, n - 1, n - 2, n // 2, n // 2 + 1, n >> 1 ^ n, (1 << bits) % n]
+        values += [1 << edge for edge in edges] + [(1 << edge) - 1 for edge in edges]
+        values += [n - (1 << edge) for edge in edges] + [(1 << bits - 1) - (1 << edge) for edge in edges]
+        values += [sum(1 << b for b in range(0, bits - 1, step)) for step in (2, 52, 64)]
+        values += [Numbers.random_int(bits, seed + i) for i in range(4)]
+        return [value % n for value in values]
+
+    @staticmethod
+    def residues(modulus: Modulus, shape: tuple[int, ...], seed: int = 0) -> Any:
+        """The patterns and random residues in turn, as an object array of `shape`."""
+        count = int(np.prod(shape))
+        patterns = Numbers.patterns(modulus, seed)
+        values = [
+            patterns[(i * 7 + seed) % len(patterns)] if i % 3 else Numbers.random_int(modulus.bits, seed + i)
+            for i in range(count)
+        ]
+        return Numbers.objects([value % modulus.value for value in values], shape)
+
+    @staticmethod
+    def objects(values: list[int], shape: tuple[int, ...]) -> Any:
+        array = np.empty(len(values), object)
+        array[:] = values
+        return array.reshape(shape)
+
+    @staticmethod
+    def limbs(values: Any, limb_count: int) -> LimbArray:
+        values = np.asarray(values, object)
+        return limbs_from_ints(values.ravel().tolist(), limb_count).reshape(*values.shape, limb_count)
+
+    @staticmethod
+    def ints(limbs: LimbArray) -> Any:
+        assert limbs.dtype == np.uint64
+        return Numbers.objects(ints_from_limbs(limbs), limbs.shape[:-1])
+
+    @staticmethod
+    def load(engine: Engine, values: Any, modulus: Modulus) -> ResidueArray:
+        return engine.load(Numbers.limbs(values, modulus.limb_count), modulus)
+
+    @staticmethod
+    def store(a: ResidueArray) -> Any:
+        """The residues as an object array; the stored form is checked to be the canonical one."""
+        limbs = a.engine.store(a)
+        assert limbs.shape == (*a.shape, a.modulus.limb_count)
+        return Numbers.ints(limbs)
+
+    @staticmethod
+    def power(bases: Any, exponents: Any, n: int) -> Any:
+        """The oracle's power, shapes broadcast."""
+        return np.frompyfunc(lambda a, e: pow(a, e, n), 2, 1)(bases, exponents)
+
+    @staticmethod
+    def same(found: Any, expected: Any) -> None:
+        """Assert equal shape and equal integers."""
+        expected = np.asarray(expected, object)
+        assert found.shape == expected.shape
+        assert found.ravel().tolist() == expected.ravel().tolist()
+
+    limbs_for_bits = staticmethod(limbs_for_bits)
+
+
+@pytest.fixture(scope="session")
+def numbers() -> type[Numbers]:
+    return Numbers
