@@ -84,6 +84,12 @@ class ChannelTimeoutError(ChannelError):
 class PartyStoppedError(ChannelError):
     """Another party raised or stopped: names it, its step, and what was saved."""
 
+    def __init__(self, what: str, *, party: str = "", step: str = "", saved: str = "", cure: str = "") -> None:
+        self.party = party
+        self.step = step
+        self.saved = saved
+        super().__init__(f"{what}; saved: {saved}" if saved else what, cure=cure)
+
 
 class SealError(ChannelError):
     """A sealed message that was replayed, reordered, redirected, altered, or signed by somebody else."""

@@ -1,0 +1,103 @@
+"""What a protocol role sees of the other parties: named steps that carry bytes, and nothing of the network."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol, runtime_checkable
+
+from hekat.errors import InputError
+
+MAX_NAME_BYTES = 256
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """One party's end of the run. Used by one thread at a time; `send` and `receive` block.
+
+    A message is matched by (sender, step). Messages of one sender and one step arrive in the order they were sent.
+    """
+
+    @property
+    def party(self) -> str:
+        """The party at this end."""
+        ...
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Every party of the run, this one included."""
+        ...
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        """Hand `payload` to party `to` for its step `step`.
+
+        Raises:
+            InputError: `to` is no other party of the run, `step` is no step name, `payload` is not bytes.
+            PartyStoppedError: a party has stopped, or `to` has finished and can never read it.
+            ChannelTimeoutError: there was no room for the message within the step's time.
+        """
+        ...
+
+    def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
+        """The next message of party `sender` for step `step`; waits at most `timeout_s` (None: the channel's default).
+
+        Raises:
+            InputError: `sender` is no other party of the run, `step` is no step name, `timeout_s` is not above 0.
+            PartyStoppedError: a party has stopped, or `sender` has finished without sending it.
+            ChannelTimeoutError: nothing came within the step's time; names the awaited party and step.
+        """
+        ...
+
+    def note_saved(self, what: str) -> None:
+        """Say what of this party's work is safe by now ("checkpoint of round 3"): told to all if the party stops."""
+        ...
+
+
+def check_step(step: str) -> None:
+    """Raise InputError unless `step` is 1 to 256 bytes of printable text."""
+    _check_name(step, "step")
+
+
+def check_party_names(parties: tuple[str, ...]) -> None:
+    """Raise InputError unless there is at least one name, each printable and of 1 to 256 bytes, all distinct."""
+    if not parties:
+        raise InputError("a run without parties", expected="at least one party name", got="none")
+    for party in parties:
+        _check_name(party, "party")
+    repeated = sorted({name for name in parties if parties.count(name) > 1})
+    if repeated:
+        raise InputError("a party is named twice", expected="distinct names", got=", ".join(repeated))
+
+
+def check_peer(peer: str, party: str, parties: tuple[str, ...]) -> None:
+    """Raise InputError unless `peer` is one of `parties` and not `party` itself."""
+    if peer == party or peer not in parties:
+        others = ", ".join(name for name in parties if name != party) or "nobody"
+        raise InputError(
+            "no such peer in this run",
+            expected=f"one of: {others}",
+            got=f"{peer!r}{' (the party itself)' if peer == party else ''}",
+        )
+
+
+def check_payload(payload: bytes) -> None:
+    """Raise InputError unless `payload` is `bytes`: a mutable buffer could change between sealing and sending."""
+    if not isinstance(payload, bytes):
+        raise InputError("not a payload", expected="bytes", got=type(payload).__name__, cure="bytes(...)")
+
+
+def check_timeout(timeout_s: float) -> None:
+    """Raise InputError unless `timeout_s` is above 0; infinity is allowed."""
+    if math.isnan(timeout_s) or timeout_s <= 0:
+        raise InputError("not a time-out", expected="seconds above 0", got=f"{timeout_s}")
+
+
+def _check_name(name: str, what: str) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"not a {what} name", expected="text", got=type(name).__name__)
+    # isprintable is false for lone surrogates, so the encoding below cannot fail.
+    if not name or not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES:
+        raise InputError(
+            f"not a {what} name",
+            expected=f"printable text of 1 to {MAX_NAME_BYTES} bytes",
+            got=f"{len(name)} characters",
+        )

@@ -1,0 +1,324 @@
+"""Every party of a run in one process: one thread a party, bounded queues between them, and no way to hang."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+from threading import Condition
+
+from hekat.channel.channel import check_party_names, check_payload, check_peer, check_step, check_timeout
+from hekat.errors import ChannelError, ChannelTimeoutError, HekatError, InputError, PartyStoppedError
+
+DEFAULT_TIMEOUT_S = 60.0
+DEFAULT_MAX_WAITING_BYTES = 256 << 20
+_BEFORE_FIRST_STEP = "start (no message yet)"
+
+
+@dataclass(frozen=True, eq=False)
+class _Message:
+    step: str
+    payload: bytes
+
+
+@dataclass
+class _Wait:
+    """One blocked call: `receives` tells a receiver from a sender that waits for room of `room_bytes`."""
+
+    party: str
+    peer: str
+    step: str
+    receives: bool
+    room_bytes: int
+    timeout_s: float
+    deadline: float
+    # What all parties wait for, once nobody can send any more: the time-out is then reached without waiting for it.
+    stalemate: str = ""
+
+
+@dataclass(frozen=True)
+class _Stop:
+    party: str
+    step: str
+    saved: str
+    error: BaseException
+
+
+class InProcessHub:
+    """The meeting point of `parties`; `channel(name)` is one party's end.
+
+    Rules, in the order a receiver meets them:
+
+    - A message is kept until its receiver asks for its (sender, step), however much later.
+    - Each ordered pair of parties keeps at most `max_waiting_bytes` (one message may be larger when it is alone).
+      Beyond it `send` waits for room; a receiver that asks for a step which cannot get past the waiting ones is
+      told so at once.
+    - A party that stops wakes all others with PartyStoppedError; one that finishes wakes those who wait for it.
+    - When every unfinished party waits, no message can come any more: the earliest time-out is reached at once.
+
+    Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
+    """
+
+    def __init__(
+        self,
+        parties: tuple[str, ...],
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        *,
+        max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
+    ) -> None:
+        self.parties = tuple(parties)
+        check_party_names(self.parties)
+        check_timeout(timeout_s)
+        if max_waiting_bytes < 1:
+            raise InputError(
+                "no room for messages", expected="max_waiting_bytes of at least 1", got=f"{max_waiting_bytes}"
+            )
+        self._timeout_s = timeout_s
+        self._max_waiting_bytes = max_waiting_bytes
+        self._changed = Condition()
+        self._waiting: dict[tuple[str, str], deque[_Message]] = {}
+        self._waits: dict[str, _Wait] = {}
+        self._steps = dict.fromkeys(self.parties, _BEFORE_FIRST_STEP)
+        self._saved = dict.fromkeys(self.parties, "")
+        self._finished: set[str] = set()
+        self._stop: _Stop | None = None
+
+    def channel(self, party: str) -> InProcessChannel:
+        """The end of `party`. Raises InputError for a name that is not in the run."""
+        if party not in self.parties:
+            raise InputError(
+                "no such party in this run", expected=f"one of: {', '.join(self.parties)}", got=repr(party)
+            )
+        return InProcessChannel(self, party)
+
+    # --- one party's calls -------------------------------------------------------------------------------
+
+    def send(self, party: str, to: str, step: str, payload: bytes) -> None:
+        """As `Channel.send`, for the end of `party`."""
+        check_peer(to, party, self.parties)
+        check_step(step)
+        check_payload(payload)
+        wait = self._new_wait(party, to, step, receives=False, room_bytes=len(payload), timeout_s=self._timeout_s)
+        with self._changed:
+            self._steps[party] = step
+            self._block_until_ready(wait)
+            self._waiting.setdefault((party, to), deque()).append(_Message(step, payload))
+            self._changed.notify_all()
+
+    def receive(self, party: str, sender: str, step: str, timeout_s: float | None) -> bytes:
+        """As `Channel.receive`, for the end of `party`."""
+        check_peer(sender, party, self.parties)
+        check_step(step)
+        seconds = self._timeout_s if timeout_s is None else timeout_s
+        check_timeout(seconds)
+        wait = self._new_wait(party, sender, step, receives=True, room_bytes=0, timeout_s=seconds)
+        with self._changed:
+            self._steps[party] = step
+            self._block_until_ready(wait)
+            queue = self._waiting[sender, party]
+            message = next(message for message in queue if message.step == step)
+            queue.remove(message)
+            self._changed.notify_all()
+            return message.payload
+
+    def note_saved(self, party: str, what: str) -> None:
+        """As `Channel.note_saved`, for the end of `party`."""
+        with self._changed:
+            self._saved[party] = what
+
+    # --- the run's calls -----------------------------------------------------------------------------------
+
+    def finish(self, party: str) -> None:
+        """`party` has returned: nobody may wait for it any more."""
+        with self._changed:
+            self._finished.add(party)
+            self._changed.notify_all()
+
+    def stop(self, party: str, error: BaseException) -> None:
+        """`party` ends the run with `error`. Only the first stop counts; what still waits is dropped."""
+        with self._changed:
+            self._finished.add(party)
+            if self._stop is None:
+                if isinstance(error, PartyStoppedError):
+                    # It only passes on that another one left too early: that one is to be named.
+                    self._stop = _Stop(error.party, error.step, error.saved, error)
+                else:
+                    step = self._steps.get(party, _BEFORE_FIRST_STEP)
+                    self._stop = _Stop(party, step, self._saved.get(party, ""), error)
+                self._waiting.clear()
+            self._changed.notify_all()
+
+    def wait_until_all_finished(self) -> None:
+        """Block until every party has finished or stopped; Ctrl-C gets through."""
+        with self._changed:
+            while len(self._finished.intersection(self.parties)) < len(self.parties):
+                self._changed.wait()
+
+    def raise_first_failure(self) -> None:
+        """Raise what ended the run, if anything did.
+
+        Raises:
+            PartyStoppedError: a party stopped; the cause is that party's own exception.
+            ChannelError: all parties finished, but a message was sent that nobody read.
+        """
+        with self._changed:
+            stop = self._stop
+            unread = [(pair, queue) for pair, queue in self._waiting.items() if queue]
+        if stop is not None:
+            if isinstance(stop.error, PartyStoppedError):
+                raise stop.error
+            reason = str(stop.error) if isinstance(stop.error, HekatError) else type(stop.error).__name__
+            raise PartyStoppedError(
+                f"party {stop.party!r} stopped in step {stop.step!r}: {reason}",
+                party=stop.party,
+                step=stop.step,
+                saved=stop.saved,
+            ) from stop.error
+        if unread:
+            (sender, receiver), queue = unread[0]
+            raise ChannelError(
+                f"party {receiver!r} finished without reading what {sender!r} sent it",
+                expected="every message to be received",
+                got=f"{sum(len(queue) for _, queue in unread)} unread, the first for step {queue[0].step!r}",
+                cure="the two roles disagree about the steps: compare them",
+            )
+
+    # --- waiting (the lock is held) --------------------------------------------------------------------------
+
+    def _new_wait(
+        self, party: str, peer: str, step: str, *, receives: bool, room_bytes: int, timeout_s: float
+    ) -> _Wait:
+        return _Wait(party, peer, step, receives, room_bytes, timeout_s, time.monotonic() + timeout_s)
+
+    def _block_until_ready(self, wait: _Wait) -> None:
+        try:
+            while True:
+                self._raise_if_stopped()
+                if self._is_ready(wait):
+                    return
+                self._raise_if_hopeless(wait)
+                left_s = wait.deadline - time.monotonic()
+                if wait.stalemate or left_s <= 0:
+                    raise self._timeout_error(wait)
+                self._waits[wait.party] = wait
+                if self._expire_earliest_in_stalemate():
+                    continue
+                self._changed.wait(None if math.isinf(left_s) else left_s)
+        finally:
+            self._waits.pop(wait.party, None)
+
+    def _is_ready(self, wait: _Wait) -> bool:
+        if wait.receives:
+            return any(message.step == wait.step for message in self._waiting.get((wait.peer, wait.party), ()))
+        if wait.peer in self._finished:
+            return False
+        queue = self._waiting.get((wait.party, wait.peer), ())
+        used_bytes = sum(len(message.payload) for message in queue)
+        return not queue or used_bytes + wait.room_bytes <= self._max_waiting_bytes
+
+    def _is_hopeless(self, wait: _Wait) -> bool:
+        return wait.peer in self._finished or (wait.receives and self._is_overfull(wait))
+
+    def _is_overfull(self, wait: _Wait) -> bool:
+        """Whether the awaited sender is itself held up by messages that `wait.party` is not asking for."""
+        sender = self._waits.get(wait.peer)
+        return sender is not None and not sender.receives and sender.peer == wait.party and not self._is_ready(sender)
+
+    def _raise_if_stopped(self) -> None:
+        if self._stop is not None:
+            stop = self._stop
+            # The others learn the kind of failure only: its text may speak of that party's own data.
+            raise PartyStoppedError(
+                f"party {stop.party!r} stopped in step {stop.step!r} ({type(stop.error).__name__})",
+                party=stop.party,
+                step=stop.step,
+                saved=stop.saved,
+            )
+
+    def _raise_if_hopeless(self, wait: _Wait) -> None:
+        if wait.peer in self._finished:
+            last = self._steps[wait.peer]
+            lost = "without sending" if wait.receives else "and will never read"
+            raise PartyStoppedError(
+                f"party {wait.peer!r} has finished {lost} step {wait.step!r}, which {wait.party!r} "
+                f"{'awaits' if wait.receives else 'sends'}; its last step was {last!r}{self._describe_waiting(wait)}",
+                party=wait.peer,
+                step=wait.step,
+                saved=self._saved[wait.peer],
+            )
+        if wait.receives and self._is_overfull(wait):
+            raise ChannelError(
+                f"party {wait.party!r} awaits step {wait.step!r} of {wait.peer!r}, which can never come",
+                expected="messages read in about the order they are sent",
+                got=f"no room left for more{self._describe_waiting(wait)}",
+                cure="receive those first, or raise max_waiting_bytes",
+            )
+
+    def _timeout_error(self, wait: _Wait) -> ChannelTimeoutError:
+        if wait.receives:
+            what = f"party {wait.party!r} got nothing from {wait.peer!r} in step {wait.step!r}"
+        else:
+            what = f"party {wait.party!r} found no room at {wait.peer!r} for its message of step {wait.step!r}"
+        got = wait.stalemate or f"none in {wait.timeout_s:g} s{self._describe_waiting(wait)}"
+        return ChannelTimeoutError(
+            what,
+            expected=f"an answer within {wait.timeout_s:g} s",
+            got=got,
+            cure=f"look at what {wait.peer!r} is doing, or allow the step more time",
+        )
+
+    def _describe_waiting(self, wait: _Wait) -> str:
+        pair = (wait.peer, wait.party) if wait.receives else (wait.party, wait.peer)
+        steps = list(dict.fromkeys(message.step for message in self._waiting.get(pair, ())))
+        if not steps:
+            return ""
+        shown = ", ".join(repr(step) for step in steps[:5]) + (", ..." if len(steps) > 5 else "")
+        return f" (unread from {pair[0]!r}: {shown})"
+
+    def _expire_earliest_in_stalemate(self) -> bool:
+        """Where every unfinished party waits and none can go on, let the earliest time-out pass now."""
+        live = [party for party in self.parties if party not in self._finished]
+        waits = [self._waits[party] for party in live if party in self._waits]
+        if len(waits) < len(live) or any(
+            wait.stalemate or self._is_ready(wait) or self._is_hopeless(wait) for wait in waits
+        ):
+            return False
+        earliest = min(waits, key=lambda wait: wait.deadline)
+        earliest.stalemate = "every party waits: " + ", ".join(
+            f"{wait.party!r} {'for' if wait.receives else 'for room at'} {wait.peer!r} in {wait.step!r}"
+            for wait in waits
+        )
+        self._changed.notify_all()
+        return True
+
+
+class InProcessChannel:
+    """One party's end of an `InProcessHub`."""
+
+    def __init__(self, hub: InProcessHub, party: str) -> None:
+        self._hub = hub
+        self._party = party
+
+    @property
+    def party(self) -> str:
+        return self._party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self._hub.parties
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        """As `Channel.send`."""
+        self._hub.send(self._party, to, step, payload)
+
+    def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
+        """As `Channel.receive`."""
+        return self._hub.receive(self._party, sender, step, timeout_s)
+
+    def note_saved(self, what: str) -> None:
+        """As `Channel.note_saved`."""
+        self._hub.note_saved(self._party, what)
+
+    def __repr__(self) -> str:
+        return f"InProcessChannel({self._party!r} of {', '.join(self.parties)})"

@@ -1,0 +1,54 @@
+"""Runs every role of a protocol in its own thread and ends them all together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Thread
+from typing import TypeVar
+
+from hekat.channel.channel import Channel
+from hekat.channel.in_process import DEFAULT_TIMEOUT_S, InProcessHub
+
+T = TypeVar("T")
+
+_CALLER = "the caller"
+
+
+def run_parties(roles: Mapping[str, Callable[[Channel], T]], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, T]:
+    """What each role returned, by party name; each role gets its party's channel, all parties run at once.
+
+    `timeout_s` is the time of one step (one wait), not of the run. The first party that raises ends the run: every
+    other one is woken from its wait, or told at its next `send` or `receive`. All threads have ended on return, so a
+    role that computes on without touching its channel delays it. Ctrl-C stops all parties and is raised again.
+
+    Raises:
+        PartyStoppedError: a party raised (then the cause is its exception) or finished before sending what another
+            awaited.
+        ChannelError: every role returned, but a message was left that nobody read.
+    """
+    hub = InProcessHub(tuple(roles), timeout_s)
+    results: dict[str, T] = {}
+
+    def play(party: str) -> None:
+        try:
+            results[party] = roles[party](hub.channel(party))
+        except BaseException as error:
+            hub.stop(party, error)
+        else:
+            hub.finish(party)
+
+    # Daemons: a second Ctrl-C while a role still computes ends the program instead of waiting for it.
+    threads = [Thread(target=play, args=(party,), name=f"hekat-{party}", daemon=True) for party in roles]
+    try:
+        for thread in threads:
+            thread.start()
+        hub.wait_until_all_finished()
+    except BaseException as error:
+        hub.stop(_CALLER, error)
+        raise
+    finally:
+        for thread in threads:
+            if thread.ident is not None:  # started
+                thread.join()
+    hub.raise_first_failure()
+    return {party: results[party] for party in roles}
