@@ -1,0 +1,18 @@
+"""Versioned, self-describing bytes for keys, ciphertexts and messages, and what each message discloses."""
+
+from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sealed
+from hekat.wire.kinds import from_bytes, to_bytes
+from hekat.wire.message import disclosure_of, kind_name, message
+
+__all__ = [
+    "Disclosure",
+    "ciphertext",
+    "disclosed",
+    "disclosure_of",
+    "from_bytes",
+    "kind_name",
+    "message",
+    "public",
+    "sealed",
+    "to_bytes",
+]

@@ -1,0 +1,122 @@
+"""The body of a frame: MessagePack in one strict, canonical form.
+
+A body is walked before it is unpacked, because the unpacker allocates what a container's header declares: nested
+headers of a few bytes could ask for gigabytes. After the walk, memory is bounded by the bytes at hand and by
+MAX_ITEM_COUNT; bulk data travels as byte strings, never item by item.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from hekat.errors import InputError, WireCorruptError, WireOversizeError
+
+MAX_ITEM_COUNT = 1 << 18
+MAX_DEPTH = 16
+
+# First byte -> (width of the length field, items per declared unit): 0 for byte strings, 1 for arrays, 2 for maps.
+_SIZED = {
+    0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0),
+    0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0),
+    0xDC: (2, 1), 0xDD: (4, 1),
+    0xDE: (2, 2), 0xDF: (4, 2),
+}  # fmt: skip
+# First byte -> bytes that follow it: nil, booleans, float 64, integers of 8 to 64 bits.
+_SCALARS = {
+    0xC0: 0, 0xC2: 0, 0xC3: 0, 0xCB: 8,
+    0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8,
+    0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
+}  # fmt: skip
+
+
+def pack_body(value: Any) -> bytes:
+    """Nothing, booleans, integers of 64 bits, floats, strings, bytes, lists and string-keyed dicts as MessagePack.
+
+    Raises InputError where there are too many items to be read again.
+    """
+    try:
+        body: bytes = msgpack.packb(value, use_bin_type=True, strict_types=True)
+    except (ValueError, OverflowError, TypeError):
+        # Not chained: the packer's own message may quote the value.
+        raise InputError("a value cannot be packed", expected="items within MessagePack's sizes") from None
+    try:
+        _walk(memoryview(body))
+    except WireOversizeError as error:
+        raise InputError(
+            error.what, expected=error.expected, got=error.got, cure="send numbers as a NumPy array, blobs as bytes"
+        ) from None
+    return body
+
+
+def unpack_body(body: memoryview) -> Any:
+    """What `pack_body` packed, and no other form of equal value. Raises WireCorruptError or WireOversizeError."""
+    _walk(body)
+    try:
+        value = msgpack.unpackb(body, raw=False, use_list=True, strict_map_key=True)
+        canonical = msgpack.packb(value, use_bin_type=True, strict_types=True)
+    except (ValueError, TypeError, OverflowError):
+        # Not chained: the unpacker's own message may quote content.
+        raise WireCorruptError("the body is not well formed", expected="strict MessagePack") from None
+    if canonical != body:
+        raise WireCorruptError("the body is not in canonical form", expected="shortest forms and no repeated names")
+    return value
+
+
+def _walk(body: memoryview) -> None:
+    """Check structure and size of a whole body without unpacking it."""
+    at = 0
+    item_count = 0
+    open_items = [1]  # items still to come, per nesting level
+    while open_items:
+        if open_items[-1] == 0:
+            open_items.pop()
+            continue
+        if at >= len(body):
+            raise _malformed("ends inside an item")
+        open_items[-1] -= 1
+        at, children = _step(body, at)
+        item_count += 1
+        if item_count + children > MAX_ITEM_COUNT:
+            raise WireOversizeError("a body of too many items", expected=f"at most {MAX_ITEM_COUNT} items in all")
+        if children > len(body) - at:
+            raise _malformed("declares more items than it has bytes")
+        if children >= 0:
+            open_items.append(children)
+            if len(open_items) > MAX_DEPTH:
+                raise WireOversizeError("a body nested too deeply", expected=f"at most {MAX_DEPTH - 1} levels")
+    if at != len(body):
+        raise _malformed("goes on after its end")
+
+
+def _step(body: memoryview, at: int) -> tuple[int, int]:
+    """Position after the item head (and content) at `at`, and how many items it contains; -1 for no container."""
+    first = body[at]
+    at += 1
+    if first <= 0x7F or first >= 0xE0:
+        return at, -1
+    if first <= 0x9F:
+        return at, (first & 0x0F) * (2 if first <= 0x8F else 1)
+    if first <= 0xBF:
+        return _skip(body, at, first & 0x1F), -1
+    if first in _SCALARS:
+        return _skip(body, at, _SCALARS[first]), -1
+    if first not in _SIZED:
+        raise _malformed("holds a type that Hekat does not use")
+    width, items_each = _SIZED[first]
+    content_at = _skip(body, at, width)
+    declared = int.from_bytes(body[at:content_at], "big")
+    if items_each == 0:
+        return _skip(body, content_at, declared), -1
+    return content_at, declared * items_each
+
+
+def _skip(body: memoryview, at: int, count: int) -> int:
+    if count > len(body) - at:
+        raise _malformed("declares more bytes than it has")
+    return at + count
+
+
+def _malformed(what: str) -> WireCorruptError:
+    return WireCorruptError(f"the body {what}", expected="strict MessagePack")

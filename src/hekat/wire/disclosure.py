@@ -1,0 +1,66 @@
+"""The four disclosure classes and the field markers that declare them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hekat.errors import InputError
+
+DisclosureClass = Literal["public", "disclosed", "ciphertext", "sealed"]
+
+_METADATA_KEY = "hekat.disclosure"
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What one field of a message gives away, as the ledger records it.
+
+    `kind` is the class; `detail` is empty for `public`, what the receiver learns for `disclosed`, whose key it is
+    under for `ciphertext`, and what it is for `sealed`.
+    """
+
+    kind: DisclosureClass
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
+
+def public() -> Any:
+    """Marks a field that tells nothing the job does not state: settings, counts, public keys."""
+    return _marker(Disclosure("public"))
+
+
+def disclosed(what: str) -> Any:
+    """Marks a field that tells its receiver `what`, in the clear once the channel's seal is opened."""
+    return _marker(Disclosure("disclosed", _described("disclosed", what)))
+
+
+def ciphertext(*, under: str) -> Any:
+    """Marks a field that only the holder of the key named in `under` can open."""
+    return _marker(Disclosure("ciphertext", _described("ciphertext", under)))
+
+
+def sealed(what: str) -> Any:
+    """Marks content for the receiver's eyes only, such as key material; it leaves only through a sealed channel."""
+    return _marker(Disclosure("sealed", _described("sealed", what)))
+
+
+def marker_of(metadata: Mapping[Any, Any]) -> Disclosure | None:
+    """The disclosure that a dataclass field's metadata holds, or None where no marker was given."""
+    found = metadata.get(_METADATA_KEY)
+    return found if isinstance(found, Disclosure) else None
+
+
+def _marker(disclosure: Disclosure) -> Any:
+    # Only public fields show in a repr: what is disclosed to one receiver has no place in a log either.
+    return dataclasses.field(repr=disclosure.kind == "public", metadata={_METADATA_KEY: disclosure})
+
+
+def _described(marker: str, text: str) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"a {marker} field without a description", expected="a phrase for the ledger", got="nothing")
+    return text

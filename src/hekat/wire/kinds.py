@@ -1,0 +1,107 @@
+"""The registry of everything that has wire bytes, and the two functions that write and read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hekat.errors import InputError, WireKindError, WireVersionError
+from hekat.wire.body import pack_body, unpack_body
+from hekat.wire.frame import MAX_FRAME_BYTES, Buffer, check_kind, read_frame, write_frame
+
+if TYPE_CHECKING:
+    from hekat.engine.interface import Engine
+    from hekat.scheme.paillier.keys import PublicKey
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ReadingContext:
+    """What a reader brings along: the key that ciphertexts must be under, and the engine they go to."""
+
+    public_key: PublicKey | None = None
+    engine: Engine | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of object: `to_items` gives what `pack_body` packs, `from_items` takes what `unpack_body` gives."""
+
+    name: str
+    version: int
+    cls: type[Any]
+    to_items: Callable[[Any], Any]
+    from_items: Callable[[Any, ReadingContext], Any]
+
+
+_by_class: dict[type[Any], Kind] = {}
+_by_name: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Make `kind` known. Raises InputError where its name or its class is taken."""
+    check_kind(kind.name, kind.version)
+    taken = _by_name.get(kind.name) or _by_class.get(kind.cls)
+    if taken is not None:
+        raise InputError(
+            f"wire kind {kind.name} is taken",
+            expected="one name for one class",
+            got=f"{kind.cls.__qualname__}, but {taken.name} is {taken.cls.__module__}.{taken.cls.__qualname__}",
+            cure="choose another name",
+        )
+    _by_name[kind.name] = kind
+    _by_class[kind.cls] = kind
+
+
+def kind_of(cls: type[Any]) -> Kind:
+    """The kind whose objects are instances of `cls`. Raises InputError where there is none."""
+    kind = _by_class.get(cls) if isinstance(cls, type) else None
+    if kind is None:
+        raise InputError(
+            f"{getattr(cls, '__qualname__', type(cls).__qualname__)} has no wire bytes",
+            expected="a key, ciphertexts, or a class decorated with @message",
+            cure="decorate the frozen dataclass with @message(name, version=...)",
+        )
+    return kind
+
+
+def to_bytes(obj: Any) -> bytes:
+    """The canonical, versioned, self-describing bytes of a key, of ciphertexts or of a message.
+
+    Bytes of a private key hold it in the clear: for a sealed field of a message only; files go through
+    `hekat.wire.keyfile`. Raises InputError for values a message's annotations do not allow.
+    """
+    kind = kind_of(type(obj))
+    return write_frame(kind.name, kind.version, pack_body(kind.to_items(obj)))
+
+
+def from_bytes(
+    data: Buffer,
+    kind: type[T],
+    *,
+    max_bytes: int = MAX_FRAME_BYTES,
+    public_key: PublicKey | None = None,
+    engine: Engine | None = None,
+) -> T:
+    """The object of class `kind` that `data` holds; ciphertexts need the `public_key` they are under.
+
+    Whatever `data` is, raises nothing but a WireError that says what is wrong with it (KeyRefusedError for a
+    well-formed key that is not safe), and allocates no more than a small multiple of the bytes at hand.
+    """
+    wanted = kind_of(kind)
+    frame = read_frame(data, max_bytes=max_bytes)
+    if frame.kind != wanted.name:
+        raise WireKindError(
+            "bytes hold another kind of object", expected=wanted.name, got=frame.kind, cure="check what was sent"
+        )
+    if frame.kind_version != wanted.version:
+        raise WireVersionError(
+            f"version of {wanted.name} not known to this release",
+            expected=f"version {wanted.version}",
+            got=f"version {frame.kind_version}",
+            cure="bring all parties to the same release",
+        )
+    result: T = wanted.from_items(unpack_body(frame.body), ReadingContext(public_key, engine))
+    return result
