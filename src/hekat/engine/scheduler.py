@@ -78,6 +78,7 @@ class Scheduler:
                 try:
                     finished.put((index, function(engine, chunks[index])))
                 except BaseException as error:  # raised again in the calling thread
+                    stop.set()
                     finished.put((index, error))
                     return
 

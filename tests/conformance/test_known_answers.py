@@ -1,0 +1,92 @@
+"""Conformance: stored answers of an independent implementation.
+
+tests/vectors/engine.json was written once by tests/vectors/make_engine_vectors.py, which uses GMP and nothing of Hekat.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.engine.interface import Modulus
+
+ANSWERS = json.loads((Path(__file__).parents[1] / "vectors" / "engine.json").read_text())
+E_LIMBS = 3
+
+
+def decoded(numbers, texts):
+    return numbers.objects([int(text, 16) for text in texts], (len(texts),))
+
+
+@pytest.fixture(params=ANSWERS["modular"], ids=lambda case: f"{case['bits']}bits")
+def case(request):
+    return request.param
+
+
+@pytest.fixture
+def modulus(case):
+    modulus = Modulus(int(case["modulus"], 16))
+    assert modulus.bits == case["bits"]
+    return modulus
+
+
+def test_mod_mul(engine, numbers, case, modulus):
+    a, b = (numbers.load(engine, decoded(numbers, case[name]), modulus) for name in "ab")
+    numbers.same(numbers.store(engine.mod_mul(a, b)), decoded(numbers, case["mod_mul"]))
+
+
+@pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
+def test_mod_exp(engine, numbers, case, modulus, operation):
+    a = numbers.load(engine, decoded(numbers, case["a"]), modulus)
+    exponents = numbers.limbs(decoded(numbers, case["exponents"]), E_LIMBS)
+    found = getattr(engine, operation)(a, exponents)
+    numbers.same(numbers.store(found), decoded(numbers, case["mod_exp"]))
+
+
+@pytest.mark.parametrize("window_bits", [None, 5])
+def test_mod_exp_fixed(engine, numbers, case, modulus, window_bits):
+    base = numbers.limbs(int(case["a"][0], 16), modulus.limb_count)
+    table = engine.fixed_base_table(base, modulus, 160, window_bits)
+    found = engine.mod_exp_fixed(table, numbers.limbs(decoded(numbers, case["exponents"]), E_LIMBS))
+    numbers.same(numbers.store(found), decoded(numbers, case["mod_exp_fixed_of_first_a"]))
+
+
+def test_mod_inv(engine, numbers, case, modulus):
+    a = numbers.load(engine, decoded(numbers, case["a"]), modulus)
+    numbers.same(numbers.store(engine.mod_inv(a)), decoded(numbers, case["mod_inv"]))
+
+
+def test_products(engine, numbers, case, modulus):
+    a = numbers.load(engine, decoded(numbers, case["a"]), modulus)
+    expected = numbers.objects([int(case["mod_product"], 16)], (1,))
+    numbers.same(numbers.store(engine.mod_product(a)).reshape(1), expected)
+    numbers.same(numbers.store(engine.mod_segment_product(a, np.zeros(len(a), np.int64), 1)), expected)
+
+
+def test_mod_multi_exp(engine, numbers, case, modulus):
+    a = numbers.load(engine, decoded(numbers, case["a"]), modulus)
+    exponents = numbers.limbs(decoded(numbers, case["exponents"]).reshape(-1, 1), E_LIMBS)
+    negative = (np.arange(len(a)) % 2 == 1).reshape(-1, 1)
+    found = numbers.store(engine.mod_multi_exp(a, exponents, negative))
+    numbers.same(found, numbers.objects([int(case["mod_multi_exp_odd_rows_negative"], 16)], (1,)))
+
+
+def test_reduce(engine, numbers, case, modulus):
+    wide = numbers.limbs(decoded(numbers, case["wide"]), 2 * modulus.limb_count)
+    numbers.same(numbers.store(engine.reduce(wide, modulus)), decoded(numbers, case["reduce"]))
+
+
+@pytest.mark.parametrize("answer", ANSWERS["integer"], ids=lambda answer: f"{4 * len(answer['a'])}bits")
+def test_integers(engine, numbers, answer):
+    values = {name: int(text, 16) for name, text in answer.items() if name != "below"}
+    a = numbers.limbs([values["a"]], numbers.limbs_for_bits(values["a"].bit_length()))
+    b = numbers.limbs([values["b"]], numbers.limbs_for_bits(values["b"].bit_length()))
+    difference, below = engine.int_sub(a, b)
+    quotient, remainder = engine.int_divmod(a, b)
+    found = [engine.int_add(a, b), difference, engine.int_mul(a, b), quotient, remainder]
+    names = ["sum", "difference", "product", "quotient", "remainder"]
+    assert [numbers.ints(limbs)[0] for limbs in found] == [values[name] for name in names]
+    assert below.tolist() == [answer["below"]]
