@@ -52,9 +52,22 @@ class Channel(Protocol):
         ...
 
 
+def check_name(name: str, what: str) -> None:
+    """Raise InputError unless `name` is 1 to 256 bytes of printable text; `what` says whose name it is."""
+    if not isinstance(name, str):
+        raise InputError(f"not a {what} name", expected="text", got=type(name).__name__)
+    # isprintable is false for lone surrogates, so the encoding below cannot fail.
+    if not name or not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES:
+        raise InputError(
+            f"not a {what} name",
+            expected=f"printable text of 1 to {MAX_NAME_BYTES} bytes",
+            got=f"{len(name)} characters",
+        )
+
+
 def check_step(step: str) -> None:
     """Raise InputError unless `step` is 1 to 256 bytes of printable text."""
-    _check_name(step, "step")
+    check_name(step, "step")
 
 
 def check_party_names(parties: tuple[str, ...]) -> None:
@@ -62,7 +75,7 @@ def check_party_names(parties: tuple[str, ...]) -> None:
     if not parties:
         raise InputError("a run without parties", expected="at least one party name", got="none")
     for party in parties:
-        _check_name(party, "party")
+        check_name(party, "party")
     repeated = sorted({name for name in parties if parties.count(name) > 1})
     if repeated:
         raise InputError("a party is named twice", expected="distinct names", got=", ".join(repeated))
@@ -89,15 +102,3 @@ def check_timeout(timeout_s: float) -> None:
     """Raise InputError unless `timeout_s` is above 0; infinity is allowed."""
     if math.isnan(timeout_s) or timeout_s <= 0:
         raise InputError("not a time-out", expected="seconds above 0", got=f"{timeout_s}")
-
-
-def _check_name(name: str, what: str) -> None:
-    if not isinstance(name, str):
-        raise InputError(f"not a {what} name", expected="text", got=type(name).__name__)
-    # isprintable is false for lone surrogates, so the encoding below cannot fail.
-    if not name or not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES:
-        raise InputError(
-            f"not a {what} name",
-            expected=f"printable text of 1 to {MAX_NAME_BYTES} bytes",
-            got=f"{len(name)} characters",
-        )

@@ -1,0 +1,169 @@
+"""A party's long-term signing key (Ed25519): made once, kept in a private file, pinned by the other parties."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hekat.channel.canonical import encode_fields
+from hekat.errors import KeyRefusedError, StateError
+from hekat.wire.atomic_file import create_file
+
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+_PUBLIC_PREFIX = "hekat-party-ed25519:"
+_PRIVATE_PREFIX = "hekat-party-private-ed25519:"
+_MAX_FILE_BYTES = 1024
+_FINGERPRINT_BYTES = 16
+
+
+@dataclass(frozen=True)
+class PartyPublicKey:
+    """The half of a party key that others pin, exchanged by hand and compared by fingerprint; 32 raw bytes."""
+
+    raw: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.raw, bytes) or len(self.raw) != KEY_BYTES:
+            got = f"{len(self.raw)} bytes" if isinstance(self.raw, bytes) else type(self.raw).__name__
+            raise KeyRefusedError("not a party's public key", expected=f"{KEY_BYTES} bytes", got=got)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the key, its first 16 bytes in hex: what two people read to each other."""
+        return hashlib.sha256(encode_fields(b"hekat/party-key", self.raw)).hexdigest()[: 2 * _FINGERPRINT_BYTES]
+
+    @property
+    def text(self) -> str:
+        """The key in one line, "hekat-party-ed25519:BASE64", for job and site files."""
+        return _PUBLIC_PREFIX + base64.b64encode(self.raw).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> PartyPublicKey:
+        """The key of one line as `text` gives it. Raises KeyRefusedError for anything else, a private key above all."""
+        if text.strip().startswith(_PRIVATE_PREFIX):
+            raise KeyRefusedError(
+                "a private party key where a public one belongs",
+                expected=f"{_PUBLIC_PREFIX}BASE64",
+                got="a private key",
+                cure="it may have been seen by others: make a new party key, and give out only its public line",
+            )
+        return cls(_decode_line(text, _PUBLIC_PREFIX, "public party key"))
+
+    def verify(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
+        """Whether `signature` is this party's over exactly these fields for this purpose."""
+        try:
+            key = Ed25519PublicKey.from_public_bytes(self.raw)
+            key.verify(signature, encode_fields(purpose.encode(), *fields))
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"PartyPublicKey({self.fingerprint})"
+
+
+class PartyKey:
+    """A party's signing key. Nothing of it prints, pickles or copies; it leaves only through `save`."""
+
+    __slots__ = ("_private", "public")
+
+    _private: Ed25519PrivateKey
+    public: PartyPublicKey
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+        self.public = PartyPublicKey(private.public_key().public_bytes_raw())
+
+    @classmethod
+    def generate(cls) -> PartyKey:
+        """A new key from the operating system's randomness."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @property
+    def fingerprint(self) -> str:
+        """The public key's fingerprint."""
+        return self.public.fingerprint
+
+    def sign(self, purpose: str, *fields: bytes) -> bytes:
+        """64 bytes of signature over the fields, for this purpose only; long data is given by its digest."""
+        return self._private.sign(encode_fields(purpose.encode(), *fields))
+
+    def save(self, path: Path) -> None:
+        """Write the key to a new file that only its owner may read (0600), whole or not at all.
+
+        Raises:
+            StateError: something is at `path` already, or the file cannot be written.
+        """
+        line = _PRIVATE_PREFIX + base64.b64encode(self._private.private_bytes_raw()).decode() + "\n"
+        create_file(Path(path), line.encode(), mode=0o600)
+
+    @classmethod
+    def load(cls, path: Path) -> PartyKey:
+        """The key that `save` wrote.
+
+        Raises:
+            StateError: there is no such file, or it cannot be read.
+            KeyRefusedError: others than its owner may read it, or it holds no party key.
+        """
+        data = _read_private_file(Path(path))
+        try:
+            line = data.decode("ascii")
+        except UnicodeDecodeError:
+            line = ""
+        return cls(Ed25519PrivateKey.from_private_bytes(_decode_line(line, _PRIVATE_PREFIX, "party key file")))
+
+    def __repr__(self) -> str:
+        return f"PartyKey({self.fingerprint}, private)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a PartyKey is not copied or pickled: save it to a file of its own")
+
+
+def _decode_line(text: str, prefix: str, what: str) -> bytes:
+    line = text.strip()
+    body = line.removeprefix(prefix)
+    try:
+        raw = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    # Base64 has several spellings of some strings; only the one that is written is read.
+    if not line.startswith(prefix) or len(raw) != KEY_BYTES or base64.b64encode(raw).decode() != body:
+        raise KeyRefusedError(
+            f"not a {what}",
+            expected=f"one line {prefix}BASE64 of {KEY_BYTES} bytes",
+            got=f"{len(text)} other characters",
+            cure="copy the whole line that `hekat keys` prints",
+        )
+    return raw
+
+
+def _read_private_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            readable_by_others = os.name == "posix" and bool(stat.S_IMODE(mode) & 0o077)
+            data = b"" if readable_by_others else file.read(_MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise StateError(
+            f"the party key file {path} cannot be read",
+            got=error.strerror or type(error).__name__,
+            cure="check the path, or make a key with `hekat keys`",
+        ) from error
+    if readable_by_others:
+        raise KeyRefusedError(
+            f"the party key file {path} may be read by others than its owner",
+            expected="mode 0600",
+            got=f"mode {stat.S_IMODE(mode):04o}",
+            cure=f"chmod 600 {path}; if others may have read it, make a new key",
+        )
+    return data

@@ -1,0 +1,292 @@
+"""A channel whose payloads only their receiver can open and only their sender can have made.
+
+The relay under it sees sizes, times, and the names in the signed header (run, protocol, step, parties), no content.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+
+from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step
+from hekat.channel.party_key import PartyKey, PartyPublicKey
+from hekat.channel.sealed_message import (
+    CHUNK_BYTES,
+    MAX_CHUNK_BYTES,
+    SealedFrame,
+    SealedHeader,
+    parse_frame,
+    seal_payload,
+)
+from hekat.channel.session import (
+    DIGEST_BYTES,
+    Hello,
+    altered_error,
+    check_confirmation,
+    check_jobs_agree,
+    check_pinned,
+    check_signer,
+    confirm_session,
+    make_hello,
+    read_hello,
+    session_id_of,
+)
+from hekat.channel.session_key import SessionKey, SessionPublicKey
+from hekat.errors import InputError, SealError
+
+HELLO_STEP = "hekat/hello"
+CONFIRM_STEP = "hekat/session-confirmed"
+
+
+@dataclass
+class Traffic:
+    """What passed between this party and one peer in one step: messages, and their bytes as sealed."""
+
+    sent_count: int = 0
+    sent_bytes: int = 0
+    received_count: int = 0
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Session:
+    session_id: bytes
+    key: SessionKey
+    peers: Mapping[str, SessionPublicKey]
+
+
+class SealedChannel:
+    """Seals and signs all that goes through `channel`, end to end, whatever carries it.
+
+    `pinned` holds the public party key of every other party, obtained from it directly. `job_digest` is SHA-256 of
+    the job. `open_session` comes first, `close` last; a `with` block closes. Messages of a pair of parties are read
+    in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        key: PartyKey,
+        pinned: Mapping[str, PartyPublicKey],
+        *,
+        run_id: str,
+        protocol: str,
+        job_digest: bytes,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        """Raises InputError for malformed arguments, SealError where pinned keys are missing or do not differ."""
+        check_name(run_id, "run")
+        check_name(protocol, "protocol")
+        if not isinstance(job_digest, bytes) or len(job_digest) != DIGEST_BYTES:
+            raise InputError(
+                "not a job digest", expected=f"{DIGEST_BYTES} bytes of SHA-256", got=type(job_digest).__name__
+            )
+        if not 1 <= chunk_bytes <= MAX_CHUNK_BYTES:
+            raise InputError("chunk size refused", expected=f"1 to {MAX_CHUNK_BYTES} bytes", got=f"{chunk_bytes}")
+        check_pinned(pinned, channel.party, key.public, channel.parties)
+        self._channel = channel
+        self._key = key
+        self._pinned = dict(pinned)
+        self._run_id = run_id
+        self._protocol = protocol
+        self._job_digest = job_digest
+        self._chunk_bytes = chunk_bytes
+        self._session: _Session | None = None
+        self._next_sent = dict.fromkeys(self._others, 0)
+        self._next_received = dict.fromkeys(self._others, 0)
+        self.traffic: dict[tuple[str, str], Traffic] = {}
+        """By (peer, step)."""
+        self.seal_s = 0.0
+        self.open_s = 0.0
+
+    @property
+    def party(self) -> str:
+        return self._channel.party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self._channel.parties
+
+    @property
+    def session_id(self) -> bytes:
+        """The 32 bytes all parties agreed on. Raises SealError while no session is open."""
+        return self._opened().session_id
+
+    @property
+    def bytes_sent(self) -> int:
+        """Sealed bytes handed to the channel below so far, hellos included."""
+        return sum(traffic.sent_bytes for traffic in self.traffic.values())
+
+    @property
+    def bytes_received(self) -> int:
+        """Sealed bytes taken from the channel below so far, hellos included."""
+        return sum(traffic.received_bytes for traffic in self.traffic.values())
+
+    def open_session(self, *, timeout_s: float | None = None) -> bytes:
+        """Meet all other parties and agree on a fresh session; its 32-byte id.
+
+        1. Every party sends every other its hello: fresh nonce, fresh sealing key, job digest, signed.
+        2. It checks theirs against the pinned keys, and that all have the same run, protocol and job.
+        3. The session id is SHA-256 over the job digest and every party's nonce.
+        4. Every party signs the id for every other: a hello replayed or replaced on the way is found here.
+
+        Raises:
+            SealError: a hello or confirmation that does not hold, or parties with different jobs (named).
+        """
+        if self._session is not None:
+            raise SealError("the session is open already", expected="one open_session for each channel")
+        session_key = SessionKey()
+        mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, session_key.public)
+        hellos = self._exchange_hellos(mine, timeout_s)
+        check_jobs_agree(mine, hellos.values())
+        session_id = session_id_of([mine, *hellos.values()])
+        peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
+        for name in self._others:
+            self._send_counted(name, CONFIRM_STEP, confirm_session(self._key, session_id, self.party, name))
+        for name in self._others:
+            data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
+            check_confirmation(data, session_id, name, self.party, self._pinned[name])
+        self._session = _Session(session_id, session_key, peers)
+        return session_id
+
+    def close(self) -> None:
+        """Drop the session's keys: what was sealed in it cannot be opened again, by anybody.
+
+        Python cannot wipe memory; the library that holds the keys clears them when they are freed.
+        """
+        self._session = None
+
+    def __enter__(self) -> SealedChannel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        """As `Channel.send`, sealed. Raises SealError while no session is open."""
+        check_peer(to, self.party, self.parties)
+        check_step(step)
+        check_payload(payload)
+        session = self._opened()
+        start = time.perf_counter()
+        header = SealedHeader(
+            session_id=session.session_id,
+            run_id=self._run_id,
+            protocol=self._protocol,
+            step=step,
+            sequence=self._next_sent[to],
+            sender=self.party,
+            receiver=to,
+            signer=self._key.fingerprint,
+            payload_bytes=len(payload),
+            chunk_bytes=self._chunk_bytes,
+        )
+        sealed = seal_payload(payload, header, self._key, session.peers[to])
+        self.seal_s += time.perf_counter() - start
+        # Counted even if the sending below fails: no sequence number is ever used for two payloads.
+        self._next_sent[to] += 1
+        self._send_counted(to, step, sealed)
+
+    def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
+        """As `Channel.receive`, opened.
+
+        Raises:
+            SealError: the message was altered, truncated, replayed, reordered, meant for another party, step or
+                session, or signed by another key; it says which. Nothing of the message is returned.
+        """
+        check_peer(sender, self.party, self.parties)
+        check_step(step)
+        session = self._opened()
+        data = self._receive_counted(sender, step, timeout_s)
+        start = time.perf_counter()
+        frame = parse_frame(data)
+        what = f"message of {sender!r} in step {step!r}"
+        check_signer(what, frame.header.signer, self._pinned[sender])
+        if not frame.verify(self._pinned[sender]):
+            raise altered_error(what)
+        self._check_bound(frame, session, sender, step, what)
+        payload = frame.open(session.key)
+        self._next_received[sender] += 1
+        self.open_s += time.perf_counter() - start
+        return payload
+
+    def note_saved(self, what: str) -> None:
+        """As `Channel.note_saved`."""
+        self._channel.note_saved(what)
+
+    def __repr__(self) -> str:
+        state = "open" if self._session is not None else "no session"
+        return f"SealedChannel({self.party!r} of {', '.join(self.parties)}; {state})"
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self.parties if name != self.party]
+
+    def _opened(self) -> _Session:
+        if self._session is None:
+            raise SealError("no session is open", expected="open_session() before, close() after all messages")
+        return self._session
+
+    def _exchange_hellos(self, mine: Hello, timeout_s: float | None) -> dict[str, Hello]:
+        data = mine.encode(self._key)
+        for name in self._others:
+            self._send_counted(name, HELLO_STEP, data)
+        return {
+            name: read_hello(self._receive_counted(name, HELLO_STEP, timeout_s), name, self._pinned[name], mine)
+            for name in self._others
+        }
+
+    def _check_bound(self, frame: SealedFrame, session: _Session, sender: str, step: str, what: str) -> None:
+        """Raise SealError unless the signed header belongs exactly here and now."""
+        header = frame.header
+        if header.session_id != session.session_id:
+            raise _misplaced(f"the {what} belongs to another session", "this session's id", "another id")
+        if (header.run_id, header.protocol) != (self._run_id, self._protocol):
+            raise _misplaced(
+                f"the {what} belongs to another run or protocol",
+                f"run {self._run_id!r}, protocol {self._protocol!r}",
+                f"run {header.run_id!r}, protocol {header.protocol!r}",
+            )
+        if header.receiver != self.party:
+            raise _misplaced(
+                f"the {what} was redirected: it is meant for another party", repr(self.party), repr(header.receiver)
+            )
+        if header.sender != sender:
+            raise _misplaced(f"the {what} names another sender than its signer", repr(sender), repr(header.sender))
+        expected = self._next_received[sender]
+        if header.sequence < expected:
+            raise _misplaced(f"the {what} was replayed", f"message {expected} of this pair", f"{header.sequence} again")
+        if header.sequence > expected:
+            raise _misplaced(
+                f"the {what} was reordered, or one before it is missing",
+                f"message {expected} of this pair (they are read in the order they are sent)",
+                f"{header.sequence}",
+            )
+        if header.step != step:
+            raise _misplaced(f"the {what} was made for another step", repr(step), repr(header.step))
+
+    def _send_counted(self, to: str, step: str, data: bytes) -> None:
+        self._channel.send(to, step, data)
+        traffic = self.traffic.setdefault((to, step), Traffic())
+        traffic.sent_count += 1
+        traffic.sent_bytes += len(data)
+
+    def _receive_counted(self, sender: str, step: str, timeout_s: float | None) -> bytes:
+        data = self._channel.receive(sender, step, timeout_s=timeout_s)
+        traffic = self.traffic.setdefault((sender, step), Traffic())
+        traffic.received_count += 1
+        traffic.received_bytes += len(data)
+        return data
+
+
+def _misplaced(what: str, expected: str, got: str) -> SealError:
+    return SealError(
+        what,
+        expected=expected,
+        got=got,
+        cure="start the run again; if it happens again, somebody is between you and the others",
+    )

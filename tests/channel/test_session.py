@@ -1,0 +1,177 @@
+"""Opening a session: pinned keys, equal jobs, fresh nonces, and hellos that nobody can exchange."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hekat.channel import InProcessHub, PartyKey, SealedChannel
+from hekat.channel.sealing import CONFIRM_STEP, HELLO_STEP
+from hekat.channel.session import make_hello, read_hello, session_id_of
+from hekat.channel.session_key import SessionKey
+from hekat.errors import ChannelError, SealError
+
+JOB = bytes(range(32))
+
+
+class Relay:
+    """A man in the middle at one party's end: `change(to, step, payload)` gives what is sent instead."""
+
+    def __init__(self, end, change) -> None:
+        self._end = end
+        self._change = change
+
+    def __getattr__(self, name: str):
+        return getattr(self._end, name)
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        self._end.send(to, step, self._change(to, step, payload))
+
+
+def open_all(trio) -> dict[str, object]:
+    """What each party's open_session gave or raised; a party that waits for one that has left is woken."""
+
+    def open_one(name: str) -> object:
+        try:
+            return trio.sealed[name].open_session()
+        except ChannelError as error:
+            trio.raw[name]._hub.stop(name, error)
+            return error
+
+    with ThreadPoolExecutor(3) as pool:
+        return dict(zip("abc", pool.map(open_one, "abc"), strict=True))
+
+
+def errors_of(trio) -> list[str]:
+    return [str(outcome) for outcome in open_all(trio).values() if isinstance(outcome, SealError)]
+
+
+def test_all_agree_on_an_id_and_no_two_sessions_share_one(make_trio) -> None:
+    ids = {make_trio().sealed["a"].session_id for _ in range(3)}
+    assert len(ids) == 3
+    assert {len(session_id) for session_id in ids} == {32}
+
+
+def test_the_id_depends_on_every_nonce_every_name_and_the_job(party_keys) -> None:
+    def hello(party: str, job: bytes = JOB):
+        return make_hello(party_keys["a"], party, "r", "p", job, SessionKey().public)
+
+    first, second, third = hello("a"), hello("b"), hello("c")
+    base = session_id_of([first, second])
+    assert session_id_of([second, first]) == base
+    others = [[first, hello("b")], [hello("a"), second], [first, third], [first], [first, second, third]]
+    assert base not in [session_id_of(hellos) for hellos in others]
+
+
+def test_different_jobs_name_who_differs(make_trio) -> None:
+    trio = make_trio(open_sessions=False, c={"job_digest": bytes(32)})
+    found = errors_of(trio)
+    assert found
+    assert all("the parties were given different jobs" in text for text in found)
+    assert any("another job at 'c'" in text or "another job at 'a', 'b'" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pattern"), [({"run_id": "run-2"}, "another run"), ({"protocol": "x"}, "protocol")]
+)
+def test_another_run_or_protocol_is_refused(make_trio, changes, pattern) -> None:
+    found = errors_of(make_trio(open_sessions=False, c=changes))
+    assert found
+    assert all(pattern in text for text in found)
+
+
+def test_a_replayed_hello_is_refused(make_trio) -> None:
+    """The relay gives b the hello of a from an earlier session: signed by a, but not fresh."""
+    old: list[bytes] = []
+
+    def record(to: str, step: str, payload: bytes) -> bytes:
+        if step == HELLO_STEP:
+            old.append(payload)
+        return payload
+
+    make_trio(wrap=lambda party, end: Relay(end, record) if party == "a" else end)
+
+    def replay(to: str, step: str, payload: bytes) -> bytes:
+        return old[0] if step == HELLO_STEP and to == "b" else payload
+
+    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, replay) if party == "a" else end)
+    found = errors_of(trio)
+    assert found
+    assert all("is in another session" in text for text in found)
+
+
+def test_an_altered_hello_is_refused(make_trio) -> None:
+    def flip(to: str, step: str, payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        changed[-100] ^= 1  # in the session key
+        return bytes(changed) if step == HELLO_STEP else payload
+
+    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, flip) if party == "a" else end)
+    assert any("hello of 'a' was altered" in text for text in errors_of(trio))
+
+
+def test_a_hello_signed_by_a_key_that_is_not_pinned_is_refused(make_trio) -> None:
+    stranger = PartyKey.generate()
+
+    def impersonate(to: str, step: str, payload: bytes) -> bytes:
+        hello = make_hello(stranger, "a", "run-1", "test", JOB, SessionKey().public)
+        return hello.encode(stranger) if step == HELLO_STEP else payload
+
+    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, impersonate) if party == "a" else end)
+    assert any("wrong signer" in text and stranger.fingerprint in text for text in errors_of(trio))
+
+
+def test_a_hello_of_another_party_is_refused(party_keys) -> None:
+    hello = make_hello(party_keys["a"], "a", "r", "p", JOB, SessionKey().public)
+    data = make_hello(party_keys["b"], "c", "r", "p", JOB, SessionKey().public).encode(party_keys["b"])
+    with pytest.raises(SealError, match="another party; expected 'b'; got 'c'"):
+        read_hello(data, "b", party_keys["b"].public, hello)
+
+
+def test_an_altered_confirmation_is_refused(make_trio) -> None:
+    def drop(to: str, step: str, payload: bytes) -> bytes:
+        return bytes(64) if step == CONFIRM_STEP else payload
+
+    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, drop) if party == "a" else end)
+    assert any("'a' is in another session" in text for text in errors_of(trio))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_mutated_hellos_yield_nothing_but_a_seal_error(party_keys, data: st.DataObject) -> None:
+    mine = make_hello(party_keys["a"], "a", "r", "p", JOB, SessionKey().public)
+    encoded = make_hello(party_keys["b"], "b", "r", "p", JOB, SessionKey().public).encode(party_keys["b"])
+    assert read_hello(encoded, "b", party_keys["b"].public, mine).party == "b"
+    mutated = bytearray(encoded)
+    if data.draw(st.booleans()):
+        mutated[data.draw(st.integers(0, len(mutated) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    else:
+        del mutated[data.draw(st.integers(0, len(mutated) - 1)) :]
+    with pytest.raises(SealError):
+        read_hello(bytes(mutated), "b", party_keys["b"].public, mine)
+
+
+def test_a_session_opens_once(trio) -> None:
+    with pytest.raises(SealError, match="open already"):
+        trio.sealed["a"].open_session()
+
+
+def make_sealed(party_keys, pinned) -> SealedChannel:
+    channel = InProcessHub(("a", "b", "c")).channel("a")
+    return SealedChannel(channel, party_keys["a"], pinned, run_id="r", protocol="p", job_digest=JOB)
+
+
+def test_pinned_keys_must_be_there_differ_and_fit_our_own(party_keys) -> None:
+    a, b, c = (party_keys[name].public for name in "abc")
+    assert make_sealed(party_keys, {"b": b, "c": c}).party == "a"
+    for pinned, pattern in (
+        ({"b": b}, "none for 'c'"),
+        ({"b": b, "c": b}, "'b' and 'c' are pinned to one key"),
+        ({"b": a, "c": c}, "'a' and 'b' are pinned to one key"),
+        ({"a": b, "b": b, "c": c}, "'a' is pinned to another key"),
+    ):
+        with pytest.raises(SealError, match=pattern):
+            make_sealed(party_keys, pinned)
