@@ -1,0 +1,19 @@
+"""Arrays of multi-precision integers: `hekat.bigint.array([2**100, -3]) * 7`, computed by the selected engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hekat.bigint.big_int_array import BigIntArray
+from hekat.bigint.modular import mod_inv, mod_mul, mod_pow
+from hekat.bigint.operations import add, div, mod, mul, sub
+
+__all__ = ["BigIntArray", "add", "array", "div", "mod", "mod_inv", "mod_mul", "mod_pow", "mul", "sub"]
+
+
+def array(values: Any) -> BigIntArray:
+    """The integers of `values` (an int, nested lists of ints, an integer ndarray) as a BigIntArray.
+
+    Raises InputError for floats, booleans, text and ragged lists.
+    """
+    return BigIntArray(values)
