@@ -146,7 +146,7 @@ def test_any_contributions_sum_exactly(case: tuple[Layout, list[np.ndarray]]) ->
 
 @pytest.mark.long
 @given(summed_contributions())
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=10_000, deadline=None)
 def test_any_contributions_sum_exactly_at_length(case: tuple[Layout, list[np.ndarray]]) -> None:
     layout, rows = case
     if rows[0].size:
