@@ -1,0 +1,16 @@
+"""Each party's signed record of what passed, and the answers it gives afterwards."""
+
+from hekat.ledger.audit import AuditReport, audit, audit_bytes
+from hekat.ledger.ledger import Ledger
+from hekat.ledger.reconcile import Reconciliation, reconcile
+from hekat.ledger.recorded_channel import RecordedChannel
+
+__all__ = [
+    "AuditReport",
+    "Ledger",
+    "Reconciliation",
+    "RecordedChannel",
+    "audit",
+    "audit_bytes",
+    "reconcile",
+]

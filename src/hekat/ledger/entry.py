@@ -1,0 +1,157 @@
+"""One line of a ledger: what passed, in which step, with what disclosure, chained to the line before it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from hekat.errors import LedgerError
+from hekat.wire import Disclosure
+from hekat.wire.disclosure import DisclosureClass
+
+Direction = Literal["opened", "sent", "received", "note", "closed"]
+
+FORMAT = "hekat-ledger/1"
+NO_PREVIOUS = "0" * 64
+MAX_LINE_BYTES = 1 << 20
+
+_HASH = "hash"
+_CLASSES = get_args(DisclosureClass)
+_DIRECTIONS = get_args(Direction)
+
+
+@dataclass(frozen=True)
+class FieldRecord:
+    """One field of a message: its disclosure and its size, never its value."""
+
+    name: str
+    disclosure_class: str
+    explanation: str
+    byte_count: int
+
+    @classmethod
+    def of(cls, name: str, disclosure: Disclosure, byte_count: int) -> FieldRecord:
+        """The record of a field of `byte_count` bytes."""
+        return cls(name, disclosure.kind, disclosure.detail, byte_count)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """What one line says. `payload_bytes` and `payload_sha256` are of the message's wire bytes, before sealing.
+
+    `time` is UTC in ISO form. `facts` holds what opening and closing lines state. Hashes and ids are hex.
+    """
+
+    index: int
+    time: str
+    direction: Direction
+    session: str
+    previous: str
+    peer: str = ""
+    step: str = ""
+    kind: str = ""
+    payload_bytes: int = 0
+    payload_sha256: str = ""
+    fields: tuple[FieldRecord, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of everything the line says, the previous line's hash included."""
+        return hashlib.sha256(canonical_json(self._content())).hexdigest()
+
+    def to_line(self) -> bytes:
+        """The line's canonical bytes, its newline included."""
+        return canonical_json({**self._content(), _HASH: self.hash}) + b"\n"
+
+    def _content(self) -> dict[str, Any]:
+        content = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        content["fields"] = [
+            {"name": f.name, "class": f.disclosure_class, "explanation": f.explanation, "bytes": f.byte_count}
+            for f in self.fields
+        ]
+        return content
+
+
+def entry_from_line(line: bytes, line_number: int) -> LedgerEntry:
+    """The entry in a line without its newline.
+
+    Raises:
+        LedgerError: the line is not exactly what `to_line` writes, or its own hash does not hold; names the line.
+    """
+    content = read_json_line(line, line_number)
+    stated = content.pop(_HASH, None)
+    entry = _entry_of(content)
+    if entry is None:
+        raise damaged(line_number, "a ledger entry", "another structure")
+    if stated != entry.hash:
+        raise damaged(line_number, "an entry whose hash holds", "another hash: the line was edited")
+    if entry.to_line() != line + b"\n":
+        raise damaged(line_number, "the line as it was written", "another spelling of it")
+    return entry
+
+
+def read_json_line(line: bytes, line_number: int) -> dict[str, Any]:
+    """The JSON object in a line. Raises LedgerError, naming the line, where there is none."""
+    if len(line) > MAX_LINE_BYTES:
+        raise damaged(line_number, f"at most {MAX_LINE_BYTES} bytes", f"{len(line)}")
+    try:
+        content = json.loads(line.decode("ascii"))
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise damaged(line_number, "a line of JSON", f"{len(line)} other bytes")
+    return content
+
+
+def canonical_json(content: dict[str, Any]) -> bytes:
+    """The one JSON spelling that is hashed and written: keys sorted, no spaces, ASCII."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def damaged(line_number: int, expected: str, got: str) -> LedgerError:
+    """What is raised for a line, counted from 1, that does not hold."""
+    return LedgerError(
+        f"the ledger does not hold at line {line_number}",
+        expected=expected,
+        got=got,
+        cure="ask the party for the ledger as its run wrote it",
+    )
+
+
+def _entry_of(content: dict[str, Any]) -> LedgerEntry | None:
+    expected = {item.name for item in dataclasses.fields(LedgerEntry)}
+    if set(content) != expected or not isinstance(content["fields"], list):
+        return None
+    records = [_record_of(item) for item in content["fields"]]
+    texts = ("time", "session", "previous", "peer", "step", "kind", "payload_sha256")
+    facts = content["facts"]
+    fits = (
+        all(isinstance(content[name], str) for name in texts)
+        and all(_is_count(content[name]) for name in ("index", "payload_bytes"))
+        and content["direction"] in _DIRECTIONS
+        and isinstance(facts, dict)
+        and all(isinstance(value, str) for value in facts.values())
+    )
+    if not fits or None in records:
+        return None
+    return LedgerEntry(**{**content, "fields": tuple(record for record in records if record is not None)})
+
+
+def _record_of(item: object) -> FieldRecord | None:
+    if not isinstance(item, dict) or set(item) != {"name", "class", "explanation", "bytes"}:
+        return None
+    fits = (
+        isinstance(item["name"], str)
+        and item["class"] in _CLASSES
+        and isinstance(item["explanation"], str)
+        and _is_count(item["bytes"])
+    )
+    return FieldRecord(item["name"], item["class"], item["explanation"], item["bytes"]) if fits else None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,127 @@
+"""A channel of messages instead of bytes, which records each one before it leaves and before it is used."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hekat.channel.channel import Channel
+from hekat.channel.sealing import SealedChannel
+from hekat.errors import ChannelError, PolicyError, WireError
+from hekat.ledger.entry import FieldRecord
+from hekat.ledger.ledger import Ledger
+from hekat.wire import Disclosure, disclosure_of, from_bytes, kind_name, to_bytes
+
+T = TypeVar("T")
+
+UNREADABLE = "unreadable"
+_NUMBER_BYTES = 8
+
+
+class RecordedChannel:
+    """One party's end of the run as protocols use it: typed messages over `channel`, recorded in `ledger`.
+
+    A message is recorded before it is sent, so that nothing leaves unrecorded; should the sending fail, a note says
+    so. A received one is recorded before it is returned, an unreadable one too. What happens on the way is in the
+    type: each field's disclosure comes from its declaration.
+    """
+
+    def __init__(self, channel: Channel, ledger: Ledger) -> None:
+        if channel.party != ledger.party:
+            raise PolicyError(
+                "a ledger of another party",
+                expected=f"the ledger of {channel.party!r}",
+                got=f"that of {ledger.party!r}",
+            )
+        self.channel = channel
+        self.ledger = ledger
+
+    @property
+    def party(self) -> str:
+        return self.channel.party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self.channel.parties
+
+    def send(self, to: str, step: str, message: Any) -> None:
+        """Record and send `message`, an object of a message type.
+
+        Raises:
+            InputError: no message, or values that its type does not allow.
+            PolicyError: a message with sealed fields over a channel that does not seal.
+            StateError: the ledger cannot be written; nothing was sent.
+            ChannelError: as `Channel.send`.
+        """
+        message_type = type(message)
+        disclosures = disclosure_of(message_type)
+        self._check_seal(message_type, disclosures)
+        payload = to_bytes(message)
+        self.ledger.record("sent", to, step, kind_name(message_type), _records(message, disclosures), payload)
+        try:
+            self.channel.send(to, step, payload)
+        except ChannelError as error:
+            what = f"the {kind_name(message_type)} to {to!r} recorded last was not handed over ({type(error).__name__})"
+            self.ledger.note(step, what, Disclosure("public"))
+            raise
+
+    def receive(self, sender: str, step: str, message_type: type[T], timeout_s: float | None = None) -> T:
+        """The next message of `sender` for `step`, of type `message_type`, recorded.
+
+        Raises:
+            WireError: what came is no such message; it is recorded as unreadable.
+            StateError: the ledger cannot be written; the message is dropped.
+            ChannelError: as `Channel.receive`.
+        """
+        disclosures = disclosure_of(message_type)
+        payload = self.channel.receive(sender, step, timeout_s=timeout_s)
+        try:
+            message = from_bytes(payload, message_type)
+        except WireError:
+            record = FieldRecord("payload", "disclosed", f"bytes that are no {kind_name(message_type)}", len(payload))
+            self.ledger.record("received", sender, step, UNREADABLE, [record], payload)
+            raise
+        self.ledger.record("received", sender, step, kind_name(message_type), _records(message, disclosures), payload)
+        return message
+
+    def note_saved(self, what: str) -> None:
+        """As `Channel.note_saved`."""
+        self.channel.note_saved(what)
+
+    def __repr__(self) -> str:
+        return f"RecordedChannel({self.party!r} of {', '.join(self.parties)})"
+
+    def _check_seal(self, message_type: type[Any], disclosures: dict[str, Disclosure]) -> None:
+        secret = [name for name, disclosure in disclosures.items() if disclosure.kind == "sealed"]
+        if secret and not isinstance(self.channel, SealedChannel):
+            raise PolicyError(
+                f"{kind_name(message_type)} leaves only through a sealed channel",
+                expected=f"a SealedChannel, for its fields {', '.join(secret)}",
+                got=type(self.channel).__name__,
+                cure="wrap the channel in SealedChannel and open a session",
+            )
+
+
+def content_bytes(value: Any) -> int:
+    """How many bytes a field's value holds: text in UTF-8, numbers 8, containers by what is in them."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, str):
+        return len(value.encode())
+    if isinstance(value, bool):
+        return 1
+    if isinstance(value, dict):
+        return sum(content_bytes(name) + content_bytes(item) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return sum(content_bytes(item) for item in value)
+    return _NUMBER_BYTES
+
+
+def _records(message: Any, disclosures: dict[str, Disclosure]) -> list[FieldRecord]:
+    return [
+        FieldRecord.of(name, disclosure, content_bytes(getattr(message, name)))
+        for name, disclosure in disclosures.items()
+    ]

@@ -1,0 +1,120 @@
+"""Messages are recorded as they pass: before they leave, before they are used, unreadable ones too."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.channel import InProcessHub, PartyKey
+from hekat.errors import ChannelTimeoutError, InputError, PolicyError, StateError, WireError
+from hekat.ledger import Ledger, RecordedChannel, audit_bytes
+from hekat.ledger.recorded_channel import content_bytes
+
+KEY = PartyKey.generate()
+
+
+def make_pair(path: Path | None = None, **hub_settings) -> tuple[RecordedChannel, RecordedChannel]:
+    hub = InProcessHub(("a", "b"), **hub_settings)
+    ends = (
+        RecordedChannel(hub.channel(name), Ledger(path if name == "a" else None, name, KEY, bytes(32))) for name in "ab"
+    )
+    first, second = ends
+    return first, second
+
+
+def test_a_message_passes_and_both_ledgers_hold_it(message_types) -> None:
+    a, b = make_pair()
+    sent = message_types["update"](b"12345", 7)
+    a.send("b", "step", sent)
+    assert b.receive("a", "step", message_types["update"]) == sent
+    for channel, direction, peer in ((a, "sent", "b"), (b, "received", "a")):
+        entry = audit_bytes(channel.ledger.data, KEY.public).entries[1]
+        assert (entry.direction, entry.peer, entry.step, entry.kind) == (direction, peer, "step", "ledger-tests/update")
+        assert [(f.name, f.disclosure_class, f.explanation, f.byte_count) for f in entry.fields] == [
+            ("values", "ciphertext", "all parties", 5),
+            ("round_number", "public", "", 8),
+        ]
+    assert (a.party, a.parties) == ("a", ("a", "b"))
+
+
+def test_no_content_and_no_secret_is_in_a_ledger(run) -> None:
+    for data in run.data.values():
+        assert b"SECRET" not in data
+        assert b"12345" not in data
+
+
+def test_sealed_fields_leave_only_through_a_sealed_channel(message_types) -> None:
+    a, _ = make_pair()
+    with pytest.raises(PolicyError, match=r"sealed channel.*private_key.*InProcessChannel"):
+        a.send("b", "step", message_types["key"](b"secret"))
+    assert a.ledger.entry_count == 1
+
+
+def test_what_is_no_message_is_refused_and_not_recorded(message_types) -> None:
+    a, _ = make_pair()
+    with pytest.raises(InputError):
+        a.send("b", "step", b"bytes")
+    with pytest.raises(InputError):
+        a.send("b", "step", message_types["update"]("no bytes", 7))
+    with pytest.raises(InputError):
+        a.receive("b", "step", bytes)
+    assert a.ledger.entry_count == 1
+
+
+def test_nothing_leaves_that_the_ledger_does_not_hold(message_types, tmp_path: Path, monkeypatch) -> None:
+    a, b = make_pair(tmp_path / "ledger.jsonl")
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(StateError, match="nothing is sent"):
+        a.send("b", "step", message_types["update"](b"1", 1))
+    with pytest.raises(ChannelTimeoutError):
+        b.receive("a", "step", message_types["update"], timeout_s=0.01)
+
+
+def test_a_message_that_was_not_handed_over_is_noted(message_types) -> None:
+    a, _ = make_pair(timeout_s=0.01, max_waiting_bytes=1)
+    a.send("b", "step", message_types["update"](b"1", 1))
+    with pytest.raises(ChannelTimeoutError):
+        a.send("b", "step", message_types["update"](b"1", 1))
+    note = audit_bytes(a.ledger.data, KEY.public).notes[0]
+    assert "was not handed over (ChannelTimeoutError)" in note.what
+
+
+def test_an_unreadable_message_is_recorded_and_refused(message_types) -> None:
+    a, b = make_pair()
+    a.channel.send("b", "garbage", b"no message at all")
+    a.send("b", "other kind", message_types["update"](b"1", 1))
+    for step in ("garbage", "other kind"):
+        with pytest.raises(WireError):
+            b.receive("a", step, message_types["mean"])
+    entries = audit_bytes(b.ledger.data, KEY.public).entries[1:]
+    assert [(entry.kind, entry.fields[0].disclosure_class) for entry in entries] == [("unreadable", "disclosed")] * 2
+
+
+def test_a_ledger_of_another_party_is_refused() -> None:
+    with pytest.raises(PolicyError, match="another party"):
+        RecordedChannel(InProcessHub(("a", "b")).channel("a"), Ledger(None, "b", KEY, bytes(32)))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"abc", 3),
+        ("é", 2),
+        (True, 1),
+        (7, 8),
+        (0.5, 8),
+        (np.zeros((2, 3), np.float32), 24),
+        ([1, "ab"], 10),
+        ({"k": b"xy"}, 3),
+    ],
+)
+def test_sizes_of_contents(value: object, expected: int) -> None:
+    assert content_bytes(value) == expected
