@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
@@ -63,9 +62,3 @@ def test_a_missing_native_core_is_an_error_with_its_cure(without_native_core, mo
     states = available_engines()
     assert states["reference"] == "ready"
     assert "native core cannot be loaded" in states["cpu"]
-
-
-def test_importing_hekat_loads_neither_numpy_nor_an_engine():
-    code = "import sys, hekat; print(sorted({'numpy', 'hekat.engine', 'cryptography'} & set(sys.modules)))"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[]"
