@@ -86,6 +86,13 @@ def test_party_names_are_checked(parties: tuple[str, ...]) -> None:
         InProcessHub(parties)
 
 
+def test_a_hub_without_room_and_a_strange_party_are_refused() -> None:
+    with pytest.raises(InputError, match="max_waiting_bytes"):
+        InProcessHub(("a",), max_waiting_bytes=0)
+    with pytest.raises(InputError, match="one of: a, b"):
+        InProcessHub(("a", "b")).channel("c")
+
+
 def test_a_mutable_payload_is_refused() -> None:
     with pytest.raises(InputError, match="bytes"):
         InProcessHub(("a", "b")).channel("a").send("b", "step", bytearray(3))  # type: ignore[arg-type]

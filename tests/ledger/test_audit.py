@@ -79,6 +79,25 @@ def test_a_flipped_bit_anywhere_is_found_and_named_by_line(run, data: st.DataObj
     assert f"line {line_number};" in str(caught.value)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("bit", range(8))
+def test_every_flipped_bit_is_found_and_named_by_line(run, bit: int) -> None:
+    original = run.data["client"]
+    for position in range(len(original)):
+        mutated = bytearray(original)
+        mutated[position] ^= 1 << bit
+        with pytest.raises(LedgerError, match=f"line {original[:position].count(10) + 1};"):
+            audit_bytes(bytes(mutated), run.keys["client"].public)
+
+
+def test_a_ledger_that_would_steer_the_terminal_is_refused(run) -> None:
+    lines = lines_of(run.data["client"])
+    lines[2] = rewritten(lines[2], peer="\x1b[2J")
+    with pytest.raises(LedgerError, match="line 3;") as caught:
+        audit_client(run, lines)
+    assert "\x1b" not in str(caught.value)
+
+
 @pytest.mark.parametrize("index", range(10))
 def test_a_removed_line_is_found(run, index: int) -> None:
     lines = lines_of(run.data["client"])
@@ -136,6 +155,30 @@ def test_lines_of_another_ledger_are_found(run) -> None:
     lines, others = lines_of(run.data["client"]), lines_of(run.data["server"])
     lines[4] = others[4]
     with pytest.raises(LedgerError, match="line 5;"):
+        audit_client(run, lines)
+
+
+@pytest.mark.parametrize(
+    ("index", "changes", "pattern"),
+    [
+        (0, {"direction": "note"}, "line 1;.*opening line"),
+        (0, {"facts": {}}, "line 1;.*opening line"),
+        (1, {"session": "00"}, "line 2;.*another ledger"),
+        (1, {"direction": "opened"}, "line 2;.*another ledger"),
+    ],
+)
+def test_entries_out_of_place_are_found(run, index: int, changes: dict, pattern: str) -> None:
+    lines = lines_of(run.data["client"])
+    lines[index] = rewritten(lines[index], **changes)
+    with pytest.raises(LedgerError, match=pattern):
+        audit_client(run, lines)
+
+
+def test_another_format_of_ledger_is_refused(run) -> None:
+    lines = lines_of(run.data["client"])
+    facts = {**json.loads(lines[0])["facts"], "format": "hekat-ledger/2"}
+    lines[0] = rewritten(lines[0], facts=facts)
+    with pytest.raises(LedgerError, match=r"line 1;.*expected hekat-ledger/1"):
         audit_client(run, lines)
 
 

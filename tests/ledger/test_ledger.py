@@ -163,6 +163,19 @@ def test_bad_notes_are_refused() -> None:
     assert ledger.entry_count == 1
 
 
+@pytest.mark.parametrize("what", ["\x1b[2J", "two\nlines", "x" * (2 << 20)], ids=["escape", "newline", "long"])
+def test_what_could_not_be_read_back_is_not_written(what: str) -> None:
+    ledger = Ledger(None, "a", KEY, SESSION)
+    with pytest.raises(InputError, match="could not be read back"):
+        ledger.note("step", what, "public")
+    ledger.close()
+    assert audit_bytes(ledger.data, KEY.public).entry_count == 2
+
+
+def test_descriptions_over_several_lines_become_one() -> None:
+    assert FieldRecord.of("f", Disclosure("disclosed", "one\n    two"), 0).explanation == "one two"
+
+
 def test_only_a_ledger_in_memory_gives_its_data(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="in a file"):
         _ = Ledger(tmp_path / "ledger.jsonl", "a", KEY, SESSION).data

@@ -34,8 +34,8 @@ class FieldRecord:
 
     @classmethod
     def of(cls, name: str, disclosure: Disclosure, byte_count: int) -> FieldRecord:
-        """The record of a field of `byte_count` bytes."""
-        return cls(name, disclosure.kind, disclosure.detail, byte_count)
+        """The record of a field of `byte_count` bytes; runs of white space in the explanation become one space."""
+        return cls(name, disclosure.kind, " ".join(disclosure.detail.split()), byte_count)
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class LedgerEntry:
     def hash(self) -> str:
         """SHA-256 of everything the line says, the previous line's hash included."""
         return hashlib.sha256(canonical_json(self._content())).hexdigest()
+
+    @property
+    def is_printable(self) -> bool:
+        """Whether all its texts are: a ledger that others wrote must not steer the terminal it is shown on."""
+        texts = [self.time, self.session, self.previous, self.peer, self.step, self.kind, self.payload_sha256]
+        texts += [text for fact in self.facts.items() for text in fact]
+        texts += [text for record in self.fields for text in (record.name, record.explanation)]
+        return all(text.isprintable() for text in texts)
 
     def to_line(self) -> bytes:
         """The line's canonical bytes, its newline included."""
@@ -138,7 +146,8 @@ def _entry_of(content: dict[str, Any]) -> LedgerEntry | None:
     )
     if not fits or None in records:
         return None
-    return LedgerEntry(**{**content, "fields": tuple(record for record in records if record is not None)})
+    entry = LedgerEntry(**{**content, "fields": tuple(record for record in records if record is not None)})
+    return entry if entry.is_printable else None
 
 
 def _record_of(item: object) -> FieldRecord | None:

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from hekat.channel.channel import check_name
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.errors import InputError, LedgerError, StateError
-from hekat.ledger.entry import FORMAT, NO_PREVIOUS, Direction, FieldRecord, LedgerEntry, canonical_json
+from hekat.ledger.entry import FORMAT, MAX_LINE_BYTES, NO_PREVIOUS, Direction, FieldRecord, LedgerEntry, canonical_json
 from hekat.wire import Disclosure
 from hekat.wire.disclosure import DisclosureClass
 
@@ -185,7 +185,15 @@ class Ledger:
             fields=fields,
             facts=facts or {},
         )
-        self._write(entry.to_line())
+        line = entry.to_line()
+        if not entry.is_printable or len(line) > MAX_LINE_BYTES:
+            raise InputError(
+                f"a ledger entry ({direction}) that could not be read back",
+                expected=f"printable texts, at most {MAX_LINE_BYTES} bytes in all",
+                got=f"{len(line)} bytes{'' if entry.is_printable else ', control characters among them'}",
+                cure="shorten or clean the note, reason or description",
+            )
+        self._write(line)
         self._count += 1
         self._last_hash = entry.hash
 
