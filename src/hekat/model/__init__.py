@@ -1,0 +1,31 @@
+"""Models in NumPy with their losses, gradients, optimisers and metrics."""
+
+from hekat.model.linear import LinearRegression
+from hekat.model.logistic import LogisticRegression
+from hekat.model.make_optimiser import OPTIMISER_NAMES, make_optimiser
+from hekat.model.metrics import evaluate
+from hekat.model.mlp import Mlp
+from hekat.model.model import MODEL_NAMES, Model, make_model
+from hekat.model.optimisers import Adam, Momentum, Optimiser, OptimiserState, RmsProp, Sgd
+from hekat.model.parameters import FloatArray, Labels, Parameters
+
+__all__ = [
+    "MODEL_NAMES",
+    "OPTIMISER_NAMES",
+    "Adam",
+    "FloatArray",
+    "Labels",
+    "LinearRegression",
+    "LogisticRegression",
+    "Mlp",
+    "Model",
+    "Momentum",
+    "Optimiser",
+    "OptimiserState",
+    "Parameters",
+    "RmsProp",
+    "Sgd",
+    "evaluate",
+    "make_model",
+    "make_optimiser",
+]

@@ -1,0 +1,147 @@
+"""What turns a model's outputs into a loss, its slope, and predictions: one class per kind of label.
+
+Every head takes `outputs` of shape (rows, output_count), finite or not, and never overflows on finite ones.
+Losses are means over rows; slopes are the derivative of that mean by each output.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from hekat.errors import InputError
+from hekat.model.parameters import FloatArray, Labels
+
+
+class Head(Protocol):
+    """The last step of a model."""
+
+    @property
+    def output_count(self) -> int: ...
+
+    def check_labels(self, labels: Labels) -> None:
+        """Raise InputError for labels this head has no loss for."""
+        ...
+
+    def loss(self, outputs: FloatArray, labels: Labels) -> float: ...
+
+    def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]: ...
+
+    def predict(self, outputs: FloatArray) -> Labels: ...
+
+
+class ClassHead(Head, Protocol):
+    """A head for classes 0 .. class_count - 1."""
+
+    @property
+    def class_count(self) -> int: ...
+
+    def predict_proba(self, outputs: FloatArray) -> FloatArray:
+        """Probabilities, shape (rows, class_count); each row sums to 1."""
+        ...
+
+
+class BinaryHead:
+    """Two classes from one logit z: P(class 1) = 1 / (1 + exp(-z)), with the cross-entropy loss."""
+
+    output_count = 1
+    class_count = 2
+
+    def check_labels(self, labels: Labels) -> None:
+        _check_classes(labels, 2)
+
+    def loss(self, outputs: FloatArray, labels: Labels) -> float:
+        logits = outputs[:, 0]
+        # -log P(y) = log(1 + exp(z)) - y z; logaddexp keeps it finite for every finite z.
+        return float(np.mean(np.logaddexp(0.0, logits) - labels * logits))
+
+    def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
+        slope = (_sigmoid(outputs[:, 0]) - labels) / outputs.shape[0]
+        return self.loss(outputs, labels), slope[:, np.newaxis]
+
+    def predict(self, outputs: FloatArray) -> Labels:
+        return (outputs[:, 0] > 0).astype(np.int64)
+
+    def predict_proba(self, outputs: FloatArray) -> FloatArray:
+        return np.column_stack([_sigmoid(-outputs[:, 0]), _sigmoid(outputs[:, 0])])
+
+
+class SoftmaxHead:
+    """Three or more classes from one logit each: P = softmax, with the cross-entropy loss."""
+
+    def __init__(self, class_count: int) -> None:
+        self.class_count = class_count
+        self.output_count = class_count
+
+    def check_labels(self, labels: Labels) -> None:
+        _check_classes(labels, self.class_count)
+
+    def loss(self, outputs: FloatArray, labels: Labels) -> float:
+        rows = np.arange(outputs.shape[0])
+        return float(-np.mean(_log_softmax(outputs)[rows, labels]))
+
+    def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
+        rows = np.arange(outputs.shape[0])
+        log_probabilities = _log_softmax(outputs)
+        slope = np.exp(log_probabilities)
+        slope[rows, labels] -= 1.0
+        return float(-np.mean(log_probabilities[rows, labels])), slope / outputs.shape[0]
+
+    def predict(self, outputs: FloatArray) -> Labels:
+        return np.argmax(outputs, axis=1).astype(np.int64)
+
+    def predict_proba(self, outputs: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(_log_softmax(outputs)), dtype=np.float64)
+
+
+class SquaredErrorHead:
+    """A number from one output z, with the loss (z - y)^2 / 2."""
+
+    output_count = 1
+
+    def check_labels(self, labels: Labels) -> None:
+        if labels.dtype.kind not in "iuf":
+            raise InputError("labels are not numbers", expected="float64 labels", got=str(labels.dtype))
+
+    def loss(self, outputs: FloatArray, labels: Labels) -> float:
+        return float(0.5 * np.mean((outputs[:, 0] - labels) ** 2))
+
+    def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
+        error = outputs[:, 0] - labels
+        return float(0.5 * np.mean(error**2)), (error / outputs.shape[0])[:, np.newaxis]
+
+    def predict(self, outputs: FloatArray) -> Labels:
+        return np.array(outputs[:, 0], dtype=np.float64)
+
+
+def make_class_head(class_count: int) -> ClassHead:
+    """The head for `class_count` classes: one logit for two, a softmax for more."""
+    return BinaryHead() if class_count == 2 else SoftmaxHead(class_count)
+
+
+def _sigmoid(logits: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)), dtype=np.float64)
+
+
+def _log_softmax(outputs: FloatArray) -> FloatArray:
+    shifted = outputs - outputs.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), dtype=np.float64)
+
+
+def _check_classes(labels: Labels, class_count: int) -> None:
+    if labels.dtype.kind not in "iu":
+        raise InputError(
+            "labels are not class numbers",
+            expected=f"whole numbers from 0 to {class_count - 1} (int64)",
+            got=f"an array of {labels.dtype}",
+            cure="encode the labels with the job's classes",
+        )
+    outside = np.flatnonzero((labels < 0) | (labels >= class_count))
+    if outside.size:
+        raise InputError(
+            "a label is no class of this model",
+            expected=f"whole numbers from 0 to {class_count - 1}",
+            got=f"another number, first in row {int(outside[0]) + 1}",
+            cure="name all classes in the job, in the same order at every party",
+        )

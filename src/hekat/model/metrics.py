@@ -1,0 +1,41 @@
+"""How good a model is on rows it has not seen: the numbers of the tables and reports."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hekat.model.model import Model
+from hekat.model.parameters import FloatArray, Labels, Parameters
+
+
+def evaluate(model: Model, params: Parameters, X: FloatArray, y: Labels) -> dict[str, float]:
+    """The metrics of `model` on the rows X, y: "accuracy", "log_loss", "auc", or for a regression "rmse", "r2".
+
+    `log_loss` is in nats, without the penalty. `auc` of more than two classes is the mean over classes, each against
+    the rest. A metric that the labels do not define is left out: `auc` where a class has no row, `r2` where all labels
+    are equal. Raises InputError for no rows or arrays that do not fit.
+    """
+    data_loss = model.data_loss(params, X, y)
+    if model.task == "regression":
+        return _evaluate_regression(2.0 * data_loss, y)
+    metrics = {"accuracy": float(np.mean(model.predict(params, X) == y)), "log_loss": data_loss}
+    probabilities = model.predict_proba(params, X)
+    if np.unique(y).size == probabilities.shape[1] and np.isfinite(probabilities).all():
+        metrics["auc"] = _auc(probabilities, y)
+    return metrics
+
+
+def _evaluate_regression(mean_square: float, y: Labels) -> dict[str, float]:
+    metrics = {"rmse": float(np.sqrt(mean_square))}
+    if np.ptp(y) > 0:
+        metrics["r2"] = 1.0 - mean_square / float(np.var(y))
+    return metrics
+
+
+def _auc(probabilities: FloatArray, y: Labels) -> float:
+    # Imported here: it takes longer than everything else a run imports, and only evaluation needs it.
+    from sklearn.metrics import roc_auc_score
+
+    if probabilities.shape[1] == 2:
+        return float(roc_auc_score(y, probabilities[:, 1]))
+    return float(roc_auc_score(y, probabilities, multi_class="ovr", labels=np.arange(probabilities.shape[1])))
