@@ -1,0 +1,15 @@
+// Inverses of a batch of residues.
+#pragma once
+
+#include <optional>
+
+#include "batch/residues.hpp"
+
+namespace hekat {
+
+// z_i = 1 / x_i, with one true inversion for all. Returns the first index that has none, z then without
+// meaning.
+std::optional<std::size_t> invert_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z,
+                                           const Limb* x, std::size_t count);
+
+}  // namespace hekat

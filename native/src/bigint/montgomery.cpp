@@ -1,0 +1,94 @@
+// Montgomery arithmetic over tiles: one full product, then one reduction that clears a tile at a time.
+#include "bigint/montgomery.hpp"
+
+#include <cstring>
+
+#include "bigint/integer.hpp"
+
+namespace hekat {
+
+Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels& kernels)
+    : kernels_(kernels),
+      limb_count_(limb_count),
+      tiles_(tiles_for(limb_count)),
+      n_(width()),
+      r1_(width()),
+      r2_(width()),
+      r3_(width()) {
+    widen(n_.data(), n);
+    // Newton: each step doubles the bits of n^-1 that are right; n itself is right to 3 bits.
+    Limb inverse = n_.data()[0];
+    for (int step = 0; step < 5; ++step) inverse *= 2 - n_.data()[0] * inverse;
+    n_inverse_ = Limb{0} - inverse;
+    // R and R^2 mod n by doubling 1: slower than dividing, but it shows nothing of n.
+    SecretBuffer scratch(scratch_count());
+    SecretBuffer power(width());
+    power.data()[0] = 1;
+    for (std::size_t bit = 0; bit < 2 * kLimbBits * width(); ++bit) {
+        if (bit == kLimbBits * width()) std::memcpy(r1_.data(), power.data(), width() * sizeof(Limb));
+        const Limb carry = add_limbs(power.data(), power.data(), power.data(), width());
+        subtract_modulus_once(power.data(), power.data(), carry, scratch.data());
+    }
+    std::memcpy(r2_.data(), power.data(), width() * sizeof(Limb));
+    multiply(r3_.data(), r2_.data(), r2_.data(), scratch.data());
+}
+
+void Montgomery::subtract_modulus_once(Limb* z, const Limb* x, Limb high, Limb* scratch) const {
+    const Limb borrow = subtract_limbs(scratch, x, n_.data(), width());
+    // x + high 2^(64 width) < n exactly where the subtraction borrows and there is no high bit to lend.
+    const Limb keep = mask_of_bit(borrow & (high ^ 1));
+    for (std::size_t i = 0; i < width(); ++i) z[i] = scratch[i] ^ ((scratch[i] ^ x[i]) & keep);
+}
+
+void Montgomery::reduce_product(Limb* z, Limb* t, Limb* scratch) const {
+    Limb m[kTileLimbs];
+    Limb w[kTileLimbs];
+    Limb carry = 0;
+    for (std::size_t i = 0; i < tiles_; ++i) {
+        Limb* low = t + i * kTileLimbs;
+        Limb* high = low + width();
+        kernels_.reduce_tile(m, w, low, n_.data(), n_inverse_);
+        kernels_.multiply_row(low + kTileLimbs, w, m, n_.data() + kTileLimbs, tiles_ - 1);
+        // high + w + carry, the carry going to the next tile: the sum t + m n stays below 2 R n.
+        const Limb first = add_limbs(high, high, w, kTileLimbs);
+        carry = first + add_limb(high, carry, kTileLimbs);
+    }
+    // t / R < 2n, of which `carry` is the limb above.
+    subtract_modulus_once(z, t + width(), carry, scratch);
+    wipe(m, kTileLimbs);
+    wipe(w, kTileLimbs);
+}
+
+void Montgomery::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {
+    multiply_tiles(kernels_, scratch, a, tiles_, b, tiles_);
+    reduce_product(z, scratch, scratch + 2 * width());
+}
+
+void Montgomery::square(Limb* z, const Limb* a, Limb* scratch) const {
+    square_tiles(kernels_, scratch, a, tiles_);
+    reduce_product(z, scratch, scratch + 2 * width());
+}
+
+void Montgomery::enter_wide(Limb* z, const Limb* x, Limb* scratch) const {
+    // x = low + high R: its Montgomery form is low R^2 / R + high R^3 / R.
+    multiply(z, x, r2_.data(), scratch);
+    Limb* high = scratch + 3 * width();
+    multiply(high, x + width(), r3_.data(), scratch);
+    const Limb carry = add_limbs(z, z, high, width());
+    subtract_modulus_once(z, z, carry, scratch);
+}
+
+void Montgomery::leave(Limb* z, const Limb* x, Limb* scratch) const {
+    std::memcpy(scratch, x, width() * sizeof(Limb));
+    std::memset(scratch + width(), 0, width() * sizeof(Limb));
+    reduce_product(z, scratch, scratch + 2 * width());
+}
+
+void Montgomery::widen(Limb* z, const Limb* x) const {
+    std::memcpy(z, x, limb_count_ * sizeof(Limb));
+    std::memset(z + limb_count_, 0, (width() - limb_count_) * sizeof(Limb));
+}
+
+void Montgomery::narrow(Limb* z, const Limb* x) const { std::memcpy(z, x, limb_count_ * sizeof(Limb)); }
+
+}  // namespace hekat

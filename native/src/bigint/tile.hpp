@@ -1,0 +1,42 @@
+// The innermost products: eight limbs by eight limbs ("a tile"), in x86-64 instructions or portable C++.
+#pragma once
+
+#include "bigint/limb.hpp"
+
+namespace hekat {
+
+inline constexpr std::size_t kTileLimbs = 8;
+
+// Tiles that hold limb_count limbs.
+inline constexpr std::size_t tiles_for(std::size_t limb_count) {
+    return (limb_count + kTileLimbs - 1) / kTileLimbs;
+}
+
+// One implementation of the routines below; every one has the same contracts and gives the same limbs.
+struct TileKernels {
+    const char* name;
+
+    // z (8 * tiles limbs) and w (8 limbs) become z', w' with z' + w' B^tiles = z + w + a * b, B = 2^512,
+    // for a of 8 limbs and b of 8 * tiles limbs. Never overflows: (B-1) + (B^t-1) + (B-1)(B^t-1) < B^(t+1).
+    void (*multiply_row)(Limb* z, Limb* w, const Limb* a, const Limb* b, std::size_t tiles);
+
+    // m = z * (-n^-1) mod B and w = (z + m * n) / B < B, for z and odd n of 8 limbs; n_inverse = -n^-1 mod
+    // 2^64.
+    void (*reduce_tile)(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse);
+
+    // z (limb_count limbs) = entries[index], every one of entry_count entries being read: no trace of index <
+    // entry_count.
+    void (*select_entry)(Limb* z, const Limb* entries, std::size_t entry_count, std::size_t limb_count,
+                         Limb index);
+};
+
+// Plain C++, runs anywhere.
+const TileKernels& portable_tile_kernels();
+
+// mulx, adcx, adox, AVX2; nullptr where this CPU or this build has them not.
+const TileKernels* x86_tile_kernels();
+
+// The fastest this CPU has.
+const TileKernels& best_tile_kernels();
+
+}  // namespace hekat

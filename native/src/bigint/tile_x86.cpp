@@ -1,0 +1,206 @@
+// Tile products with mulx and the two carry chains of adcx and adox; selection with AVX2.
+#include "bigint/tile.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+
+#include <cstring>
+
+namespace hekat {
+namespace {
+
+// The window of eight limbs w0..w7 += rdx * a; w0 is then finished (STORE) and its register takes the new top
+// limb. Each low word goes down the carry flag's chain, each high word down the overflow flag's.
+#define HEKAT_STEP(i, low, high) \
+    "mulxq " #i                  \
+    "*8(%[a]), %%rax, %%rbx\n\t" \
+    "adcxq %%rax, %%" #low       \
+    "\n\t"                       \
+    "adoxq %%rbx, %%" #high "\n\t"
+
+#define HEKAT_ROW(STORE, w0, w1, w2, w3, w4, w5, w6, w7)                                            \
+    "xorl %%eax, %%eax\n\t" HEKAT_STEP(0, w0, w1) STORE HEKAT_STEP(1, w1, w2) HEKAT_STEP(2, w2, w3) \
+        HEKAT_STEP(3, w3, w4) HEKAT_STEP(4, w4, w5) HEKAT_STEP(5, w5, w6)                           \
+            HEKAT_STEP(6, w6, w7) "mulxq 7*8(%[a]), %%rax, %%" #w0                                  \
+                                  "\n\t"                                                            \
+                                  "movl $0, %%ebx\n\t"                                              \
+                                  "adcxq %%rax, %%" #w7                                             \
+                                  "\n\t"                                                            \
+                                  "adoxq %%rbx, %%" #w0                                             \
+                                  "\n\t"                                                            \
+                                  "adcxq %%rbx, %%" #w0 "\n\t"
+
+#define HEKAT_MULTIPLY(j, w0, ...) \
+    "movq " #j "*8(%[b]), %%rdx\n\t" HEKAT_ROW("movq %%" #w0 ", " #j "*8(%[z])\n\t", w0, __VA_ARGS__)
+
+#define HEKAT_REDUCE(j, w0, ...)   \
+    "movq %[n_inverse], %%rdx\n\t" \
+    "imulq %%" #w0                 \
+    ", %%rdx\n\t"                  \
+    "movq %%rdx, " #j "*8(%[m])\n\t" HEKAT_ROW("", w0, __VA_ARGS__)
+
+// Eight rows; the window's registers come round to where they began.
+#define HEKAT_EIGHT(KIND)                         \
+    KIND(0, r8, r9, r10, r11, r12, r13, r14, r15) \
+    KIND(1, r9, r10, r11, r12, r13, r14, r15, r8) \
+    KIND(2, r10, r11, r12, r13, r14, r15, r8, r9) \
+    KIND(3, r11, r12, r13, r14, r15, r8, r9, r10) \
+    KIND(4, r12, r13, r14, r15, r8, r9, r10, r11) \
+    KIND(5, r13, r14, r15, r8, r9, r10, r11, r12) \
+    KIND(6, r14, r15, r8, r9, r10, r11, r12, r13) \
+    KIND(7, r15, r8, r9, r10, r11, r12, r13, r14)
+
+#define HEKAT_LOAD(from) \
+    "movq 0*8(" from     \
+    "), %%r8\n\t"        \
+    "movq 1*8(" from     \
+    "), %%r9\n\t"        \
+    "movq 2*8(" from     \
+    "), %%r10\n\t"       \
+    "movq 3*8(" from     \
+    "), %%r11\n\t"       \
+    "movq 4*8(" from     \
+    "), %%r12\n\t"       \
+    "movq 5*8(" from     \
+    "), %%r13\n\t"       \
+    "movq 6*8(" from     \
+    "), %%r14\n\t"       \
+    "movq 7*8(" from "), %%r15\n\t"
+
+#define HEKAT_STORE(to)   \
+    "movq %%r8, 0*8(" to  \
+    ")\n\t"               \
+    "movq %%r9, 1*8(" to  \
+    ")\n\t"               \
+    "movq %%r10, 2*8(" to \
+    ")\n\t"               \
+    "movq %%r11, 3*8(" to \
+    ")\n\t"               \
+    "movq %%r12, 4*8(" to \
+    ")\n\t"               \
+    "movq %%r13, 5*8(" to \
+    ")\n\t"               \
+    "movq %%r14, 6*8(" to \
+    ")\n\t"               \
+    "movq %%r15, 7*8(" to ")\n\t"
+
+#define HEKAT_WINDOW "rax", "rbx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory"
+
+void multiply_row(Limb* z, Limb* w, const Limb* a, const Limb* b, std::size_t tiles) {
+    if (tiles == 0) return;
+    // Beside the window: the carry of window + z, worth 1 at the start of the next tile; window + carry <
+    // 2^512.
+    Limb carry = 0;
+    __asm__ volatile(
+        "movq %[w], %%rax\n\t"
+        HEKAT_LOAD("%%rax")
+        "1:\n\t"
+        "xorl %%eax, %%eax\n\t"
+        "subq %[carry], %%rax\n\t"  // carry flag = carry
+        "adcq 0*8(%[z]), %%r8\n\t"
+        "adcq 1*8(%[z]), %%r9\n\t"
+        "adcq 2*8(%[z]), %%r10\n\t"
+        "adcq 3*8(%[z]), %%r11\n\t"
+        "adcq 4*8(%[z]), %%r12\n\t"
+        "adcq 5*8(%[z]), %%r13\n\t"
+        "adcq 6*8(%[z]), %%r14\n\t"
+        "adcq 7*8(%[z]), %%r15\n\t"
+        "movl $0, %%eax\n\t"
+        "adcq $0, %%rax\n\t"
+        "movq %%rax, %[carry]\n\t"
+        HEKAT_EIGHT(HEKAT_MULTIPLY)
+        "addq $64, %[z]\n\t"
+        "addq $64, %[b]\n\t"
+        "decq %[tiles]\n\t"
+        "jnz 1b\n\t"
+        "addq %[carry], %%r8\n\t"
+        "adcq $0, %%r9\n\t"
+        "adcq $0, %%r10\n\t"
+        "adcq $0, %%r11\n\t"
+        "adcq $0, %%r12\n\t"
+        "adcq $0, %%r13\n\t"
+        "adcq $0, %%r14\n\t"
+        "adcq $0, %%r15\n\t"
+        "movq %[w], %%rax\n\t"
+        HEKAT_STORE("%%rax")
+        : [z] "+r"(z), [b] "+r"(b), [tiles] "+m"(tiles), [carry] "+m"(carry)
+        : [a] "r"(a), [w] "m"(w)
+        : HEKAT_WINDOW);
+}
+
+void reduce_tile(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse) {
+    __asm__ volatile(HEKAT_LOAD("%[z]") HEKAT_EIGHT(HEKAT_REDUCE) "movq %[w], %%rax\n\t" HEKAT_STORE("%%rax")
+                     :
+                     : [m] "r"(m), [w] "m"(w), [z] "r"(z), [a] "r"(n), [n_inverse] "m"(n_inverse)
+                     : HEKAT_WINDOW);
+}
+
+__attribute__((target("avx2"))) void select_entry(Limb* z, const Limb* entries, std::size_t entry_count,
+                                                  std::size_t limb_count, Limb index) {
+    const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(index));
+    std::size_t start = 0;
+    for (; start + 16 <= limb_count; start += 16) {
+        __m256i sum[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
+                          _mm256_setzero_si256()};
+        const Limb* at = entries + start;
+        for (std::size_t entry = 0; entry < entry_count; ++entry, at += limb_count) {
+            const __m256i mask =
+                _mm256_cmpeq_epi64(_mm256_set1_epi64x(static_cast<long long>(entry)), wanted);
+            for (std::size_t i = 0; i < 4; ++i) {
+                const __m256i value = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 4 * i));
+                sum[i] = _mm256_or_si256(sum[i], _mm256_and_si256(value, mask));
+            }
+        }
+        for (std::size_t i = 0; i < 4; ++i) {
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(z + start + 4 * i), sum[i]);
+        }
+    }
+    for (; start < limb_count; ++start) {
+        Limb sum = 0;
+        for (std::size_t entry = 0; entry < entry_count; ++entry) {
+            sum |= entries[entry * limb_count + start] & mask_of_equal(entry, index);
+        }
+        z[start] = sum;
+    }
+}
+
+bool cpu_has_adx() {
+    // CPUID leaf 7: BMI2 is bit 8 of EBX, ADX bit 19. (GCC 12 has no name for adx in __builtin_cpu_supports.)
+    unsigned int a = 7;
+    unsigned int b = 0;
+    unsigned int c = 0;
+    unsigned int d = 0;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    return ((b >> 8) & (b >> 19) & 1U) != 0U;
+}
+
+}  // namespace
+
+const TileKernels* x86_tile_kernels() {
+    static constexpr TileKernels kernels{"x86-64 mulx, adx, avx2", multiply_row, reduce_tile, select_entry};
+    __builtin_cpu_init();
+    static const bool usable = __builtin_cpu_supports("avx2") && cpu_has_adx();
+    return usable ? &kernels : nullptr;
+}
+
+}  // namespace hekat
+
+#else
+
+namespace hekat {
+
+const TileKernels* x86_tile_kernels() { return nullptr; }
+
+}  // namespace hekat
+
+#endif
+
+namespace hekat {
+
+const TileKernels& best_tile_kernels() {
+    const TileKernels* x86 = x86_tile_kernels();
+    return x86 != nullptr ? *x86 : portable_tile_kernels();
+}
+
+}  // namespace hekat

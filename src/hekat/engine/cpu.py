@@ -1,0 +1,328 @@
+"""The native engine: the only importer of hekat._native."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from math import prod
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from hekat import _native
+from hekat.engine.checks import (
+    Shape,
+    broadcast_shape,
+    check_axis,
+    check_concatenate,
+    check_indices,
+    check_limbs,
+    check_load,
+    check_multi_exp,
+    check_own,
+    check_own_table,
+    check_reduce,
+    check_reshape,
+    check_segments,
+    check_table,
+    refuse_not_below_modulus,
+    refuse_not_invertible,
+    refuse_wide_exponent,
+    refuse_zero_divisor,
+)
+from hekat.engine.interface import (
+    BoolArray,
+    FixedBaseTable,
+    IndexArray,
+    Modulus,
+    ResidueArray,
+    check_same_modulus,
+)
+from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
+from hekat.errors import EngineError, InputError
+
+THREADS_VARIABLE = "HEKAT_THREADS"
+MAX_THREADS = 1024
+MAX_TABLE_BYTES = 512 << 20
+MIN_WINDOW_BITS = 4
+
+
+class CpuEngine:
+    """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
+
+    A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form. Operations release
+    the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second.
+    `portable` keeps to the plain C++ path where the processor has a faster one.
+    """
+
+    def __init__(self, thread_count: int | None = None, *, portable: bool = False) -> None:
+        self._pool = _native.ThreadPool(read_thread_count() if thread_count is None else thread_count)
+        self._portable = portable
+        self._moduli: WeakKeyDictionary[Modulus, _native.Modulus] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return "cpu"
+
+    def describe(self) -> dict[str, str]:
+        """What is active and why, for `hekat doctor`."""
+        asked = os.environ.get(THREADS_VARIABLE)
+        kernel = _native.kernel_name(self._portable)
+        if self._portable:
+            why = "asked for"
+        elif kernel == _native.kernel_name(True):
+            why = "this processor lacks mulx, adx or avx2"
+        else:
+            why = "found on this processor"
+        return {
+            "arithmetic": f"{kernel} ({why})",
+            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod",
+            "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
+            "compiler": _native.compiler,
+        }
+
+    def __repr__(self) -> str:
+        return f"CpuEngine({self._pool.thread_count} threads)"
+
+    # --- host <-> engine -------------------------------------------------------------------------------
+
+    def load(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs with k <= modulus.limb_count, each value < modulus (InputError otherwise)."""
+        shape = check_load(limbs, modulus)
+        out = _empty(shape, modulus.limb_count)
+        refused = self._native_modulus(modulus).load(self._pool, _flat(out), _flat(limbs))
+        if refused is not None:
+            raise refuse_not_below_modulus(refused, shape, modulus)
+        return ResidueArray(self, modulus, shape, out)
+
+    def reduce(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs with k <= 2 * modulus.limb_count, reduced mod `modulus`."""
+        shape = check_reduce(limbs, modulus)
+        out = _empty(shape, modulus.limb_count)
+        self._native_modulus(modulus).reduce(self._pool, _flat(out), _flat(limbs))
+        return ResidueArray(self, modulus, shape, out)
+
+    def store(self, a: ResidueArray) -> LimbArray:
+        """The residues as canonical limbs, shape a.shape + (modulus.limb_count,)."""
+        check_own(self, a)
+        out = _empty(a.shape, a.modulus.limb_count)
+        self._native_modulus(a.modulus).store(self._pool, _flat(out), _flat(a.data))
+        return out
+
+    # --- shape -----------------------------------------------------------------------------------------
+
+    def take(self, a: ResidueArray, indices: IndexArray) -> ResidueArray:
+        """The residues at flat `indices`, in the shape of `indices`."""
+        check_own(self, a)
+        check_indices(indices, a.size)
+        return ResidueArray(self, a.modulus, indices.shape, _flat(a.data)[indices])
+
+    def reshape(self, a: ResidueArray, shape: tuple[int, ...]) -> ResidueArray:
+        """The same residues under another shape of equal size."""
+        check_own(self, a)
+        shape = check_reshape(a, shape)
+        return ResidueArray(self, a.modulus, shape, a.data.reshape(*shape, a.modulus.limb_count))
+
+    def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
+        """Joined along the first axis."""
+        shape = check_concatenate(self, arrays)
+        return ResidueArray(self, arrays[0].modulus, shape, np.concatenate([array.data for array in arrays]))
+
+    # --- modular ---------------------------------------------------------------------------------------
+
+    def mod_mul(self, a: ResidueArray, b: ResidueArray) -> ResidueArray:
+        """Element-wise product, shapes broadcast."""
+        check_own(self, a)
+        check_own(self, b)
+        check_same_modulus(a, b)
+        shape = broadcast_shape(a.shape, b.shape)
+        out = _empty(shape, a.modulus.limb_count)
+        self._native_modulus(a.modulus).mul(self._pool, _flat(out), _items(a.data, shape), _items(b.data, shape))
+        return ResidueArray(self, a.modulus, shape, out)
+
+    def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """Element-wise power a^e through all bits of the exponents' limbs, constant-time; shapes broadcast; 0^0 = 1."""
+        return self._exp(a, exponents, vartime=False)
+
+    def mod_exp_vartime(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """The same power for public exponents; variable time."""
+        return self._exp(a, exponents, vartime=True)
+
+    def _exp(self, a: ResidueArray, exponents: LimbArray, *, vartime: bool) -> ResidueArray:
+        check_own(self, a)
+        shape = broadcast_shape(a.shape, check_limbs(exponents, "exponents"))
+        out = _empty(shape, a.modulus.limb_count)
+        native = self._native_modulus(a.modulus)
+        native.exp(self._pool, _flat(out), _items(a.data, shape), _items(exponents, shape), vartime)
+        return ResidueArray(self, a.modulus, shape, out)
+
+    def fixed_base_table(
+        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+    ) -> FixedBaseTable:
+        """The full-window table of one base, in Montgomery form; the window that is cheapest on the whole if None.
+
+        Raises InputError for a table above MAX_TABLE_BYTES.
+        """
+        check_table(base, modulus, exponent_bits, window_bits)
+        if ints_from_limbs(base)[0] >= modulus.value:
+            raise refuse_not_below_modulus(0, (), modulus)
+        window = _native.table_window_bits(modulus.limb_count) if window_bits is None else window_bits
+        while (
+            window_bits is None
+            and window > MIN_WINDOW_BITS
+            and _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES
+        ):
+            window -= 1
+        if _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES:
+            raise InputError(
+                "fixed-base table is too large",
+                expected=f"at most {MAX_TABLE_BYTES >> 20} MiB",
+                got=f"{_table_bytes(exponent_bits, window, modulus) >> 20} MiB for exponents of {exponent_bits} bits "
+                f"and windows of {window}",
+                cure="ask for fewer exponent_bits or fewer window_bits",
+            )
+        rows = -(-exponent_bits // window) << window
+        table = np.empty((rows, modulus.limb_count), np.uint64)
+        widened = np.ascontiguousarray(widen(base, modulus.limb_count)[np.newaxis])
+        self._native_modulus(modulus).build_table(self._pool, table, widened, exponent_bits, window)
+        return FixedBaseTable(self, modulus, exponent_bits, window, table)
+
+    def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
+        """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time."""
+        check_own_table(self, table)
+        shape = check_limbs(exponents, "exponents")
+        out = _empty(shape, table.modulus.limb_count)
+        refused = self._native_modulus(table.modulus).exp_fixed(
+            self._pool, _flat(out), table.data, _flat(exponents), table.exponent_bits, table.window_bits
+        )
+        if refused is not None:
+            raise refuse_wide_exponent(refused, shape, table)
+        return ResidueArray(self, table.modulus, shape, out)
+
+    def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
+        """Product along one axis; the empty product is 1."""
+        check_own(self, a)
+        axis = check_axis(a, axis)
+        shape = a.shape[:axis] + a.shape[axis + 1 :]
+        members = np.ascontiguousarray(np.moveaxis(np.arange(a.size).reshape(a.shape), axis, -1)).ravel()
+        offsets = np.arange(prod(shape) + 1) * a.shape[axis]
+        return self._product_lines(a, members, offsets, shape)
+
+    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+        """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
+        check_own(self, a)
+        _, m = check_multi_exp(a, exponents, negative)
+        out = _empty((m,), a.modulus.limb_count)
+        signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative)
+        refused = self._native_modulus(a.modulus).multi_exp(self._pool, out, _flat(a.data), _flat(exponents), signs)
+        if refused is not None:
+            raise refuse_not_invertible(refused, a.shape)
+        return ResidueArray(self, a.modulus, (m,), out)
+
+    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+        """The (segment_count,) products of each segment's residues; an empty segment is 1."""
+        check_own(self, a)
+        check_segments(a, segments, segment_count)
+        members = np.argsort(segments, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(segments, minlength=segment_count))])
+        return self._product_lines(a, members, offsets, (segment_count,))
+
+    def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
+        out = _empty(shape, a.modulus.limb_count)
+        self._native_modulus(a.modulus).product_lines(
+            self._pool, _flat(out), _flat(a.data), members.astype(np.int64), offsets.astype(np.int64)
+        )
+        return ResidueArray(self, a.modulus, shape, out)
+
+    def mod_inv(self, a: ResidueArray) -> ResidueArray:
+        """Element-wise inverse, constant-time. Raises InputError naming the first index that has none."""
+        check_own(self, a)
+        out = _empty(a.shape, a.modulus.limb_count)
+        refused = self._native_modulus(a.modulus).inv(self._pool, _flat(out), _flat(a.data))
+        if refused is not None:
+            raise refuse_not_invertible(refused, a.shape)
+        return ResidueArray(self, a.modulus, a.shape, out)
+
+    # --- integers --------------------------------------------------------------------------------------
+
+    def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a + b with max(limbs) + 1 limbs."""
+        shape = _int_shape(a, b)
+        out = _empty(shape, max(a.shape[-1], b.shape[-1]) + 1)
+        _native.int_add(self._pool, _flat(out), _items(a, shape), _items(b, shape))
+        return out
+
+    def int_sub(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, BoolArray]:
+        """|a - b| with max(limbs) limbs, and where a < b."""
+        shape = _int_shape(a, b)
+        out = _empty(shape, max(a.shape[-1], b.shape[-1]))
+        below = np.empty(prod(shape), np.bool_)
+        _native.int_sub(self._pool, _flat(out), below, _items(a, shape), _items(b, shape))
+        return out, below.reshape(shape)
+
+    def int_mul(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a * b with limbs(a) + limbs(b) limbs."""
+        shape = _int_shape(a, b)
+        out = _empty(shape, a.shape[-1] + b.shape[-1])
+        _native.int_mul(self._pool, self._portable, _flat(out), _items(a, shape), _items(b, shape))
+        return out
+
+    def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:
+        """Quotient (limbs of a) and remainder (limbs of b), variable time. Raises InputError where a divisor is 0."""
+        shape = _int_shape(a, b)
+        zeros = np.flatnonzero(~b.any(axis=-1))
+        if zeros.size:
+            raise refuse_zero_divisor(int(zeros[0]), b.shape[:-1])
+        quotients, remainders = _empty(shape, a.shape[-1]), _empty(shape, b.shape[-1])
+        _native.int_divmod(self._pool, _flat(quotients), _flat(remainders), _items(a, shape), _items(b, shape))
+        return quotients, remainders
+
+    def _native_modulus(self, modulus: Modulus) -> _native.Modulus:
+        """What the native core precomputes for `modulus`: made once, kept as long as the modulus lives."""
+        with self._lock:
+            native = self._moduli.get(modulus)
+            if native is None:
+                native = _native.Modulus(modulus.limbs[np.newaxis], self._portable)
+                self._moduli[modulus] = native
+            return native
+
+
+def read_thread_count() -> int:
+    """Threads to use: HEKAT_THREADS, or one for each core this process may run on. Raises EngineError."""
+    text = os.environ.get(THREADS_VARIABLE, "").strip()
+    if not text:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+        raise EngineError(
+            f"{THREADS_VARIABLE} is no thread count",
+            expected=f"a whole number from 1 to {MAX_THREADS}",
+            got=repr(text),
+            cure=f"set {THREADS_VARIABLE}=2, or unset it to use every core",
+        )
+    return int(text)
+
+
+def _table_bytes(exponent_bits: int, window_bits: int, modulus: Modulus) -> int:
+    return (-(-exponent_bits // window_bits) << window_bits) * modulus.limb_count * 8
+
+
+def _empty(shape: Shape, limb_count: int) -> LimbArray:
+    return np.empty((*shape, limb_count), np.uint64)
+
+
+def _flat(limbs: LimbArray) -> LimbArray:
+    """The same items as a contiguous (count, limbs) array; a view wherever `limbs` is contiguous already."""
+    return np.ascontiguousarray(limbs).reshape(prod(limbs.shape[:-1]), limbs.shape[-1])
+
+
+def _items(limbs: LimbArray, shape: Shape) -> LimbArray:
+    """`limbs` broadcast to `shape` as (count, limbs); a single item stays one, the native core repeats it."""
+    if prod(limbs.shape[:-1]) == 1 and prod(shape) > 0:
+        return _flat(limbs)
+    return _flat(np.broadcast_to(limbs, (*shape, limbs.shape[-1])))
+
+
+def _int_shape(a: LimbArray, b: LimbArray) -> Shape:
+    return broadcast_shape(check_limbs(a, "integers"), check_limbs(b, "integers"))
