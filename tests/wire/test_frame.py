@@ -15,7 +15,7 @@ from hekat.errors import (
     WireTruncatedError,
     WireVersionError,
 )
-from hekat.wire.frame import CHECKSUM_BYTES, MAX_FRAME_BYTES, _checksum, read_frame, write_frame
+from hekat.wire.frame import CHECKSUM_BYTES, MAX_FRAME_BYTES, checksum_of, read_frame, write_frame
 
 KIND = "test/frame"
 BODY = b"\x93\x01\x02\x03"
@@ -25,7 +25,7 @@ LENGTH_AT = 4 + 2 + 1 + len(KIND) + 2
 
 def resum(data: bytes) -> bytes:
     """The same frame with its checksum made to hold."""
-    return data[:-CHECKSUM_BYTES] + _checksum(data[:-CHECKSUM_BYTES], b"")
+    return data[:-CHECKSUM_BYTES] + checksum_of(data[:-CHECKSUM_BYTES], b"")
 
 
 def with_length(length: int) -> bytes:

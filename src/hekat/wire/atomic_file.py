@@ -32,7 +32,11 @@ def create_file(path: Path, data: bytes, *, mode: int) -> None:
         finally:
             with suppress(FileNotFoundError):
                 Path(name).unlink()
-        _sync_folder(path.parent)
+        try:
+            _sync_folder(path.parent)
+        except OSError:
+            path.unlink()
+            raise
 
 
 def already_there(path: Path) -> StateError:

@@ -75,7 +75,7 @@ def write_frame(kind: str, kind_version: int, body: bytes) -> bytes:
             got=f"a body of {len(body)} bytes",
             cure="send it in several messages",
         )
-    return b"".join((header, body, _checksum(header, body)))
+    return b"".join((header, body, checksum_of(header, body)))
 
 
 def read_frame(data: Buffer, *, max_bytes: int = MAX_FRAME_BYTES) -> Frame:
@@ -106,7 +106,7 @@ def read_frame(data: Buffer, *, max_bytes: int = MAX_FRAME_BYTES) -> Frame:
             "bytes follow after the end of the object", expected=f"{total} bytes", got=f"{len(view)} bytes"
         )
     body_end = body_at + body_bytes
-    if _checksum(view[:body_at], view[body_at:body_end]) != view[body_end:]:
+    if checksum_of(view[:body_at], view[body_at:body_end]) != view[body_end:]:
         raise WireCorruptError("checksum does not hold: bytes were changed on the way", cure="fetch or send them again")
     if kind_version == 0:
         raise WireCorruptError(f"version of wire kind {kind} is 0", expected="1 or more")
@@ -154,7 +154,8 @@ def _truncated(where: str, expected: str, got_bytes: int) -> WireTruncatedError:
     )
 
 
-def _checksum(header: Buffer, body: Buffer) -> bytes:
+def checksum_of(header: Buffer, body: Buffer) -> bytes:
+    """BLAKE2b-128 over header and body: catches accidental change, and is no signature."""
     state = hashlib.blake2b(header, digest_size=CHECKSUM_BYTES, person=_PERSON)
     state.update(body)
     return state.digest()

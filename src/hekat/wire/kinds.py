@@ -19,10 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ReadingContext:
-    """What a reader brings along: the key that ciphertexts must be under, and the engine they go to."""
+    """What a reader brings along: the key that ciphertexts must be under, the engine they go to, what it allows."""
 
     public_key: PublicKey | None = None
     engine: Engine | None = None
+    unsafe_for_benchmark: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,11 @@ def from_bytes(
     max_bytes: int = MAX_FRAME_BYTES,
     public_key: PublicKey | None = None,
     engine: Engine | None = None,
+    unsafe_for_benchmark: bool = False,
 ) -> T:
     """The object of class `kind` that `data` holds; ciphertexts need the `public_key` they are under.
+
+    A key below the size floor is refused unless the reader says `unsafe_for_benchmark`; the bytes have no say in it.
 
     Whatever `data` is, raises nothing but a WireError that says what is wrong with it (KeyRefusedError for a
     well-formed key that is not safe), and allocates no more than a small multiple of the bytes at hand.
@@ -103,5 +107,5 @@ def from_bytes(
             got=f"version {frame.kind_version}",
             cure="bring all parties to the same release",
         )
-    result: T = wanted.from_items(unpack_body(frame.body), ReadingContext(public_key, engine))
+    result: T = wanted.from_items(unpack_body(frame.body), ReadingContext(public_key, engine, unsafe_for_benchmark))
     return result
