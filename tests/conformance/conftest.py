@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,24 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs
 from hekat.engine.select import READY, available_engines, get_engine
 
 ENGINES = [name for name, state in available_engines().items() if state == READY]
+if "cpu" in ENGINES:
+    ENGINES.append("cpu-portable")
+
+
+@cache
+def make_engine(name: str) -> Engine:
+    """The engine `name`, or the native one kept to plain C++, with more threads than the default here."""
+    if name == "cpu-portable":
+        from hekat.engine.cpu import CpuEngine
+
+        return CpuEngine(3, portable=True)
+    return get_engine(name)
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Each engine that is ready; `test_every_engine_is_ready` fails for one that is not."""
-    return get_engine(request.param)
+    return make_engine(request.param)
 
 
 class Numbers:

@@ -7,7 +7,7 @@ import pytest
 
 from hekat.engine.interface import Modulus
 
-BITS = [3, 64, 65, 127, 128, 129, 512, 1000, 1024, 2047, 2048, 3071, 4096]
+BITS = [3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 2048, 3071, 4096]
 KINDS = ["ones", "sparse", "random"]
 
 
@@ -94,7 +94,7 @@ def test_zero_to_the_zero_is_one(engine, numbers, operation):
         ((3, 4), (4,)),
         ((3, 1), (4,)),
         ((4,), (2, 3, 1)),
-        ((70,), (70,)),
+        ((1500,), (1500,)),
     ],
 )
 def test_exponents_broadcast_against_bases(engine, numbers, base_shape, exponent_shape, operation):
@@ -131,7 +131,7 @@ def test_fixed_base_powers_of_paillier_sizes(engine, numbers, bits):
     numbers.same(numbers.store(found), numbers.power(base, exponents, modulus.value))
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (100,)])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (2000,)])
 def test_fixed_base_keeps_the_exponents_shape(engine, numbers, shape):
     modulus = numbers.modulus(512, "random")
     table = engine.fixed_base_table(numbers.limbs(7, modulus.limb_count), modulus, 100)
@@ -171,6 +171,27 @@ def test_multi_exp_of_every_shape(engine, numbers, bits, k, m, limb_count):
     )
     expected = multi_exp_expected(numbers, bases, exponents, np.zeros((k, m), np.bool_), modulus.value)
     numbers.same(numbers.store(found), expected)
+
+
+# Few terms or many, one product or many, narrow exponents or wide: each calls for another algorithm.
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("k", "m", "exponent_bits"),
+    [(2, 300, 16), (63, 1, 64), (64, 1, 64), (65, 2, 10), (129, 1, 190), (300, 12, 16), (1500, 1, 20), (3000, 2, 1)],
+)
+@pytest.mark.parametrize("bits", [129, 513])
+def test_multi_exp_of_every_proportion(engine, numbers, bits, k, m, exponent_bits, signed):
+    modulus = numbers.modulus(bits, "ones")
+    rng = np.random.default_rng([k, m])
+    bases = numbers.objects([pow(2, int(i), modulus.value) for i in rng.integers(1, 3 * bits, k)], (k,))
+    values = [int.from_bytes(rng.bytes(24), "little") % 2**exponent_bits for _ in range(k * m)]
+    exponents = numbers.objects(values, (k, m))
+    negative = rng.integers(0, 2, (k, m)).astype(np.bool_) & signed
+    limb_count = numbers.limbs_for_bits(exponent_bits)
+    found = engine.mod_multi_exp(
+        numbers.load(engine, bases, modulus), numbers.limbs(exponents, limb_count), negative if signed else None
+    )
+    numbers.same(numbers.store(found), multi_exp_expected(numbers, bases, exponents, negative, modulus.value))
 
 
 @pytest.mark.parametrize("values", [[0], [1], [0, 1], [2], [2**64 - 1], [0, 2**63], [1, 2**16 - 1, 2**32]])

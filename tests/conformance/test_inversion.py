@@ -10,7 +10,7 @@ import pytest
 from hekat.engine.interface import Modulus
 from hekat.errors import InputError
 
-BITS = [3, 64, 65, 127, 128, 129, 512, 1000, 1024, 2047, 2048, 3071, 4096]
+BITS = [3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 2048, 3071, 4096]
 
 
 @pytest.mark.parametrize("kind", ["ones", "sparse", "random"])
@@ -23,7 +23,7 @@ def test_inverses_of_every_invertible_pattern(engine, numbers, bits, kind):
     numbers.same(found, numbers.objects([pow(value, -1, modulus.value) for value in values], (-1,)))
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (130,)])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (130,), (3000,)])
 def test_inversion_keeps_the_shape(engine, numbers, shape):
     modulus = Modulus(2**127 - 1)
     values = numbers.objects([value or 1 for value in numbers.residues(modulus, shape).ravel()], shape)
@@ -39,6 +39,8 @@ def test_inversion_keeps_the_shape(engine, numbers, shape):
         ((3, 5), (9,), [2, 5], "index 2"),
         ((2**61 - 1, 2**89 - 1), (3, 4), [6], r"index \(1, 2\)"),
         ((2**521 - 1, 2**607 - 1), (20,), [13, 14, 19], "index 13"),
+        ((2**61 - 1, 2**89 - 1), (2000,), [1999], "index 1999"),
+        ((2**61 - 1, 2**89 - 1), (2000,), [1998, 600], "index 600"),
     ],
 )
 @pytest.mark.parametrize("multiple", [0, 1])

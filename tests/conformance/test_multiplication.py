@@ -10,7 +10,7 @@ import pytest
 
 from hekat.engine.interface import Modulus
 
-BITS = [3, 64, 65, 127, 128, 129, 512, 1000, 1024, 2047, 2048, 3071, 4096]
+BITS = [3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 2048, 3071, 4096]
 KINDS = ["ones", "sparse", "random"]
 
 
@@ -131,3 +131,25 @@ def test_mod_segment_product_of_many(engine, numbers, seed):
     expected = [reduce(mul, values[segments == s], 1) % modulus.value for s in range(40)]
     found = engine.mod_segment_product(numbers.load(engine, values, modulus), segments, 40)
     numbers.same(numbers.store(found), numbers.objects(expected, (40,)))
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((4000,), 0), ((3, 1500), 1), ((1500, 3), 0)])
+def test_mod_product_of_long_lines(engine, numbers, shape, axis):
+    modulus = numbers.modulus(513, "random")
+    values = numbers.objects([value or 1 for value in numbers.residues(modulus, shape).ravel()], shape)
+    expected = np.apply_along_axis(lambda line: [reduce(lambda x, y: x * y % modulus.value, line)], axis, values)
+    found = numbers.store(engine.mod_product(numbers.load(engine, values, modulus), axis))
+    numbers.same(found, expected.reshape(found.shape))
+
+
+@pytest.mark.parametrize("segment_count", [1, 3000])
+def test_mod_segment_product_of_skewed_segments(engine, numbers, segment_count):
+    modulus = numbers.modulus(129, "random")
+    values = numbers.objects([value or 1 for value in numbers.residues(modulus, (4000,))], (4000,))
+    segments = np.minimum(np.arange(4000) // 4, segment_count - 1)
+    segments[::2] = 0
+    expected = [1] * segment_count
+    for value, segment in zip(values, segments, strict=True):
+        expected[segment] = expected[segment] * value % modulus.value
+    found = engine.mod_segment_product(numbers.load(engine, values, modulus), segments, segment_count)
+    numbers.same(numbers.store(found), numbers.objects(expected, (segment_count,)))

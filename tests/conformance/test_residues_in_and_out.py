@@ -8,7 +8,7 @@ import pytest
 from hekat.engine.interface import Modulus
 from hekat.engine.select import READY, available_engines
 
-BITS = [2, 3, 64, 65, 127, 128, 129, 512, 1000, 1024, 2047, 2048, 3071, 4096, 8192, 16384]
+BITS = [2, 3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 2048, 3071, 4096, 8192, 16384]
 KINDS = ["ones", "sparse", "random"]
 
 
@@ -24,7 +24,7 @@ def test_store_gives_back_what_was_loaded(engine, numbers, bits, kind):
     numbers.same(numbers.store(numbers.load(engine, values, modulus)), values)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (0, 3), (2, 0), (2, 3, 5), (200,)])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (9,), (3, 4), (0, 3), (2, 0), (2, 3, 5), (3000,)])
 @pytest.mark.parametrize("bits", [129, 1024])
 def test_every_batch_shape_survives_the_engine(engine, numbers, shape, bits):
     modulus = numbers.modulus(bits, "random")
