@@ -3,10 +3,12 @@
 from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sealed
 from hekat.wire.kinds import from_bytes, to_bytes
 from hekat.wire.message import disclosure_of, kind_name, message
+from hekat.wire.paillier import ciphertext_bytes
 
 __all__ = [
     "Disclosure",
     "ciphertext",
+    "ciphertext_bytes",
     "disclosed",
     "disclosure_of",
     "from_bytes",

@@ -1,0 +1,106 @@
+"""Stored files of every version ever released are read, or refused, as they were when they were written."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat import errors
+from hekat.engine.limbs import ints_from_limbs
+from hekat.engine.select import get_engine
+from hekat.scheme.paillier.ciphertexts import Ciphertexts
+from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.wire import from_bytes, to_bytes
+from hekat.wire.keyfile import OwnerKeyFile, ProtectedKeyFile, load_private_key
+
+HERE = Path(__file__).resolve().parent
+specification = importlib.util.spec_from_file_location("hekat_wire_history", HERE / "write_history.py")
+assert specification is not None
+assert specification.loader is not None
+history = importlib.util.module_from_spec(specification)
+sys.modules[specification.name] = history
+specification.loader.exec_module(history)
+
+OUTCOMES: dict[str, dict[str, str]] = json.loads((HERE / "outcomes.json").read_text())
+READERS: dict[str, type[Any]] = {
+    cls.__name__: cls for cls in (PublicKey, PrivateKey, Ciphertexts, ProtectedKeyFile, OwnerKeyFile, history.Every)
+}
+
+
+@pytest.fixture(scope="module")
+def key() -> PrivateKey:
+    return read("private-key.v1.hkat", None)
+
+
+def read(name: str, public_key: PublicKey | None) -> Any:
+    return from_bytes(
+        (HERE / name).read_bytes(),
+        READERS[OUTCOMES[name]["reader"]],
+        public_key=public_key,
+        engine=get_engine("reference"),
+    )
+
+
+def test_every_file_has_an_outcome_and_every_kind_its_damage() -> None:
+    assert sorted(OUTCOMES) == sorted(path.name for path in HERE.glob("*.hkat"))
+    for name in history.current_objects():
+        assert OUTCOMES[f"{name}.hkat"]["outcome"] == "read"
+        for damage in history.damaged((HERE / f"{name}.hkat").read_bytes()):
+            assert f"{name}.{damage}.hkat" in OUTCOMES
+
+
+@pytest.mark.parametrize("name", sorted(OUTCOMES))
+def test_outcome(name: str, key: PrivateKey) -> None:
+    expected = OUTCOMES[name]
+    if expected["outcome"] == "read":
+        assert to_bytes(read(name, key.public)) == (HERE / name).read_bytes()
+        return
+    with pytest.raises(getattr(errors, expected["outcome"])) as caught:
+        read(name, key.public)
+    assert type(caught.value).__name__ == expected["outcome"]
+    assert expected["says"] in str(caught.value)
+
+
+def test_keys(key: PrivateKey) -> None:
+    assert read("public-key.v1.hkat", None) == key.public
+
+
+def test_message() -> None:
+    stored, expected = read("message.v1.hkat", None), history.every()
+    for field in dataclasses.fields(expected):
+        found, wanted = getattr(stored, field.name), getattr(expected, field.name)
+        if isinstance(wanted, np.ndarray):
+            assert (found.dtype, found.shape, found.tobytes()) == (wanted.dtype, wanted.shape, wanted.tobytes())
+        else:
+            assert found == wanted
+            assert type(found) is type(wanted)
+    assert math.copysign(1, stored.settings["z"]) == -1
+
+
+def test_ciphertexts_still_open(key: PrivateKey) -> None:
+    """With textbook arithmetic: m = L(c^lambda mod n^2) / lambda mod n (Paillier 1999, section 4)."""
+    stored = read("ciphertexts.v1.hkat", key.public)
+    assert stored.shape == history.SHAPE
+    n, exponent = key.public.n, math.lcm(key.p - 1, key.q - 1)
+    values = ints_from_limbs(stored.to_limbs())
+    opened = [(pow(c, exponent, n * n) - 1) // n * pow(exponent, -1, n) % n for c in values]
+    assert [m - n if m > n // 2 else m for m in opened] == history.PLAINTEXTS
+
+
+@pytest.mark.parametrize(
+    ("name", "passphrase"), [("protected-key-file.v1.hkat", history.PASSPHRASE), ("owner-key-file.v1.hkat", None)]
+)
+def test_key_files_still_open(name: str, passphrase: bytes | None, key: PrivateKey, tmp_path: Path) -> None:
+    # A clone's files may be readable by others; a key file in use may not.
+    copy = tmp_path / "key"
+    copy.write_bytes((HERE / name).read_bytes())
+    copy.chmod(0o600)
+    assert load_private_key(copy, passphrase) == key
