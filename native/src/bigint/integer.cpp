@@ -32,16 +32,6 @@ Limb shift_left(Limb* z, const Limb* a, std::size_t count, unsigned shift) {
     return out;
 }
 
-// a = 2 a + in for in in {0, 1}; returns the bit shifted out.
-Limb double_limbs(Limb* a, std::size_t count, Limb in) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const Limb out = a[i] >> (kLimbBits - 1);
-        a[i] = (a[i] << 1) | in;
-        in = out;
-    }
-    return in;
-}
-
 std::size_t significant_limbs(const Limb* a, std::size_t count) {
     while (count > 0 && a[count - 1] == 0) --count;
     return count;
@@ -126,26 +116,23 @@ void multiply_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::siz
 }
 
 void square_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t tiles) {
-    const std::size_t z_count = 2 * tiles * kTileLimbs;
-    std::memset(z, 0, z_count * sizeof(Limb));
-    // The products of different tiles, each once: a_i * (a_(i+1), ...). Row i ends at tile tiles + i.
-    for (std::size_t i = 0; i + 1 < tiles; ++i) {
-        kernels.multiply_row(z + (2 * i + 1) * kTileLimbs, z + (i + tiles) * kTileLimbs, a + i * kTileLimbs,
-                             a + (i + 1) * kTileLimbs, tiles - i - 1);
-    }
-    // Doubled, and the squares of the tiles on the diagonal added; a^2 < 2^(64 z_count), so nothing is
-    // carried out.
-    Limb shifted_out = 0;
-    Limb w[kTileLimbs] = {};
+    // The products of different limbs, each once: first within each tile, then tile i by the tiles above it.
     for (std::size_t i = 0; i < tiles; ++i) {
-        Limb* low = z + 2 * i * kTileLimbs;
-        Limb* high = low + kTileLimbs;
-        shifted_out = double_limbs(low, 2 * kTileLimbs, shifted_out);
-        kernels.multiply_row(low, w, a + i * kTileLimbs, a + i * kTileLimbs, 1);
-        const Limb carry = add_limbs(high, high, w, kTileLimbs);
-        std::memset(w, 0, sizeof w);
-        w[0] = carry;
+        kernels.multiply_triangle(z + 2 * i * kTileLimbs, a + i * kTileLimbs);
     }
+    Limb w[kTileLimbs];
+    Limb carry = 0;
+    for (std::size_t i = 0; i + 1 < tiles; ++i) {
+        std::memset(w, 0, sizeof w);
+        kernels.multiply_row(z + (2 * i + 1) * kTileLimbs, w, a + i * kTileLimbs, a + (i + 1) * kTileLimbs,
+                             tiles - i - 1);
+        // The row ends below tile `top`; its carry belongs to the next row's top tile.
+        Limb* top = z + (tiles + i) * kTileLimbs;
+        carry = kernels.add(top, top, w, carry, 1);
+    }
+    // What is left goes to the last tile, where it fits: all of these products are below a^2 / 2.
+    if (tiles > 0) add_limb(z + (2 * tiles - 1) * kTileLimbs, carry, kTileLimbs);
+    kernels.double_and_add_squares(z, a, tiles);
 }
 
 void multiply_limbs(Limb* z, const Limb* a, std::size_t a_count, const Limb* b, std::size_t b_count) {

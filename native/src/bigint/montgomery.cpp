@@ -26,7 +26,7 @@ Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels&
     power.data()[0] = 1;
     for (std::size_t bit = 0; bit < 2 * kLimbBits * width(); ++bit) {
         if (bit == kLimbBits * width()) std::memcpy(r1_.data(), power.data(), width() * sizeof(Limb));
-        const Limb carry = add_limbs(power.data(), power.data(), power.data(), width());
+        const Limb carry = kernels.add(power.data(), power.data(), power.data(), 0, tiles_);
         subtract_modulus_once(power.data(), power.data(), carry, scratch.data());
     }
     std::memcpy(r2_.data(), power.data(), width() * sizeof(Limb));
@@ -34,7 +34,7 @@ Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels&
 }
 
 void Montgomery::subtract_modulus_once(Limb* z, const Limb* x, Limb high, Limb* scratch) const {
-    const Limb borrow = subtract_limbs(scratch, x, n_.data(), width());
+    const Limb borrow = kernels_.subtract(scratch, x, n_.data(), tiles_);
     // x + high 2^(64 width) < n exactly where the subtraction borrows and there is no high bit to lend.
     const Limb keep = mask_of_bit(borrow & (high ^ 1));
     for (std::size_t i = 0; i < width(); ++i) z[i] = scratch[i] ^ ((scratch[i] ^ x[i]) & keep);
@@ -50,8 +50,7 @@ void Montgomery::reduce_product(Limb* z, Limb* t, Limb* scratch) const {
         kernels_.reduce_tile(m, w, low, n_.data(), n_inverse_);
         kernels_.multiply_row(low + kTileLimbs, w, m, n_.data() + kTileLimbs, tiles_ - 1);
         // high + w + carry, the carry going to the next tile: the sum t + m n stays below 2 R n.
-        const Limb first = add_limbs(high, high, w, kTileLimbs);
-        carry = first + add_limb(high, carry, kTileLimbs);
+        carry = kernels_.add(high, high, w, carry, 1);
     }
     // t / R < 2n, of which `carry` is the limb above.
     subtract_modulus_once(z, t + width(), carry, scratch);
@@ -74,7 +73,7 @@ void Montgomery::enter_wide(Limb* z, const Limb* x, Limb* scratch) const {
     multiply(z, x, r2_.data(), scratch);
     Limb* high = scratch + 3 * width();
     multiply(high, x + width(), r3_.data(), scratch);
-    const Limb carry = add_limbs(z, z, high, width());
+    const Limb carry = kernels_.add(z, z, high, 0, tiles_);
     subtract_modulus_once(z, z, carry, scratch);
 }
 

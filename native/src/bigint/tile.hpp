@@ -24,6 +24,19 @@ struct TileKernels {
     // 2^64.
     void (*reduce_tile)(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse);
 
+    // z (16 limbs) = the sum over i < j < 8 of a_i a_j 2^(64 (i + j)), for a of 8 limbs.
+    void (*multiply_triangle)(Limb* z, const Limb* a);
+
+    // z (16 * tiles limbs) = 2 z + the sum over i of a_i^2 2^(128 i), for a of 8 * tiles limbs; fits by
+    // contract.
+    void (*double_and_add_squares)(Limb* z, const Limb* a, std::size_t tiles);
+
+    // z = a + b + carry, 8 * tiles limbs each, carry in {0, 1}; returns the carry out. z may be a or b.
+    Limb (*add)(Limb* z, const Limb* a, const Limb* b, Limb carry, std::size_t tiles);
+
+    // z = a - b mod B^tiles, 8 * tiles limbs each; returns the borrow out. z may be a or b.
+    Limb (*subtract)(Limb* z, const Limb* a, const Limb* b, std::size_t tiles);
+
     // z (limb_count limbs) = entries[index], every one of entry_count entries being read: no trace of index <
     // entry_count.
     void (*select_entry)(Limb* z, const Limb* entries, std::size_t entry_count, std::size_t limb_count,

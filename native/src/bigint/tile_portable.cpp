@@ -70,6 +70,52 @@ void reduce_tile(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse)
     w[kTileLimbs - 1] = column.take();
 }
 
+void multiply_triangle(Limb* z, const Limb* a) {
+    Column column;
+    z[0] = 0;
+    for (std::size_t k = 1; k < 2 * kTileLimbs - 1; ++k) {
+        const std::size_t first = k < kTileLimbs ? 0 : k - kTileLimbs + 1;
+        for (std::size_t i = first; 2 * i < k; ++i) column.add_product(a[i], a[k - i]);
+        z[k] = column.take();
+    }
+    z[2 * kTileLimbs - 1] = column.take();
+}
+
+void double_and_add_squares(Limb* z, const Limb* a, std::size_t tiles) {
+    Limb shifted_out = 0;
+    Limb carry = 0;
+    for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
+        const Wide square = static_cast<Wide>(a[i]) * a[i];
+        const Limb parts[2] = {low_limb(square), high_limb(square)};
+        for (std::size_t k = 2 * i; k < 2 * i + 2; ++k) {
+            const Limb doubled = (z[k] << 1) | shifted_out;
+            shifted_out = z[k] >> (kLimbBits - 1);
+            const Wide sum = static_cast<Wide>(doubled) + parts[k - 2 * i] + carry;
+            z[k] = low_limb(sum);
+            carry = high_limb(sum);
+        }
+    }
+}
+
+Limb add(Limb* z, const Limb* a, const Limb* b, Limb carry, std::size_t tiles) {
+    for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
+        const Wide sum = static_cast<Wide>(a[i]) + b[i] + carry;
+        z[i] = low_limb(sum);
+        carry = high_limb(sum);
+    }
+    return carry;
+}
+
+Limb subtract(Limb* z, const Limb* a, const Limb* b, std::size_t tiles) {
+    Limb borrow = 0;
+    for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
+        const Wide difference = static_cast<Wide>(a[i]) - b[i] - borrow;
+        z[i] = low_limb(difference);
+        borrow = high_limb(difference) & 1;
+    }
+    return borrow;
+}
+
 void select_entry(Limb* z, const Limb* entries, std::size_t entry_count, std::size_t limb_count, Limb index) {
     std::memset(z, 0, limb_count * sizeof(Limb));
     for (std::size_t entry = 0; entry < entry_count; ++entry, entries += limb_count) {
@@ -81,7 +127,8 @@ void select_entry(Limb* z, const Limb* entries, std::size_t entry_count, std::si
 }  // namespace
 
 const TileKernels& portable_tile_kernels() {
-    static constexpr TileKernels kernels{"portable C++", multiply_row, reduce_tile, select_entry};
+    static constexpr TileKernels kernels{"portable C++",         multiply_row, reduce_tile, multiply_triangle,
+                                         double_and_add_squares, add,          subtract,    select_entry};
     return kernels;
 }
 

@@ -136,6 +136,141 @@ void reduce_tile(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse)
                      : HEKAT_WINDOW);
 }
 
+// Register of limb k of a triangle, counted round: limbs 1..8 are r8..r15.
+#define HEKAT_TRIANGLE_FIRST(j, low, high)  \
+    "mulxq " #j "*8(%[a]), %%rax, %%" #high \
+    "\n\t"                                  \
+    "adcxq %%rax, %%" #low "\n\t"
+
+// One row of the triangle: its first product ends the two lowest limbs of the window, which are stored.
+#define HEKAT_TRIANGLE_ROW(i, STEPS, k0, w0, k1, w1, top) \
+    "movq " #i                                            \
+    "*8(%[a]), %%rdx\n\t"                                 \
+    "xorl %%eax, %%eax\n\t" STEPS                         \
+    "movl $0, %%eax\n\t"                                  \
+    "adoxq %%rax, %%" #top                                \
+    "\n\t"                                                \
+    "adcxq %%rax, %%" #top                                \
+    "\n\t"                                                \
+    "movq %%" #w0 ", " #k0                                \
+    "*8(%[z])\n\t"                                        \
+    "movq %%" #w1 ", " #k1 "*8(%[z])\n\t"
+
+// The last product of a row: its high word opens the limb above the window.
+#define HEKAT_TRIANGLE_LAST(low, top) \
+    "mulxq 7*8(%[a]), %%rax, %%" #top \
+    "\n\t"                            \
+    "adcxq %%rax, %%" #low "\n\t"
+
+void multiply_triangle(Limb* z, const Limb* a) {
+    __asm__ volatile(
+        "movq 0*8(%[a]), %%rdx\n\t"
+        "xorl %%ebx, %%ebx\n\t"
+        "movq %%rbx, 0*8(%[z])\n\t"
+        "mulxq 1*8(%[a]), %%r8, %%r9\n\t"
+        HEKAT_TRIANGLE_FIRST(2, r9, r10)
+        HEKAT_TRIANGLE_FIRST(3, r10, r11)
+        HEKAT_TRIANGLE_FIRST(4, r11, r12)
+        HEKAT_TRIANGLE_FIRST(5, r12, r13)
+        HEKAT_TRIANGLE_FIRST(6, r13, r14)
+        HEKAT_TRIANGLE_FIRST(7, r14, r15)
+        "adcxq %%rbx, %%r15\n\t"
+        "movq %%r8, 1*8(%[z])\n\t"
+        "movq %%r9, 2*8(%[z])\n\t"
+        // Window from here: limbs 3..8 in r10..r15; each row shortens it below by two and opens one above.
+        HEKAT_TRIANGLE_ROW(1,
+                           HEKAT_STEP(2, r10, r11) HEKAT_STEP(3, r11, r12) HEKAT_STEP(4, r12, r13)
+                           HEKAT_STEP(5, r13, r14) HEKAT_STEP(6, r14, r15) HEKAT_TRIANGLE_LAST(r15, r8),
+                           3, r10, 4, r11, r8)
+        HEKAT_TRIANGLE_ROW(2,
+                           HEKAT_STEP(3, r12, r13) HEKAT_STEP(4, r13, r14) HEKAT_STEP(5, r14, r15)
+                           HEKAT_STEP(6, r15, r8) HEKAT_TRIANGLE_LAST(r8, r9),
+                           5, r12, 6, r13, r9)
+        HEKAT_TRIANGLE_ROW(3,
+                           HEKAT_STEP(4, r14, r15) HEKAT_STEP(5, r15, r8) HEKAT_STEP(6, r8, r9)
+                           HEKAT_TRIANGLE_LAST(r9, r10),
+                           7, r14, 8, r15, r10)
+        HEKAT_TRIANGLE_ROW(4, HEKAT_STEP(5, r8, r9) HEKAT_STEP(6, r9, r10) HEKAT_TRIANGLE_LAST(r10, r11), 9, r8, 10,
+                           r9, r11)
+        HEKAT_TRIANGLE_ROW(5, HEKAT_STEP(6, r10, r11) HEKAT_TRIANGLE_LAST(r11, r12), 11, r10, 12, r11, r12)
+        HEKAT_TRIANGLE_ROW(6, HEKAT_TRIANGLE_LAST(r12, r13), 13, r12, 14, r13, r13)
+        "movq $0, 15*8(%[z])\n\t"
+        :
+        : [z] "r"(z), [a] "r"(a)
+        : HEKAT_WINDOW);
+}
+
+// Limbs 2k and 2k + 1: doubled down the carry flag's chain, the square added down the overflow flag's.
+#define HEKAT_SQUARE(k)           \
+    "movq " #k                    \
+    "*8(%[a]), %%rdx\n\t"         \
+    "mulxq %%rdx, %%r8, %%r9\n\t" \
+    "movq 2*" #k                  \
+    "*8(%[z]), %%rax\n\t"         \
+    "movq 2*" #k                  \
+    "*8+8(%[z]), %%rbx\n\t"       \
+    "adcxq %%rax, %%rax\n\t"      \
+    "adoxq %%r8, %%rax\n\t"       \
+    "adcxq %%rbx, %%rbx\n\t"      \
+    "adoxq %%r9, %%rbx\n\t"       \
+    "movq %%rax, 2*" #k           \
+    "*8(%[z])\n\t"                \
+    "movq %%rbx, 2*" #k "*8+8(%[z])\n\t"
+
+void double_and_add_squares(Limb* z, const Limb* a, std::size_t tiles) {
+    if (tiles == 0) return;
+    // Neither lea nor jrcxz changes a flag, so both chains run on through the loop.
+    __asm__ volatile(
+        "xorl %%eax, %%eax\n\t"
+        "1:\n\t"
+        HEKAT_SQUARE(0) HEKAT_SQUARE(1) HEKAT_SQUARE(2) HEKAT_SQUARE(3)
+        HEKAT_SQUARE(4) HEKAT_SQUARE(5) HEKAT_SQUARE(6) HEKAT_SQUARE(7)
+        "leaq 64(%[a]), %[a]\n\t"
+        "leaq 128(%[z]), %[z]\n\t"
+        "leaq -1(%%rcx), %%rcx\n\t"
+        "jrcxz 2f\n\t"
+        "jmp 1b\n\t"
+        "2:\n\t"
+        : [z] "+r"(z), [a] "+r"(a), "+c"(tiles)
+        :
+        : "rax", "rbx", "rdx", "r8", "r9", "cc", "memory");
+}
+
+#define HEKAT_ADDITIVE(OP, k)                  \
+    "movq " #k "*8(%[a]), %%rax\n\t" OP " " #k \
+    "*8(%[b]), %%rax\n\t"                      \
+    "movq %%rax, " #k "*8(%[z])\n\t"
+
+// z = a OP b over whole tiles with the carry flag passed on; the flag at the start is `carry`, at the end
+// too.
+#define HEKAT_ADDITIVE_LOOP(OP) \
+    __asm__ volatile(                                                                                   \
+        "negq %[carry]\n\t"                                                                           \
+        "1:\n\t"                                                                                      \
+        HEKAT_ADDITIVE(OP, 0) HEKAT_ADDITIVE(OP, 1) HEKAT_ADDITIVE(OP, 2) HEKAT_ADDITIVE(OP, 3)         \
+        HEKAT_ADDITIVE(OP, 4) HEKAT_ADDITIVE(OP, 5) HEKAT_ADDITIVE(OP, 6) HEKAT_ADDITIVE(OP, 7)         \
+        "leaq 64(%[a]), %[a]\n\t"                                                                     \
+        "leaq 64(%[b]), %[b]\n\t"                                                                     \
+        "leaq 64(%[z]), %[z]\n\t"                                                                     \
+        "decq %[tiles]\n\t"                                                                           \
+        "jnz 1b\n\t"                                                                                  \
+        "sbbq %[carry], %[carry]\n\t"                                                                 \
+        "negq %[carry]\n\t"                                                                           \
+        : [z] "+r"(z), [a] "+r"(a), [b] "+r"(b), [tiles] "+r"(tiles), [carry] "+r"(carry)               \
+        :                                                                                               \
+        : "rax", "cc", "memory")
+
+Limb add(Limb* z, const Limb* a, const Limb* b, Limb carry, std::size_t tiles) {
+    if (tiles != 0) HEKAT_ADDITIVE_LOOP("adcq");
+    return carry;
+}
+
+Limb subtract(Limb* z, const Limb* a, const Limb* b, std::size_t tiles) {
+    Limb carry = 0;
+    if (tiles != 0) HEKAT_ADDITIVE_LOOP("sbbq");
+    return carry;
+}
+
 __attribute__((target("avx2"))) void select_entry(Limb* z, const Limb* entries, std::size_t entry_count,
                                                   std::size_t limb_count, Limb index) {
     const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(index));
@@ -178,7 +313,9 @@ bool cpu_has_adx() {
 }  // namespace
 
 const TileKernels* x86_tile_kernels() {
-    static constexpr TileKernels kernels{"x86-64 mulx, adx, avx2", multiply_row, reduce_tile, select_entry};
+    static constexpr TileKernels kernels{
+        "x86-64 mulx, adx, avx2", multiply_row, reduce_tile, multiply_triangle,
+        double_and_add_squares,   add,          subtract,    select_entry};
     __builtin_cpu_init();
     static const bool usable = __builtin_cpu_supports("avx2") && cpu_has_adx();
     return usable ? &kernels : nullptr;

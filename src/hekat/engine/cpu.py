@@ -168,19 +168,13 @@ class CpuEngine:
         check_table(base, modulus, exponent_bits, window_bits)
         if ints_from_limbs(base)[0] >= modulus.value:
             raise refuse_not_below_modulus(0, (), modulus)
-        window = _native.table_window_bits(modulus.limb_count) if window_bits is None else window_bits
-        while (
-            window_bits is None
-            and window > MIN_WINDOW_BITS
-            and _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES
-        ):
-            window -= 1
-        if _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES:
+        window = _choose_window(exponent_bits, modulus) if window_bits is None else window_bits
+        size_bytes = _table_bytes(exponent_bits, window, modulus)
+        if size_bytes > MAX_TABLE_BYTES:
             raise InputError(
                 "fixed-base table is too large",
                 expected=f"at most {MAX_TABLE_BYTES >> 20} MiB",
-                got=f"{_table_bytes(exponent_bits, window, modulus) >> 20} MiB for exponents of {exponent_bits} bits "
-                f"and windows of {window}",
+                got=f"{size_bytes >> 20} MiB for exponents of {exponent_bits} bits and windows of {window}",
                 cure="ask for fewer exponent_bits or fewer window_bits",
             )
         rows = -(-exponent_bits // window) << window
@@ -302,6 +296,14 @@ def read_thread_count() -> int:
             cure=f"set {THREADS_VARIABLE}=2, or unset it to use every core",
         )
     return int(text)
+
+
+def _choose_window(exponent_bits: int, modulus: Modulus) -> int:
+    """The window that is cheapest on the whole, or the widest below it whose table is allowed."""
+    window = _native.table_window_bits(modulus.limb_count)
+    while window > MIN_WINDOW_BITS and _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES:
+        window -= 1
+    return window
 
 
 def _table_bytes(exponent_bits: int, window_bits: int, modulus: Modulus) -> int:
