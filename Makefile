@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
-NATIVE_SOURCES := CMakeLists.txt $(shell find native -type f 2>/dev/null)
+# What an editable install must be told of: native sources, and new packages.
+BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -name __init__.py)
 
 .PHONY: help demo test test-all test-native test-sanitized lint format fuzz bench build clean
 
@@ -21,7 +22,7 @@ $(VENV)/.made:
 	touch $@
 
 # The package with what the demo needs. Editable: a change in src/ is live, a change in native/ rebuilds here.
-$(VENV)/.demo: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(NATIVE_SOURCES)
+$(VENV)/.demo: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report]'
 	touch $@
 

@@ -1,0 +1,161 @@
+"""All roles of one horizontal run on this machine: threads, sealed channels, ledgers, one outcome."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel, run_parties
+from hekat.data import Table
+from hekat.job.job_file import Job
+from hekat.ledger import Ledger, RecordedChannel
+from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
+from hekat.protocol.horizontal.party import PartyRun, run_party
+from hekat.protocol.horizontal.paillier_aggregation import Packing
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
+from hekat.protocol.horizontal.witness import Witness
+from hekat.scheme.paillier import KeyPair
+
+PROTOCOL = "horizontal"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Sealed bytes of one role, hellos and signatures included."""
+
+    sent_bytes: int
+    received_bytes: int
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Told of progress while a run goes on; called from the leader's thread."""
+
+    on_round: Callable[[RoundRecord, TrainingState], None] = lambda record, state: None
+    on_key: Callable[[int, int], None] | None = None
+    save: Callable[[TrainingState], None] = lambda state: None
+
+
+@dataclass
+class Federation:
+    """One run's parties and what they leave behind."""
+
+    job: Job
+    settings: HorizontalSettings
+    tables: Mapping[str, Table]
+    party_keys: Mapping[str, PartyKey]
+    run_id: str
+    ledger_folder: Path | None
+    listener: Listener
+    key_pair: KeyPair | None = None
+    witness: Witness | None = None
+    resume_from: TrainingState | None = None
+    stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+    packing: Packing | None = None
+    update_traffic: tuple[int, int] = (0, 0)
+    """Sealed bytes of the leader's last update, and of the sum that came back."""
+    seconds: float = 0.0
+
+    def run(self) -> TrainingState:
+        """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""
+        turn = threading.Lock()
+        for name in self.settings.everyone:
+            self.stopwatches[name] = Stopwatch(turn)
+        start = time.perf_counter()
+        results = run_parties(
+            {name: self._role(name) for name in self.settings.everyone}, timeout_s=self.job.timeout_s
+        )
+        self.seconds = time.perf_counter() - start
+        state = results[self.settings.leader]
+        assert state is not None  # parties return their state, only the aggregator has none
+        return state
+
+    def _role(self, name: str) -> Callable[[Channel], TrainingState | None]:
+        def play(channel: Channel) -> TrainingState | None:
+            with self._seal(channel) as sealed:
+                session = sealed.open_session()
+                path = None if self.ledger_folder is None else self.ledger_folder / f"{name}.jsonl"
+                with Ledger(
+                    path, name, self.party_keys[name], session, run_id=self.run_id, protocol=PROTOCOL
+                ) as ledger:
+                    result = self._play(name, RecordedChannel(sealed, ledger))
+                self._keep_traffic(name, sealed, result)
+                self.stopwatches[name].seconds["open"] += sealed.open_s
+                return result
+
+        return play
+
+    def _keep_traffic(self, name: str, sealed: SealedChannel, state: TrainingState | None) -> None:
+        self.traffic[name] = Traffic(sealed.bytes_sent, sealed.bytes_received)
+        if name == self.settings.leader and state is not None:
+            aggregator, last = self.settings.aggregator, f"round-{state.rounds_done}"
+            sent = sealed.traffic.get((aggregator, f"{last}/update"))
+            received = sealed.traffic.get((aggregator, f"{last}/sum"))
+            if sent is not None and received is not None:
+                self.update_traffic = (sent.sent_bytes, received.received_bytes)
+
+    def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
+        if name == self.settings.aggregator:
+            done = self.resume_from.rounds_done if self.resume_from else 0
+            run_aggregator(channel, self.settings, AggregatorRun(self.stopwatches[name], done))
+            return None
+        return run_party(channel, self.tables[name], self.settings, self._party_run(name, channel))
+
+    def _party_run(self, name: str, channel: RecordedChannel) -> PartyRun:
+        leads = name == self.settings.leader
+
+        def save(state: TrainingState) -> None:
+            if leads:
+                self.listener.save(state)
+                channel.note_saved(f"checkpoint of round {state.rounds_done}")
+
+        def keep_packing(packing: Packing) -> None:
+            if leads:
+                self.packing = packing
+
+        resumed = copy_state(self.resume_from) if self.resume_from else None
+        local = LocalRun(
+            stopwatch=self.stopwatches[name],
+            on_round=self.listener.on_round if leads else lambda record, state: None,
+            save=save,
+            resume_from=resumed,
+        )
+        return PartyRun(
+            local=local,
+            key_pair=self.key_pair if leads else None,
+            key_progress=self.listener.on_key if leads else None,
+            witness=self.witness,
+            on_packing=keep_packing,
+        )
+
+    def _seal(self, channel: Channel) -> SealedChannel:
+        return SealedChannel(
+            channel,
+            self.party_keys[channel.party],
+            self._pinned(channel.party),
+            run_id=self.run_id,
+            protocol=PROTOCOL,
+            job_digest=self.job.digest,
+        )
+
+    def _pinned(self, party: str) -> dict[str, PartyPublicKey]:
+        return {name: key.public for name, key in self.party_keys.items() if name != party}
+
+
+def copy_state(state: TrainingState) -> TrainingState:
+    """A state of one's own: every party changes its parameters by itself."""
+    return TrainingState(
+        parameters={name: values.copy() for name, values in state.parameters.items()},
+        optimiser_state={name: values.copy() for name, values in state.optimiser_state.items()},
+        standardiser=state.standardiser,
+        rounds_done=state.rounds_done,
+        bounds=dict(state.bounds),
+        losses=list(state.losses),
+        finished=state.finished,
+    )

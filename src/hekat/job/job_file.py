@@ -1,0 +1,136 @@
+"""The job file: what is trained together, by whom and how; the same bytes at every party."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hekat.job.section import Section, check_format, read_toml
+from hekat.errors import JobError
+from hekat.protocol.horizontal.settings import (
+    CodecSettings,
+    HorizontalSettings,
+    ModelSettings,
+    TrainingSettings,
+)
+
+JOB_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked job. `digest` is over the file's bytes: parties with different files are told before they start."""
+
+    name: str
+    digest: bytes
+    settings: HorizontalSettings
+    data: str
+    test_data: str | None
+    compare_alone: bool
+    compare_plain: bool
+    check_exactness: bool
+    timeout_s: float
+
+
+def load_job(path: Path) -> Job:
+    """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
+    top = read_toml(path, "job file")
+    check_format(top, JOB_FORMAT, "job file")
+    protocol = top.take("protocol", str)
+    if protocol != "horizontal":
+        raise JobError(
+            "protocol is not there", expected="'horizontal'", got=repr(protocol), cure="set protocol = \"horizontal\""
+        )
+    name = top.take("name", str)
+    data = top.take("data", str)
+    test_data = top.take_optional("test_data", str)
+    timeout_s = top.take("timeout_s", float, 120.0)
+    settings = _read_settings(top)
+    compare = top.take_section("compare")
+    compare_alone = compare.take("alone", bool, False)
+    compare_plain = compare.take("plain", bool, False)
+    compare.finish()
+    checks = top.take_section("checks")
+    check_exactness = checks.take("exactness", bool, False)
+    checks.finish()
+    top.finish()
+    return Job(
+        name=name,
+        digest=hashlib.sha256(path.read_bytes()).digest(),
+        settings=settings,
+        data=data,
+        test_data=test_data,
+        compare_alone=compare_alone,
+        compare_plain=compare_plain,
+        check_exactness=check_exactness,
+        timeout_s=timeout_s,
+    )
+
+
+def _read_settings(top: Section) -> HorizontalSettings:
+    protection = top.take_section("protection")
+    kind = protection.take("kind", str, "paillier")
+    key_bits = protection.take("key_bits", int, 3072)
+    protection.finish()
+    return HorizontalSettings(
+        parties=top.take_texts("parties"),
+        aggregator=top.take("aggregator", str),
+        classes=top.take_optional_texts("classes"),
+        weight_max=top.take("weight_max", int),
+        allow_two_parties=top.take("allow_two_parties", bool, False),
+        protection=kind,  # type: ignore[arg-type]  # checked by HorizontalSettings
+        key_bits=key_bits,
+        model=_read_model(top.take_section("model")),
+        codec=_read_codec(top.take_section("codec")),
+        training=_read_training(top.take_section("training")),
+    )
+
+
+def _read_model(section: Section) -> ModelSettings:
+    default = ModelSettings()
+    model = ModelSettings(
+        name=section.take("name", str, default.name),
+        hidden=section.take_whole_numbers("hidden"),
+        l2=section.take("l2", float, default.l2),
+        seed=section.take("seed", int, default.seed),
+    )
+    section.finish()
+    return model
+
+
+def _read_codec(section: Section) -> CodecSettings:
+    default = CodecSettings()
+    codec = CodecSettings(
+        value_bits=section.take("value_bits", int, default.value_bits),
+        layout=section.take("layout", str, default.layout),
+        rounding=section.take("rounding", str, default.rounding),  # type: ignore[arg-type]  # checked by settings
+        clipping=section.take("clipping", str, default.clipping),  # type: ignore[arg-type]  # checked by settings
+        alpha=section.take_optional("alpha", float),
+        target_clipped_fraction=section.take("target_clipped_fraction", float, default.target_clipped_fraction),
+    )
+    section.finish()
+    return codec
+
+
+def _read_training(section: Section) -> TrainingSettings:
+    default = TrainingSettings()
+    training = TrainingSettings(
+        algorithm=section.take("algorithm", str, default.algorithm),  # type: ignore[arg-type]  # checked by settings
+        round_count=section.take("rounds", int, default.round_count),
+        local_epochs=section.take("local_epochs", int, default.local_epochs),
+        batch_rows=section.take("batch_rows", int, default.batch_rows),
+        learning_rate=section.take("learning_rate", float, default.learning_rate),
+        optimiser=section.take("optimiser", str, default.optimiser),
+        optimiser_settings=_read_numbers(section.take_section("optimiser_settings")),
+        standardise=section.take("standardise", bool, default.standardise),
+        patience=section.take("patience", int, default.patience),
+        min_improvement=section.take("min_improvement", float, default.min_improvement),
+        seed=section.take("seed", int, default.seed),
+    )
+    section.finish()
+    return training
+
+
+def _read_numbers(section: Section) -> dict[str, float]:
+    return {key: section.take(key, float) for key in section.keys()}

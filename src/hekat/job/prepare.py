@@ -1,0 +1,90 @@
+"""Everything a run needs, loaded and checked before anything starts: tables, labels, models, keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hekat.data import Table, check_same_schema, load_table
+from hekat.errors import InputError, JobError
+from hekat.job.job_file import Job, load_job
+from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
+from hekat.protocol.horizontal.training import build_model, build_optimiser
+from hekat.scheme.paillier import KeyPair
+from hekat.wire.keyfile import load_private_key
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked job with this machine's tables. `key_pair` is the leader's, where its site keeps one."""
+
+    job: Job
+    site: Site
+    tables: dict[str, Table]
+    test_table: Table | None
+    key_pair: KeyPair | None
+
+
+def prepare(job_path: Path, site_path: Path | None = None) -> Prepared:
+    """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
+
+    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    """
+    job = load_job(job_path)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    check_site_allows(site, job)
+    settings = job.settings
+    tables = {
+        party: _load(site, find_source(site, party, job.data), settings.classes, party) for party in settings.parties
+    }
+    first = tables[settings.leader]
+    check_same_schema({party: table.feature_names for party, table in tables.items()})
+    test_table = None
+    if job.test_data is not None:
+        source = find_source(site, None, job.test_data)
+        test_table = _load(site, source, settings.classes, "the test data", for_training=False)
+        check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
+    for party, table in tables.items():
+        if len(table) > settings.weight_max:
+            raise InputError(
+                f"party {party} has more rows than the job's weight_max",
+                expected=f"at most {settings.weight_max} rows",
+                got=f"{len(table)} rows",
+                cure="raise weight_max in the job (it is public: choose a bound that tells little)",
+            )
+    build_model(settings, first.features.shape[1])
+    build_optimiser(settings.training)
+    return Prepared(job, site, tables, test_table, _load_key(site, job))
+
+
+def _load(
+    site: Site, source: DataSource, classes: tuple[str, ...] | None, name: str, *, for_training: bool = True
+) -> Table:
+    return load_table(
+        source.kind, source.options, site.folder, name=name, classes=classes, for_training=for_training
+    )
+
+
+def _load_key(site: Site, job: Job) -> KeyPair | None:
+    settings = job.settings
+    for party in settings.parties:
+        path = site.parties[party].paillier_key
+        if path is not None and party != settings.leader:
+            raise JobError(
+                f"party {party} has a paillier_key but does not lead",
+                expected=f"a key at the leader, {settings.leader}",
+                got=f"paillier_key under [party.{party}]",
+                cure="remove it: the leader gives the key to the others",
+            )
+    path = site.parties[settings.leader].paillier_key
+    if path is None or settings.protection != "paillier":
+        return None
+    private = load_private_key(path)
+    if private.public.bits != settings.key_bits:
+        raise JobError(
+            "the leader's key file does not fit the job",
+            expected=f"a key of {settings.key_bits} bits",
+            got=f"{private.public.bits} bits",
+            cure="change protection.key_bits, or make a key of that size: hekat keys generate",
+        )
+    return KeyPair(private.public, private)

@@ -1,0 +1,183 @@
+"""`hekat run`: everything checked, then the comparisons, then the run itself, then what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from hekat.channel import PartyKey
+from hekat.data import Table
+from hekat.job.federation import Federation, Listener
+from hekat.job.outcome import Finished, summarise
+from hekat.job.prepare import Prepared
+from hekat.job.training_state_file import load_state, save_state, save_trained_model
+from hekat.ledger import audit
+from hekat.model import evaluate
+from hekat.protocol.horizontal.aggregation import Alone
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, build_model, train
+from hekat.protocol.horizontal.witness import Witness
+from hekat.scheme.paillier import KeyPair
+from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+
+CHECKPOINT_FILE = "checkpoint.npz"
+MODEL_FILE = "model.npz"
+SUMMARY_FILE = "summary.json"
+PARTIES_FILE = "parties.json"
+LEDGER_FOLDER = "ledger"
+
+
+class Progress(Protocol):
+    """What the command line shows while a run goes on."""
+
+    def begin(self, phase: str, step_count: int) -> None: ...
+
+    def advance(self, phase: str, text: str) -> None: ...
+
+    def search_key(self, tried: int, found: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Where the run lies and its summary."""
+
+    folder: Path
+    summary: dict[str, Any]
+
+
+def run_job(
+    prepared: Prepared, root: Path, progress: Progress, *, resume_from: Path | None = None
+) -> RunResult:
+    """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
+
+    `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
+    session and a new folder. Raises PartyStoppedError where a party failed, with what was saved.
+    """
+    state = None if resume_from is None else load_state(resume_from / CHECKPOINT_FILE, prepared.job)
+    directory = create_run_directory(root)
+    with EventLog(directory.path / "events.jsonl") as events:
+        session = _Session(prepared, directory, events, progress)
+        try:
+            return session.run(state)
+        except BaseException as error:
+            events.write("stopped", error=type(error).__name__)
+            raise
+
+
+class _Session:
+    """One run's folder, events and phases."""
+
+    def __init__(self, prepared: Prepared, directory: RunDirectory, events: EventLog, progress: Progress) -> None:
+        self._prepared, self._directory, self._events, self._progress = prepared, directory, events, progress
+        self._job = prepared.job
+        self._model = build_model(self._job.settings, self._leader_table.features.shape[1])
+
+    @property
+    def _leader_table(self) -> Table:
+        return self._prepared.tables[self._job.settings.leader]
+
+    def run(self, resumed: TrainingState | None) -> RunResult:
+        settings, folder = self._job.settings, self._directory.path
+        self._events.write("started", run_id=self._directory.run_id, job=self._job.name, parties=settings.parties)
+        alone = self._train_alone() if self._job.compare_alone else {}
+        plain = None
+        if self._job.compare_plain and settings.protection != "none":
+            plain = self._federate(replace(settings, protection="none"), "plain")
+        (folder / LEDGER_FOLDER).mkdir()
+        main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
+        save_trained_model(folder / MODEL_FILE, self._job, main.state, self._leader_table.feature_names)
+        summary = summarise(
+            self._prepared, self._directory.run_id, alone, plain, main, self._describe_aggregator(main)
+        )
+        replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
+        self._events.write("finished", rounds=main.state.rounds_done)
+        return RunResult(folder, summary)
+
+    def _train_alone(self) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        self._progress.begin("alone", len(self._prepared.tables))
+        for party, table in self._prepared.tables.items():
+            local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None)
+            state = train(Alone(), table, self._job.settings, local, party=party)
+            found[party] = self._evaluate(state)
+            self._events.write("alone", party=party, metrics=found[party])
+            self._progress.advance("alone", party)
+        return found
+
+    def _federate(
+        self, settings: HorizontalSettings, phase: str, *, resumed: TrainingState | None = None
+    ) -> Finished:
+        is_main = settings is self._job.settings
+        keys = {name: self._party_key(name) for name in settings.everyone}
+        if is_main:
+            self._write_parties(keys)
+        records: list[RoundRecord] = []
+        metrics: list[dict[str, float]] = []
+        self._progress.begin(phase, settings.training.round_count)
+
+        def on_round(record: RoundRecord, state: TrainingState) -> None:
+            records.append(record)
+            found = self._evaluate(state)
+            if found:
+                metrics.append(found)
+            self._events.write(
+                "round",
+                phase=phase,
+                round=record.round,
+                loss=record.loss,
+                clipped=record.clipped_count,
+                bounds=record.bounds,
+                metrics=found,
+            )
+            self._progress.advance(phase, f"loss {record.loss:.4f}")
+
+        federation = Federation(
+            job=self._job,
+            settings=settings,
+            tables=self._prepared.tables,
+            party_keys=keys,
+            run_id=self._directory.run_id,
+            ledger_folder=self._directory.path / LEDGER_FOLDER if is_main else None,
+            listener=Listener(on_round, self._progress.search_key, self._saver() if is_main else lambda state: None),
+            key_pair=self._prepared.key_pair,
+            witness=Witness() if self._job.check_exactness and settings.protection == "paillier" else None,
+            resume_from=resumed,
+        )
+        state = federation.run()
+        return Finished(federation, state, records, metrics)
+
+    def _saver(self) -> Callable[[TrainingState], None]:
+        path = self._directory.path / CHECKPOINT_FILE
+        return lambda state: save_state(path, self._job, state)
+
+    def _evaluate(self, state: TrainingState) -> dict[str, float]:
+        test = self._prepared.test_table
+        if test is None or test.labels is None:
+            return {}
+        return evaluate(self._model, state.parameters, state.standardiser.apply(test.features), test.labels)
+
+    def _party_key(self, name: str) -> PartyKey:
+        site = self._prepared.site.parties.get(name)
+        if site is not None and site.party_key is not None:
+            return PartyKey.load(site.party_key)
+        return PartyKey.generate()
+
+    def _write_parties(self, keys: Mapping[str, PartyKey]) -> None:
+        texts = {name: key.public.text for name, key in keys.items()}
+        replace_file(self._directory.path / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+
+    def _describe_aggregator(self, main: Finished) -> list[str]:
+        name = self._job.settings.aggregator
+        path = self._directory.path / LEDGER_FOLDER / f"{name}.jsonl"
+        report = audit(path, main.federation.party_keys[name].public)
+        found: dict[tuple[str, str, str], set[str]] = {}
+        for row in report.learned:
+            found.setdefault((row.step, row.disclosure_class, row.explanation), set()).add(row.peer)
+        return [
+            f"{step}: {kind}{': ' if text else ''}{text} (from {len(peers)} {'party' if len(peers) == 1 else 'parties'})"
+            for (step, kind, text), peers in found.items()
+        ]

@@ -1,0 +1,155 @@
+"""Reads one table of a TOML file key by key, so that a wrong key, type or value is answered with its place and cure."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hekat.errors import JobError
+
+T = TypeVar("T")
+
+_TYPE_NAMES: dict[type, str] = {
+    str: "a text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+
+
+class Section:
+    """One table: `take` what is known, then `finish` refuses what is left over."""
+
+    def __init__(self, values: dict[str, Any], place: str) -> None:
+        self._values = dict(values)
+        self._known: list[str] = []
+        self.place = place
+
+    def _name(self, key: str) -> str:
+        return f"{self.place}.{key}" if self.place else key
+
+    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of `key`, which must be of `kind` (whole numbers pass as float). Required where default is None."""
+        self._known.append(key)
+        if key not in self._values:
+            if default is None:
+                raise JobError(
+                    f"{self._name(key)} is missing",
+                    expected=_TYPE_NAMES[kind],
+                    got=self._nearby(key),
+                    cure=f"add {key} = ... to {'[' + self.place + ']' if self.place else 'the top of the file'}",
+                )
+            return default
+        value = self._values.pop(key)
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise JobError(
+                f"{self._name(key)} has the wrong type",
+                expected=_TYPE_NAMES[kind],
+                got=f"{_TYPE_NAMES.get(type(value), type(value).__name__)}",
+                cure=f"correct {self._name(key)}",
+            )
+        return value
+
+    def take_optional(self, key: str, kind: type[T]) -> T | None:
+        """As `take`, None where the key is absent."""
+        self._known.append(key)
+        return self.take(key, kind) if key in self._values else None
+
+    def take_texts(self, key: str) -> tuple[str, ...]:
+        """A required list of texts."""
+        return _all_texts(self.take(key, list), self._name(key))
+
+    def take_optional_texts(self, key: str) -> tuple[str, ...] | None:
+        values = self.take_optional(key, list)
+        return None if values is None else _all_texts(values, self._name(key))
+
+    def take_whole_numbers(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers; empty where absent."""
+        values = self.take_optional(key, list) or []
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            raise JobError(
+                f"{self._name(key)} has an entry of the wrong type",
+                expected="a list of whole numbers",
+                got="something else",
+                cure=f"correct {self._name(key)}",
+            )
+        return tuple(values)
+
+    def take_section(self, key: str) -> Section:
+        """A table of its own; empty where absent."""
+        return Section(self.take(key, dict, {}), self._name(key))
+
+    def take_sections(self) -> dict[str, Section]:
+        """Every remaining key, each of which must be a table."""
+        return {key: self.take_section(key) for key in self.keys()}
+
+    def keys(self) -> list[str]:
+        """The keys not yet taken."""
+        return list(self._values)
+
+    def finish(self) -> None:
+        """Raise JobError where a key is left that nobody asked for, with the nearest known one."""
+        if not self._values:
+            return
+        stranger = sorted(self._values)[0]
+        close = difflib.get_close_matches(stranger, self._known, n=1, cutoff=0.5)
+        raise JobError(
+            f"{self._name(stranger)} is not a setting",
+            expected=f"one of {', '.join(self._known)}",
+            got=stranger,
+            cure=f"did you mean {close[0]}?" if close else "remove it",
+        )
+
+    def _nearby(self, key: str) -> str:
+        close = difflib.get_close_matches(key, self._values, n=1, cutoff=0.6)
+        return f"nothing (there is {close[0]!r}: misspelt?)" if close else "nothing"
+
+
+def _all_texts(values: Sequence[Any], name: str) -> tuple[str, ...]:
+    if not all(isinstance(value, str) and value for value in values):
+        raise JobError(
+            f"{name} has an entry of the wrong type",
+            expected="a list of texts in quotes",
+            got="something else",
+            cure=f"correct {name}",
+        )
+    return tuple(values)
+
+
+def read_toml(path: Path, what: str) -> Section:
+    """The top table of a TOML file. Raises JobError where it is not there or not TOML, with line and column."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise JobError(
+            f"{what} not found", expected="a file", got=str(path), cure="check the path, or `--site` for the site file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise JobError(
+            f"{what} cannot be read", expected="a readable UTF-8 text file", got=f"{path}: {type(error).__name__}"
+        ) from None
+    try:
+        return Section(tomllib.loads(text), "")
+    except tomllib.TOMLDecodeError as error:
+        raise JobError(
+            f"{what} is not TOML", expected="key = value lines", got=f"{path}: {error}", cure="correct that line"
+        ) from None
+
+
+def check_format(section: Section, newest: int, what: str) -> None:
+    """Take `format` and refuse a file of another format than this release reads."""
+    version = section.take("format", int)
+    if version != newest:
+        raise JobError(
+            f"{what} has another format",
+            expected=f"format = {newest}",
+            got=f"format = {version}",
+            cure="use a release of Hekat that reads it, or write the file anew",
+        )

@@ -1,0 +1,177 @@
+"""The site file: where this machine keeps each party's data and keys, and what it lets a job do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hekat.errors import JobError, PolicyError
+from hekat.job.job_file import Job
+from hekat.job.section import Section, check_format, read_toml
+
+SITE_FORMAT = 1
+_SOURCES = ("csv", "npz", "python")
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """One named table: its kind and the options of that kind; paths are relative to the site file."""
+
+    kind: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PartySite:
+    """What this machine holds for one party. `paillier_key` is only ever the leader's."""
+
+    data: Mapping[str, DataSource]
+    paillier_key: Path | None = None
+    party_key: Path | None = None
+
+
+@dataclass(frozen=True)
+class SitePolicy:
+    """What the site allows; a job that asks for more is refused before anything is read or sent."""
+
+    protections: tuple[str, ...] = ("paillier",)
+    min_key_bits: int = 2048
+    exactness_check: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    folder: Path
+    parties: Mapping[str, PartySite]
+    common_data: Mapping[str, DataSource] = field(default_factory=dict)
+    policy: SitePolicy = field(default_factory=SitePolicy)
+
+
+def load_site(path: Path) -> Site:
+    """The site file at `path`, checked."""
+    top = read_toml(path, "site file")
+    check_format(top, SITE_FORMAT, "site file")
+    folder = path.resolve().parent
+    parties = {name: _read_party(section, folder) for name, section in top.take_section("party").take_sections().items()}
+    common = {name: _read_source(section) for name, section in top.take_section("common_data").take_sections().items()}
+    policy = _read_policy(top.take_section("policy"))
+    top.finish()
+    return Site(folder, parties, common, policy)
+
+
+def check_site_allows(site: Site, job: Job) -> None:
+    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
+    settings, policy = job.settings, site.policy
+    wanted = {settings.protection, *(("none",) if job.compare_plain else ())}
+    for protection in sorted(wanted - set(policy.protections)):
+        raise PolicyError(
+            f"the site does not allow protection '{protection}'",
+            expected=" or ".join(policy.protections),
+            got=protection,
+            cure="the site's owner can add it to policy.protections"
+            + (", or set compare.plain = false in the job" if protection == "none" else ""),
+        )
+    if settings.protection == "paillier" and settings.key_bits < policy.min_key_bits:
+        raise PolicyError(
+            "the job's key is smaller than the site allows",
+            expected=f"at least {policy.min_key_bits} bits",
+            got=f"{settings.key_bits} bits",
+            cure="raise protection.key_bits in the job",
+        )
+    if job.check_exactness and not policy.exactness_check:
+        raise PolicyError(
+            "the site does not allow the exactness check",
+            expected="policy.exactness_check = true (all parties' updates are compared in one process)",
+            got="false",
+            cure="set checks.exactness = false in the job",
+        )
+    for party in settings.parties:
+        if party not in site.parties:
+            raise JobError(
+                f"the site file knows no party {party!r}",
+                expected=f"one of {', '.join(sorted(site.parties))}",
+                got=party,
+                cure=f"add [party.{party}] to the site file, or correct the job's parties",
+            )
+    _check_aggregator(site, settings.aggregator)
+
+
+def _check_aggregator(site: Site, name: str) -> None:
+    aggregator = site.parties.get(name)
+    if aggregator is None:
+        return
+    if aggregator.paillier_key is not None:
+        raise PolicyError(
+            "the aggregator is given a private key",
+            expected="an aggregator that can add ciphertexts and open none",
+            got=f"paillier_key under [party.{name}]",
+            cure="remove the key from the aggregator's site; only the parties hold it",
+        )
+    if aggregator.data:
+        raise PolicyError(
+            "the aggregator is given data",
+            expected="an aggregator without rows of its own",
+            got=f"data under [party.{name}]",
+            cure="move the data to a party",
+        )
+
+
+def find_source(site: Site, party: str | None, name: str) -> DataSource:
+    """The table a job calls `name` at `party` (None: the common ones)."""
+    sources = site.common_data if party is None else site.parties[party].data
+    if name not in sources:
+        where = "common_data" if party is None else f"party.{party}.data"
+        raise JobError(
+            f"the site file has no data called {name!r} for {party or 'all parties'}",
+            expected=f"one of {', '.join(sorted(sources)) or 'nothing yet'}",
+            got=name,
+            cure=f"add [{where}.{name}] to the site file, or correct the job's data name",
+        )
+    return sources[name]
+
+
+def _read_party(section: Section, folder: Path) -> PartySite:
+    data = {name: _read_source(source) for name, source in section.take_section("data").take_sections().items()}
+    paillier_key = section.take_optional("paillier_key", str)
+    party_key = section.take_optional("party_key", str)
+    section.finish()
+    return PartySite(
+        data,
+        folder / paillier_key if paillier_key else None,
+        folder / party_key if party_key else None,
+    )
+
+
+def _read_source(section: Section) -> DataSource:
+    kind = section.take("source", str)
+    if kind not in _SOURCES:
+        raise JobError(
+            f"{section.place}.source is not there",
+            expected=" or ".join(repr(name) for name in _SOURCES),
+            got=repr(kind),
+            cure="choose one of them",
+        )
+    options: dict[str, Any] = {}
+    if kind == "python":
+        options["function"] = section.take("function", str)
+        options["arguments"] = section.take("arguments", dict, {})
+    else:
+        options["path"] = section.take("path", str)
+    if kind == "csv":
+        options["label"] = section.take_optional("label", str)
+        options["ignore"] = section.take_optional_texts("ignore") or ()
+    section.finish()
+    return DataSource(kind, options)
+
+
+def _read_policy(section: Section) -> SitePolicy:
+    default = SitePolicy()
+    policy = SitePolicy(
+        protections=section.take_optional_texts("protections") or default.protections,
+        min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
+        exactness_check=section.take("exactness_check", bool, default.exactness_check),
+    )
+    section.finish()
+    return policy

@@ -1,0 +1,120 @@
+"""What a party asks of the others: sums of counters and weighted means, whatever protects them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Tensors = dict[str, FloatArray]
+
+MIN_BOUND = 2.0**-40
+MAX_BOUND = 2.0**40
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A non-negative integer that travels beside an update; `maximum` is public, `value` is not."""
+
+    name: str
+    value: int = field(repr=False)
+    maximum: int
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """What every party holds after one sum: the weighted mean of all updates and the sums of the counters."""
+
+    mean: Tensors
+    weight_sum: int
+    counters: dict[str, int]
+
+
+class Aggregation(Protocol):
+    """One party's side of the sums. `clips` says whether values must fit a bound (a packed lane) or not (a float)."""
+
+    @property
+    def clips(self) -> bool: ...
+
+    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
+        """The sum of each counter over all parties, exact."""
+        ...
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        """sum(weight * tensor) / sum(weight) over all parties, each scaled value clipped to +-bounds[tensor].
+
+        What is clipped and quantised is tensor * weight / weight_max (`scale_by_weight`), so that value and weight
+        are scaled by the same integer and the mean is not biased. `value_bits` None means the codec's setting.
+        """
+        ...
+
+    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+        """Clipping bounds fitted to the extreme values over all parties (`daciq`)."""
+        ...
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        """Compare models with the others and agree to go on or to stop. Raises where they differ."""
+        ...
+
+
+def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:
+    """What is quantised for a weighted sum: each value times weight / weight_max, so never larger than the value."""
+    factor = weight / weight_max
+    return {name: values * factor for name, values in tensors.items()}
+
+
+class Alone:
+    """The aggregation of one party by itself: every mean is its own value. For the comparison run without federation."""
+
+    clips = False
+
+    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
+        return {counter.name: counter.value for counter in counters}
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        return Aggregate(dict(tensors), weight, self.sum_counters(step, counters))
+
+    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+        return dict.fromkeys(scaled, math.inf)
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        return None
+
+
+def flatten(tensors: Tensors) -> FloatArray:
+    """All values in one vector, tensors in the order of their names."""
+    return np.concatenate([tensors[name].ravel() for name in sorted(tensors)] or [np.zeros(0)])
+
+
+def unflatten(values: FloatArray, like: Tensors) -> Tensors:
+    """The inverse of `flatten` for tensors of the shapes of `like`."""
+    result: Tensors = {}
+    start = 0
+    for name in sorted(like):
+        size = like[name].size
+        result[name] = values[start : start + size].reshape(like[name].shape)
+        start += size
+    return result

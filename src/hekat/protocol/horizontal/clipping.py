@@ -1,0 +1,166 @@
+"""The clipping bound of each tensor, round by round, by the policy the job names.
+
+`adaptive` keeps the bound within a factor of four of what the values need: counts of values beyond the bound and
+beyond a quarter of it travel as encrypted counters; too many beyond it doubles it, too few beyond a quarter halves it.
+The first bound comes from one encrypted histogram of exponents. Parties learn sums of counts, the aggregator nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from hekat.errors import InputError
+from hekat.protocol.horizontal.aggregation import MAX_BOUND, MIN_BOUND, Aggregation, Counter, FloatArray, Tensors
+from hekat.protocol.horizontal.settings import CodecSettings
+
+LEAST_EXPONENT = -40
+MOST_EXPONENT = 40
+
+
+class ClippingPolicy(Protocol):
+    """Decides bounds before a sum and learns from the counters after it."""
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]: ...
+
+    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]: ...
+
+    def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None: ...
+
+
+def make_policy(
+    codec: CodecSettings, aggregation: Aggregation, known_bounds: dict[str, float] | None = None
+) -> ClippingPolicy:
+    """The policy the settings name, or none where nothing is packed; `known_bounds` are those of a checkpoint."""
+    if not aggregation.clips:
+        return Unclipped()
+    if codec.clipping == "adaptive":
+        return AdaptiveClipping(codec.target_clipped_fraction, codec.alpha, known_bounds)
+    if codec.clipping == "daciq":
+        return FittedClipping()
+    if codec.alpha is None:
+        raise InputError("fixed clipping has no bound", expected="codec.alpha", got="nothing", cure="set codec.alpha")
+    return FixedClipping(codec.alpha)
+
+
+def clipped_counters(scaled: Tensors, bounds: dict[str, float]) -> list[Counter]:
+    """How many values of each tensor lie beyond its bound."""
+    return [_count_beyond(f"clipped/{name}", values, bounds[name]) for name, values in scaled.items()]
+
+
+def _count_beyond(name: str, values: FloatArray, bound: float) -> Counter:
+    return Counter(name, int(np.count_nonzero(np.abs(values) > bound)), maximum=max(1, values.size))
+
+
+class Unclipped:
+    """No bound: floats travel as they are."""
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+        return dict.fromkeys(scaled, math.inf)
+
+    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+        return []
+
+    def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
+        return None
+
+
+class FixedClipping:
+    """One public bound for every tensor; learns nothing, discloses nothing but the number of clipped values."""
+
+    def __init__(self, alpha: float) -> None:
+        self._alpha = alpha
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+        return dict.fromkeys(scaled, self._alpha)
+
+    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+        return clipped_counters(scaled, bounds)
+
+    def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
+        return None
+
+
+class FittedClipping(FixedClipping):
+    """dACIQ (BatchCrypt, ATC 2020, section 4.3): the aggregator fits a Gaussian to every party's extremes each round."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+        return aggregation.agree_on_bounds(step, scaled)
+
+
+class AdaptiveClipping:
+    """Follows the target fraction of clipped values with encrypted counts; see the file's opening."""
+
+    def __init__(self, target_fraction: float, alpha: float | None, known: dict[str, float] | None = None) -> None:
+        self._target = target_fraction
+        self._alpha = alpha
+        self.known: dict[str, float] = dict(known or {})
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+        if not self.known and self._alpha is not None:
+            self.known = dict.fromkeys(scaled, self._alpha)
+        if not self.known:
+            histogram = exponent_counters(scaled)
+            sums = aggregation.sum_counters(f"{step}/exponents", histogram)
+            self.known = {name: self._first_bound(name, sums) for name in scaled}
+        return dict(self.known)
+
+    def _first_bound(self, name: str, sums: dict[str, int]) -> float:
+        """The least power of two with at most the target fraction of all values beyond it."""
+        counts = [sums[f"exponent/{name}/{exponent}"] for exponent in range(LEAST_EXPONENT, MOST_EXPONENT + 1)]
+        allowed = self._target * sum(counts)
+        beyond = 0
+        for exponent in range(MOST_EXPONENT, LEAST_EXPONENT - 1, -1):
+            beyond += counts[exponent - LEAST_EXPONENT]
+            if beyond > allowed:
+                return 2.0**exponent
+        return MIN_BOUND
+
+    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+        near = [_count_beyond(f"near/{name}", values, bounds[name] / 4) for name, values in scaled.items()]
+        return clipped_counters(scaled, bounds) + near
+
+    def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
+        for name, bound in self.known.items():
+            allowed = self._target * sizes[name] * party_count
+            if sums[f"clipped/{name}"] > allowed:
+                self.known[name] = min(bound * 2, MAX_BOUND)
+            elif sums[f"near/{name}"] <= allowed:
+                self.known[name] = max(bound / 2, MIN_BOUND)
+
+
+def exponent_counters(tensors: Tensors) -> list[Counter]:
+    """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the ends take what lies beyond."""
+    counters: list[Counter] = []
+    for name, values in tensors.items():
+        exponents = np.clip(exponents_of(values), LEAST_EXPONENT, MOST_EXPONENT)
+        counts = np.bincount((exponents - LEAST_EXPONENT).ravel(), minlength=MOST_EXPONENT - LEAST_EXPONENT + 1)
+        counters += [
+            Counter(f"exponent/{name}/{exponent}", int(count), maximum=max(1, values.size))
+            for exponent, count in zip(range(LEAST_EXPONENT, MOST_EXPONENT + 1), counts, strict=True)
+        ]
+    return counters
+
+
+def exponents_of(values: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """The least e with |value| <= 2^e; LEAST_EXPONENT for zero."""
+    mantissas, exponents = np.frexp(np.abs(values))
+    exact_powers = mantissas == 0.5
+    least = exponents.astype(np.int64) - exact_powers
+    return np.where(mantissas == 0, LEAST_EXPONENT, least)
+
+
+def sizes_of(tensors: Tensors) -> dict[str, int]:
+    """Values in each tensor."""
+    return {name: int(values.size) for name, values in tensors.items()}
+
+
+def total_clipped(sums: dict[str, int], names: Sequence[str]) -> int:
+    """Clipped values over all parties and the named tensors; 0 where nothing is clipped."""
+    return sum(sums.get(f"clipped/{name}", 0) for name in names)

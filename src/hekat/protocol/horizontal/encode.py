@@ -1,0 +1,102 @@
+"""Updates to packed plaintexts and sums of them back: clip, quantise, lay out values, weight and counters in lanes.
+
+Lane order: the values of every tensor by name, then the digits of the weight, then the digits of each counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hekat.codec import Layout, clip, error_bound_sum
+from hekat.codec.quantise import Rounding
+from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
+from hekat.protocol.horizontal.counters import IntArray, counter_lanes, decode_counter_sums, encode_counters
+from hekat.plaintext_space import PackedPlaintext
+
+
+class UpdateCodec:
+    """Encodes one party's contribution and decodes the sum of all; every setting is public and equal everywhere."""
+
+    def __init__(self, layout: Layout, rounding: Rounding, weight_max: int, *, range_factor: int = 1) -> None:
+        """`range_factor` widens the quantised range beyond the clipping bound: BatchCrypt's advance scaling."""
+        self.layout, self._rounding, self._weight_max = layout, rounding, weight_max
+        self._range_factor = range_factor
+
+    def clip_scaled(self, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        """Each value times weight / weight_max, clipped to +-bounds[tensor]."""
+        scaled = scale_by_weight(tensors, weight, self._weight_max)
+        return {name: clip(values, bounds[name])[0] for name, values in scaled.items()}
+
+    def encode(
+        self, clipped: Tensors, bounds: Mapping[str, float], weight: int, counters: Sequence[Counter]
+    ) -> PackedPlaintext:
+        """Clipped, scaled tensors with the weight and counters beside them, one contributor's plaintexts."""
+        parts = [
+            self.layout.quantise(clipped[name].ravel(), self._range_factor * bounds[name], self._rounding)
+            for name in sorted(clipped)
+        ]
+        values = [weight, *(counter.value for counter in counters)]
+        parts.append(encode_counters(values, self._maxima(counters), self.layout.highest))
+        return self.layout.pack(np.concatenate(parts))
+
+    def decode(
+        self,
+        plain: PackedPlaintext,
+        like: Tensors,
+        bounds: Mapping[str, float],
+        counters: Sequence[Counter],
+        addend_count: int,
+    ) -> Aggregate:
+        """The weighted mean and the counters' sums of `addend_count` contributions.
+
+        Raises BoundError where a plaintext's count lane is not `addend_count`, or a lane holds what no such sum can.
+        """
+        sums = self.layout.unpack(plain, self.lane_count(like, counters), addend_count)
+        value_count = sum(values.size for values in like.values())
+        totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest)
+        weight_sum = totals[0]
+        mean = {
+            name: self.layout.dequantise(levels, self._range_factor * bounds[name], addend_count)
+            * (self._weight_max / weight_sum)
+            for name, levels in _split(sums[:value_count], like).items()
+        }
+        return Aggregate(mean, weight_sum, {c.name: total for c, total in zip(counters, totals[1:], strict=True)})
+
+    def lane_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
+        """Lanes of one contribution, the count lane apart."""
+        value_count = sum(values.size for values in like.values())
+        return value_count + counter_lanes(self._maxima(counters), self.layout.highest)
+
+    def mean_error_bounds(
+        self, like: Tensors, bounds: Mapping[str, float], addend_count: int, weight_sum: int
+    ) -> Tensors:
+        """The stated bound on |decoded mean - float mean of the clipped updates|, for every value."""
+        return {
+            name: np.full(
+                values.shape,
+                error_bound_sum(
+                    self._range_factor * bounds[name],
+                    self.layout.value_bits,
+                    addend_count,
+                    self._rounding,
+                    self.layout.name,
+                    scale=self._weight_max / weight_sum,
+                ),
+            )
+            for name, values in like.items()
+        }
+
+    def _maxima(self, counters: Sequence[Counter]) -> list[int]:
+        return [self._weight_max, *(counter.maximum for counter in counters)]
+
+
+def _split(levels: IntArray, like: Tensors) -> dict[str, IntArray]:
+    """Flat levels as arrays of the tensors' shapes; integers, so not `unflatten`'s float64."""
+    result: dict[str, IntArray] = {}
+    start = 0
+    for name in sorted(like):
+        result[name] = levels[start : start + like[name].size].reshape(like[name].shape)
+        start += like[name].size
+    return result

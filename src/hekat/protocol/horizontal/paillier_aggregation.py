@@ -1,0 +1,143 @@
+"""A party's side of protection `paillier`: encode, encrypt under the shared key, open the sum, decode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
+from hekat.errors import WireCorruptError
+from hekat.ledger import RecordedChannel
+from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors
+from hekat.protocol.horizontal.encode import UpdateCodec
+from hekat.protocol.horizontal.messages import ClipMessage, RangeMessage, SumMessage, UpdateMessage
+from hekat.protocol.horizontal.round_end import finish_round
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.witness import Witness
+from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt
+from hekat.wire import from_bytes, to_bytes
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How the last update filled its ciphertexts: FLBooster (ICDE 2023), Eqs. 11 and 12, with this layout's lanes."""
+
+    lane_count: int
+    lane_bits: int
+    lanes_per_ciphertext: int
+    ciphertext_count: int
+    compression_ratio: float
+    plaintext_space_use: float
+
+
+class PaillierAggregation:
+    """Sums under one Paillier key that all parties hold and the aggregator does not."""
+
+    clips = True
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        key: PrivateKey,
+        stopwatch: Stopwatch,
+        witness: Witness | None = None,
+        on_packing: Callable[[Packing], None] = lambda packing: None,
+    ) -> None:
+        self._channel, self._settings, self._key, self._stopwatch = channel, settings, key, stopwatch
+        self._witness, self._on_packing = witness, on_packing
+        self._codecs: dict[int, UpdateCodec] = {}
+
+    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters).counters
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        codec = self._codec_for(value_bits or self._settings.codec.value_bits)
+        with self._stopwatch.measure("encode"):
+            clipped = codec.clip_scaled(tensors, bounds, weight)
+            plain = codec.encode(clipped, bounds, weight, counters)
+        self._describe_packing(codec.layout, codec.lane_count(tensors, counters))
+        if self._witness is not None and tensors:
+            unscaled = {name: values * (self._settings.weight_max / weight) for name, values in clipped.items()}
+            self._witness.deposit(step, tensors, unscaled, weight)
+        total = self._exchange(step, plain, codec.layout.sum_bound)
+        with self._stopwatch.measure("decode"):
+            aggregate = codec.decode(total, tensors, bounds, counters, len(self._settings.parties))
+        if self._witness is not None and tensors:
+            allowed = codec.mean_error_bounds(tensors, bounds, len(self._settings.parties), aggregate.weight_sum)
+            self._witness.check(step, aggregate.mean, allowed)
+        return aggregate
+
+    def _exchange(self, step: str, plain: PackedPlaintext, sum_bound: int) -> PackedPlaintext:
+        aggregator = self._settings.aggregator
+        with self._stopwatch.measure("encrypt"):
+            update = UpdateMessage(ciphertexts=to_bytes(encrypt(self._key, plain)))
+        with self._stopwatch.measure("send"):
+            self._channel.send(aggregator, f"{step}/update", update)
+        answer = self._channel.receive(aggregator, f"{step}/sum", SumMessage)
+        with self._stopwatch.measure("decrypt"):
+            ciphertexts = from_bytes(answer.ciphertexts, Ciphertexts, public_key=self._key.public)
+            if ciphertexts.shape != (len(plain),) or answer.addend_count != len(self._settings.parties):
+                raise WireCorruptError(
+                    f"the aggregator's answer to {step} is not the sum that was asked for",
+                    expected=f"{len(plain)} ciphertexts of {len(self._settings.parties)} parties",
+                    got=f"shape {ciphertexts.shape} of {answer.addend_count}",
+                    cure="find out who altered it: the aggregator's ledger holds its digest",
+                )
+            return decrypt(self._key, ciphertexts, bound=sum_bound)
+
+    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+        names = sorted(scaled)
+        message = RangeMessage(
+            minimum=np.array([scaled[name].min() for name in names]),
+            maximum=np.array([scaled[name].max() for name in names]),
+            sizes=np.array([scaled[name].size for name in names], dtype=np.int64),
+        )
+        self._channel.send(self._settings.aggregator, f"{step}/range", message)
+        answer = self._channel.receive(self._settings.aggregator, f"{step}/clip", ClipMessage)
+        return {name: float(alpha) for name, alpha in zip(names, answer.alpha, strict=True)}
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)
+
+    def _codec_for(self, value_bits: int) -> UpdateCodec:
+        if value_bits not in self._codecs:
+            settings = self._settings
+            layout = make_layout(
+                settings.codec.layout,
+                value_bits=value_bits,
+                max_addends=len(settings.parties),
+                plaintext_bits=self._key.public.plaintext_space.bits,
+            )
+            advance = settings.codec.clipping == "daciq" and settings.codec.layout == "two_sign_bits"
+            self._codecs[value_bits] = UpdateCodec(
+                layout,
+                settings.codec.rounding,
+                settings.weight_max,
+                range_factor=len(settings.parties) if advance else 1,
+            )
+        return self._codecs[value_bits]
+
+    def _describe_packing(self, layout: Layout, lane_count: int) -> None:
+        packing = Packing(
+            lane_count=lane_count,
+            lane_bits=layout.lane_bits,
+            lanes_per_ciphertext=layout.lanes,
+            ciphertext_count=layout.plaintext_count(lane_count),
+            compression_ratio=compression_ratio(lane_count, layout),
+            plaintext_space_use=plaintext_space_use(lane_count, self._key.public.bits, layout),
+        )
+        self._on_packing(packing)

@@ -1,0 +1,51 @@
+"""A party's side of protection `none`: the same rounds with nothing encrypted, for comparison, and loudly so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, flatten, unflatten
+from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.horizontal.round_end import finish_round
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+
+
+class PlainAggregation:
+    """Sends float64 updates in the clear to the aggregator, which returns their weighted mean."""
+
+    clips = False
+
+    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch) -> None:
+        self._channel, self._settings, self._stopwatch = channel, settings, stopwatch
+
+    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters).counters
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        with self._stopwatch.measure("encode"):
+            values = [counter.value for counter in counters]
+            update = PlainUpdateMessage(values=flatten(tensors), weight=weight, counters=values)
+        with self._stopwatch.measure("send"):
+            self._channel.send(self._settings.aggregator, f"{step}/update", update)
+        mean = self._channel.receive(self._settings.aggregator, f"{step}/sum", PlainMeanMessage)
+        with self._stopwatch.measure("decode"):
+            sums = {counter.name: total for counter, total in zip(counters, mean.counters, strict=True)}
+            return Aggregate(unflatten(mean.values, tensors), mean.weight_sum, sums)
+
+    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+        return dict.fromkeys(scaled, math.inf)
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)

@@ -1,0 +1,161 @@
+"""What every party and the aggregator agree on before the first round, checked once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hekat.errors import InputError, PolicyError
+
+Algorithm = Literal["fedsgd", "fedavg"]
+Protection = Literal["paillier", "none"]
+Clipping = Literal["adaptive", "fixed", "daciq"]
+
+MIN_KEY_BITS = 2048
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2."""
+
+    name: str = "logistic"
+    hidden: tuple[int, ...] = ()
+    l2: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class CodecSettings:
+    """How floats become lanes. `alpha` is the first bound (adaptive) or the bound (fixed), in units of the update."""
+
+    value_bits: int = 16
+    layout: str = "balanced"
+    rounding: Literal["nearest", "stochastic"] = "nearest"
+    clipping: Clipping = "adaptive"
+    alpha: float | None = None
+    target_clipped_fraction: float = 0.001
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """The algorithm and its numbers; `batch_rows` 0 means all rows; patience 0 means no early stop."""
+
+    algorithm: Algorithm = "fedavg"
+    round_count: int = 20
+    local_epochs: int = 1
+    batch_rows: int = 32
+    learning_rate: float = 0.1
+    optimiser: str = "sgd"
+    optimiser_settings: Mapping[str, float] = field(default_factory=dict)
+    standardise: bool = True
+    patience: int = 0
+    min_improvement: float = 1e-4
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class HorizontalSettings:
+    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in the formulas)."""
+
+    parties: tuple[str, ...]
+    aggregator: str
+    classes: tuple[str, ...] | None
+    weight_max: int
+    protection: Protection = "paillier"
+    key_bits: int = 3072
+    model: ModelSettings = field(default_factory=ModelSettings)
+    codec: CodecSettings = field(default_factory=CodecSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    allow_two_parties: bool = False
+
+    def __post_init__(self) -> None:
+        check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
+        if not 1 <= self.weight_max < 2**40:
+            _refuse("weight_max", "a row count from 1 to 2^40 - 1", self.weight_max)
+        _check_choice("protection", self.protection, ("paillier", "none"))
+        if self.protection == "paillier" and self.key_bits < MIN_KEY_BITS:
+            raise PolicyError(
+                "Paillier key too small",
+                expected=f"at least {MIN_KEY_BITS} bits (3072 is the default)",
+                got=f"{self.key_bits} bits",
+                cure="raise protection.key_bits",
+            )
+        _check_codec(self.codec)
+        _check_training(self.training)
+        if self.model.l2 < 0 or not math.isfinite(self.model.l2):
+            _refuse("model.l2", "a finite number >= 0", self.model.l2)
+
+    @property
+    def leader(self) -> str:
+        """The party that makes the key pair: the first one named."""
+        return self.parties[0]
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        return (*self.parties, self.aggregator)
+
+
+def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_parties: bool) -> None:
+    """Refuse party lists that cannot protect anybody, or that are ambiguous."""
+    if len(parties) < 2:
+        raise PolicyError(
+            "too few parties to train together",
+            expected="at least 3 parties (2 with allow_two_parties = true)",
+            got=f"{len(parties)}",
+            cure="a sum over one party is that party's update: name more parties",
+        )
+    repeated = sorted({name for name in parties if parties.count(name) > 1})
+    if repeated:
+        raise PolicyError(
+            "a party is named twice", expected="distinct names", got=", ".join(repeated), cure="rename or remove one"
+        )
+    if aggregator in parties:
+        raise PolicyError(
+            "the aggregator is also a party",
+            expected="an aggregator that holds no data and no private key",
+            got=aggregator,
+            cure="give the aggregator a name of its own",
+        )
+    if len(parties) == 2 and not allow_two_parties:
+        raise PolicyError(
+            "two parties learn each other's update from every sum",
+            expected="at least 3 parties",
+            got="2",
+            cure="add a party, or say allow_two_parties = true if both accept that",
+        )
+
+
+def _check_codec(codec: CodecSettings) -> None:
+    if not 1 <= codec.value_bits <= 32:
+        _refuse("codec.value_bits", "1 to 32", codec.value_bits)
+    _check_choice("codec.layout", codec.layout, ("balanced", "offset", "two_sign_bits"))
+    _check_choice("codec.rounding", codec.rounding, ("nearest", "stochastic"))
+    _check_choice("codec.clipping", codec.clipping, ("adaptive", "fixed", "daciq"))
+    if codec.clipping == "fixed" and codec.alpha is None:
+        _refuse("codec.alpha", "a bound above 0, since codec.clipping is 'fixed'", "nothing")
+    if codec.alpha is not None and not (math.isfinite(codec.alpha) and codec.alpha > 0):
+        _refuse("codec.alpha", "a finite bound above 0", codec.alpha)
+    if not 0 < codec.target_clipped_fraction < 1:
+        _refuse("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
+
+
+def _check_training(training: TrainingSettings) -> None:
+    _check_choice("training.algorithm", training.algorithm, ("fedsgd", "fedavg"))
+    for name, least in (("round_count", 1), ("local_epochs", 1), ("batch_rows", 0), ("patience", 0)):
+        if getattr(training, name) < least:
+            _refuse(f"training.{name}", f"a whole number >= {least}", getattr(training, name))
+    if not (math.isfinite(training.learning_rate) and training.learning_rate > 0):
+        _refuse("training.learning_rate", "a finite number above 0", training.learning_rate)
+    if training.algorithm == "fedsgd" and training.local_epochs != 1:
+        _refuse("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        _refuse(name, " or ".join(repr(choice) for choice in choices), repr(value))
+
+
+def _refuse(name: str, expected: str, got: object) -> None:
+    raise InputError(f"setting {name} refused", expected=expected, got=str(got), cure=f"change {name}")

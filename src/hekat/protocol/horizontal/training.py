@@ -1,0 +1,209 @@
+"""The training loop of one party: local work, a weighted mean over all parties, the same server step everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.model import Model, Optimiser, OptimiserState, make_model, make_optimiser
+from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray, Tensors, scale_by_weight
+from hekat.protocol.horizontal.clipping import AdaptiveClipping, make_policy, sizes_of, total_clipped
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+
+LOSS_UNITS = 2**20
+# A mean loss beyond this is divergence, not training: the run stops and says so.
+MAX_LOSS = 2**16
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What one party may know of one finished round: aggregates only."""
+
+    round: int
+    loss: float
+    clipped_count: int
+    value_count: int
+    bounds: dict[str, float]
+    row_count: int
+
+
+@dataclass
+class TrainingState:
+    """Everything a checkpoint holds; equal bytes at every party."""
+
+    parameters: Tensors
+    optimiser_state: OptimiserState
+    standardiser: Standardiser
+    rounds_done: int = 0
+    bounds: dict[str, float] = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    """What a training loop needs beside settings and data; the callbacks never see another party's values."""
+
+    stopwatch: Stopwatch
+    on_round: Callable[[RoundRecord, TrainingState], None]
+    save: Callable[[TrainingState], None]
+    resume_from: TrainingState | None = None
+    digest_key: bytes = b""
+
+
+def build_model(settings: HorizontalSettings, column_count: int) -> Model:
+    """The model that the settings name, for tables of `column_count` columns."""
+    class_count = len(settings.classes) if settings.classes is not None else None
+    spec = settings.model
+    return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.l2)
+
+
+def build_optimiser(training: TrainingSettings) -> Optimiser:
+    """The server optimiser: for fedsgd at the learning rate, for fedavg a step of 1 unless set otherwise."""
+    rate = training.learning_rate if training.algorithm == "fedsgd" else 1.0
+    return make_optimiser(training.optimiser, **{"learning_rate": rate, **training.optimiser_settings})
+
+
+def train(
+    aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, *, party: str
+) -> TrainingState:
+    """Train to the last round or to the stop rule; returns the state every party ends with.
+
+    1. agree on the standardiser (once);
+    2. each round: the local update, clipped and averaged over the parties, one server step;
+    3. compare model digests and agree whether to stop.
+    """
+    if table.labels is None:
+        raise InputError(
+            f"party {party} has no labels", expected="a label for every row", got="a table without labels",
+            cure="name the label column in the party's site file",
+        )
+    model = build_model(settings, table.features.shape[1])
+    state = run.resume_from or _first_state(aggregation, table, settings, model)
+    with run.stopwatch.measure("train"):
+        features = state.standardiser.apply(table.features)
+    optimiser = build_optimiser(settings.training)
+    policy = make_policy(settings.codec, aggregation, state.bounds)
+    while state.rounds_done < settings.training.round_count and not state.finished:
+        number = state.rounds_done + 1
+        step = f"round-{number}"
+        rng = np.random.default_rng([settings.training.seed, number, _party_number(settings, party)])
+        with run.stopwatch.measure("train"):
+            update, loss, weight = local_update(model, state.parameters, features, table.labels, settings.training, rng)
+            _check_finite(party, number, update, loss)
+            scaled = scale_by_weight(update, weight, settings.weight_max)
+        bounds = policy.bounds_for(aggregation, step, scaled)
+        counters = policy.counters_for(scaled, bounds, len(settings.parties))
+        counters.append(_loss_counter(loss, weight, settings.weight_max))
+        aggregate = aggregation.weighted_mean(step, update, bounds, weight, counters)
+        with run.stopwatch.measure("train"):
+            policy.learn(aggregate.counters, sizes_of(scaled), len(settings.parties))
+            direction = aggregate.mean
+            if settings.training.algorithm == "fedavg":
+                direction = {name: -delta for name, delta in direction.items()}
+            state.parameters, state.optimiser_state = optimiser.step(
+                state.parameters, direction, state.optimiser_state
+            )
+        state.rounds_done = number
+        state.bounds = policy.known if isinstance(policy, AdaptiveClipping) else {}
+        state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
+        state.finished = _should_stop(state.losses, settings.training)
+        aggregation.finish_round(step, digest_model(state, run.digest_key), state.finished)
+        run.save(state)
+        record = RoundRecord(
+            round=number,
+            loss=state.losses[-1],
+            clipped_count=total_clipped(aggregate.counters, list(scaled)),
+            value_count=sum(sizes_of(scaled).values()) * len(settings.parties),
+            bounds=bounds,
+            row_count=aggregate.weight_sum,
+        )
+        run.on_round(record, state)
+    return state
+
+
+def _first_state(
+    aggregation: Aggregation, table: Table, settings: HorizontalSettings, model: Model
+) -> TrainingState:
+    column_count = table.features.shape[1]
+    standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
+    if settings.training.standardise:
+        standardiser = fit_standardiser(aggregation, table.features)
+    parameters = model.init(settings.model.seed)
+    return TrainingState(parameters, build_optimiser(settings.training).init_state(parameters), standardiser)
+
+
+def _party_number(settings: HorizontalSettings, party: str) -> int:
+    return settings.parties.index(party)
+
+
+def local_update(
+    model: Model,
+    parameters: Tensors,
+    features: FloatArray,
+    labels: npt.NDArray[np.float64] | npt.NDArray[np.int64],
+    training: TrainingSettings,
+    rng: np.random.Generator,
+) -> tuple[Tensors, float, int]:
+    """The update, the mean loss at the round's start, and the rows behind both.
+
+    `fedsgd`: the gradient of one batch. `fedavg`: the change of the weights after local epochs of mini-batch descent.
+    """
+    row_count = features.shape[0]
+    batch_rows = min(training.batch_rows or row_count, row_count)
+    if training.algorithm == "fedsgd":
+        chosen = rng.permutation(row_count)[:batch_rows] if batch_rows < row_count else np.arange(row_count)
+        loss, gradient = model.loss_and_gradient(parameters, features[chosen], labels[chosen])
+        return gradient, loss, batch_rows
+    loss = model.loss(parameters, features, labels)
+    current = {name: values.copy() for name, values in parameters.items()}
+    for _ in range(training.local_epochs):
+        order = rng.permutation(row_count)
+        for start in range(0, row_count, batch_rows):
+            rows = order[start : start + batch_rows]
+            _, gradient = model.loss_and_gradient(current, features[rows], labels[rows])
+            current = {name: current[name] - training.learning_rate * gradient[name] for name in current}
+    return {name: current[name] - parameters[name] for name in parameters}, loss, row_count
+
+
+def digest_model(state: TrainingState, key: bytes) -> bytes:
+    """A keyed digest of parameters and standardiser; equal only where every byte is."""
+    digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
+    arrays = {**state.parameters, "standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name], dtype="<f8")
+        header = f"{name}|{values.shape}|".encode()
+        digest.update(len(header).to_bytes(4, "little") + header + values.tobytes())
+    return digest.digest()
+
+
+def _loss_counter(loss: float, weight: int, weight_max: int) -> Counter:
+    return Counter("loss", round(loss * weight * LOSS_UNITS), maximum=MAX_LOSS * weight_max * LOSS_UNITS)
+
+
+def _check_finite(party: str, number: int, update: Tensors, loss: float) -> None:
+    broken = sorted(name for name, values in update.items() if not np.isfinite(values).all())
+    if broken or not 0 <= loss <= MAX_LOSS:
+        raise InputError(
+            f"training diverged at party {party} in round {number}",
+            expected="finite updates and a loss that stays small",
+            got=f"non-finite values in {', '.join(broken)}" if broken else "a loss out of range",
+            cure="lower training.learning_rate, or set training.standardise = true",
+        )
+
+
+def _should_stop(losses: list[float], training: TrainingSettings) -> bool:
+    """True once the best loss of the last `patience` rounds is not `min_improvement` below the best before them."""
+    if not training.patience or len(losses) <= training.patience:
+        return False
+    recent, before = losses[-training.patience :], losses[: -training.patience]
+    return min(recent) > min(before) - training.min_improvement
