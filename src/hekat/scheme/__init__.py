@@ -1,0 +1,1 @@
+"""Homomorphic encryption schemes: integers in, ciphertexts out; no floats, no messages, no parties."""

@@ -1,0 +1,92 @@
+"""Decryption modulo p^2 and q^2, blinded, with no branch, look-up or division on a secret.
+
+For each prime: c^(p-1) = 1 + p L mod p^2 with L = -q m mod p. The exact division by p is a product with its inverse
+mod 2^(64 k); L times a constant is the plaintext's part in the basis (q, p) mod n, and the two parts add to m.
+Source: Paillier 1999, section 7; the basis form of the Chinese remainder theorem is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from hekat.engine.interface import Engine
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.errors import InputError, KeyRefusedError
+from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.paillier.ciphertexts import Ciphertexts
+from hekat.scheme.paillier.keys import PrivateKey, check_same_key
+from hekat.scheme.paillier.prime_half import PrimeHalf
+from hekat.scheme.paillier.randomiser import half_randomisers
+from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_residues
+
+# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
+CHUNK_COUNT: Final = 4096
+
+
+def decrypt(key: PrivateKey, ciphertexts: Ciphertexts, *, bound: int | None = None) -> PackedPlaintext:
+    """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n).
+
+    `bound` is what the result carries, the key's plaintext space if None.
+    Raises KeyRefusedError for a key that cannot decrypt these, BoundError (without the value) where a plaintext
+    passes `bound`, InputError for a ciphertext that is no unit mod n^2 or a bound out of range.
+    """
+    _check_key(key, ciphertexts)
+    space_bound = key.public.plaintext_space.bound
+    if bound is not None and not 1 <= bound <= space_bound:
+        raise InputError(
+            "bound refused",
+            expected=f"1 to the key's plaintext space of {space_bound.bit_length()} bits",
+            got=f"{'a bound below 1' if bound < 1 else f'one of {bound.bit_length()} bits'}",
+        )
+    engine = ciphertexts.engine
+    limbs = ciphertexts.to_limbs().reshape(-1, key.public.n_squared.limb_count)
+    parts = [
+        _decrypt_chunk(key, limbs[start : start + CHUNK_COUNT], engine)
+        for start in range(0, limbs.shape[0], CHUNK_COUNT)
+    ]
+    signed = np.concatenate([*parts, np.empty((0, key.public.n_modulus.limb_count), np.uint64)])
+    if bound is not None:
+        check_within_bound(signed, bound, engine, "a decrypted batch")
+    return PackedPlaintext(signed, space_bound if bound is None else bound)
+
+
+def _decrypt_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> LimbArray:
+    """Two's complement plaintexts (count, limbs of n) of ciphertext limbs (count, limbs of n^2)."""
+    parts = [_plaintext_part(half, limbs, engine) for half in key.halves]
+    # The parts are below n, so their sum has at most one bit more than n.
+    total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.bits + 1)]
+    residues = engine.reduce(np.ascontiguousarray(total), key.public.n_modulus)
+    return signed_of_residues(engine.store(residues), key.public.n, engine)
+
+
+def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbArray:
+    """What the half of p adds to m mod n: a multiple of q below n."""
+    residues = engine.reduce(limbs, half.square)
+    # An encryption of zero: the base of the secret exponentiation is nothing a sender could choose.
+    blinded = engine.mod_mul(residues, half_randomisers(half, limbs.shape[0], engine))
+    power = engine.store(engine.mod_exp(blinded, half.exponent))
+    if not power.any(axis=-1).all():
+        raise InputError(
+            "a ciphertext shares a factor with its key's n",
+            expected="units modulo n^2",
+            got="another value",
+            cure="it was not made by encryption; ask its sender",
+        )
+    less_one, _ = engine.int_sub(power, limbs_from_ints([1], 1))
+    quotient = engine.int_mul(less_one[:, : half.limb_count], half.exact_inverse)[:, : half.limb_count]
+    constant = engine.load(half.plain_constant, half.modulus)
+    share = engine.mod_mul(engine.reduce(np.ascontiguousarray(quotient), half.modulus), constant)
+    return engine.int_mul(engine.store(share), half.other)
+
+
+def _check_key(key: PrivateKey, ciphertexts: Ciphertexts) -> None:
+    if not isinstance(key, PrivateKey):
+        raise KeyRefusedError(
+            "this key cannot decrypt",
+            expected="a PrivateKey",
+            got=f"a {type(key).__name__}",
+            cure="pass keys.private",
+        )
+    check_same_key(key.public, ciphertexts.public)

@@ -1,0 +1,100 @@
+"""Encryption c = (1 + m n) r^n mod n^2, with one fresh randomiser per ciphertext."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from hekat.engine.interface import Engine, ResidueArray
+from hekat.engine.limbs import LimbArray, limbs_from_ints
+from hekat.engine.select import get_engine
+from hekat.errors import InputError, KeyRefusedError
+from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.paillier.ciphertexts import Ciphertexts
+from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
+from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
+from hekat.scheme.paillier.twos_complement import check_within_bound, residues_of_signed
+
+# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
+CHUNK_COUNT: Final = 4096
+
+MakeRandomisers = Callable[[int], ResidueArray]
+
+
+def encrypt(
+    key: PublicKey | PrivateKey,
+    plain: PackedPlaintext,
+    *,
+    variant: str | None = None,
+    engine: Engine | None = None,
+) -> Ciphertexts:
+    """The plaintexts encrypted, shape (len(plain),).
+
+    `variant`: None takes `crt` for a PrivateKey and `djn` for a PublicKey; `standard` (r^n, slow) works with both.
+    All three give ciphertexts of one kind, that may be mixed.
+    Raises BoundError for plaintexts beyond the key's space or their own bound, InputError for an unknown variant,
+    KeyRefusedError for `crt` without the private key.
+    Source: Paillier 1999, section 4; Damgard-Jurik-Nielsen 2010, section 4.
+    """
+    engine = engine or get_engine()
+    make_randomisers = choose_randomisers(key, variant, engine)
+    public = public_part(key)
+    public.plaintext_space.check(plain)
+    check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
+    parts = []
+    for start in range(0, max(len(plain), 1), CHUNK_COUNT):
+        limbs = plain.limbs[start : start + CHUNK_COUNT]
+        message = message_terms(public, limbs, engine)
+        parts.append(engine.mod_mul(message, make_randomisers(limbs.shape[0])))
+    return Ciphertexts(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
+
+
+def message_terms(public: PublicKey, limbs: LimbArray, engine: Engine) -> ResidueArray:
+    """1 + m n mod n^2 for signed plaintext limbs (count, k), |m| <= (n-1)/2. Alone this encrypts nothing."""
+    m = residues_of_signed(limbs, public.n, engine)
+    product = engine.int_mul(m, public.n_modulus.limbs)
+    # At most 1 + (n-1) n, below n^2.
+    terms = engine.int_add(product, limbs_from_ints([1], 1))[..., : public.n_squared.limb_count]
+    return engine.load(terms, public.n_squared)
+
+
+def choose_randomisers(key: PublicKey | PrivateKey, variant: str | None, engine: Engine) -> MakeRandomisers:
+    """What makes `count` fresh randomisers of `variant`, the key's own default if None."""
+    public = public_part(key)
+    if variant is None:
+        variant = CRT if isinstance(key, PrivateKey) else DJN
+    if variant == STANDARD:
+        return partial(standard_randomisers, public, engine=engine)
+    if variant == DJN:
+        return partial(djn_randomisers, public, engine=engine)
+    if variant != CRT:
+        raise InputError(
+            "there is no such variant of encryption",
+            expected=" or ".join(VARIANTS),
+            got=repr(variant),
+            cure="leave variant out: the key's own default is the right one",
+        )
+    if not isinstance(key, PrivateKey):
+        raise KeyRefusedError(
+            "variant 'crt' needs the primes of the key",
+            expected="a PrivateKey",
+            got="a PublicKey",
+            cure="pass the private key if you hold it, or use variant 'djn'",
+        )
+    return partial(crt_randomisers, key, engine=engine)
+
+
+def public_part(key: PublicKey | PrivateKey) -> PublicKey:
+    """The public key of either. Raises KeyRefusedError for what is no key."""
+    if isinstance(key, PrivateKey):
+        return key.public
+    if isinstance(key, PublicKey):
+        return key
+    raise KeyRefusedError(
+        "this is no Paillier key",
+        expected="a PublicKey or a PrivateKey",
+        got=f"a {type(key).__name__}",
+        cure="pass keys.public or keys.private",
+    )

@@ -1,0 +1,151 @@
+"""What anyone can compute on ciphertexts with the public key alone.
+
+Results are exact modulo n and are not re-randomised: `rerandomise` them before they go to another party.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hekat.engine.interface import IndexArray, ResidueArray
+from hekat.errors import InputError
+from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.paillier.ciphertexts import Ciphertexts
+from hekat.scheme.paillier.encrypt import choose_randomisers, message_terms, public_part
+from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
+from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
+from hekat.scheme.paillier.randomiser import mix_cosets
+
+
+def add(a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
+    """Ciphertexts of a + b, shapes broadcast."""
+    check_same_key(a.public, b.public)
+    return Ciphertexts(a.public, a.engine.mod_mul(a.residues, b.residues))
+
+
+def add_many(addends: Sequence[Ciphertexts]) -> Ciphertexts:
+    """Ciphertexts of the sum of arrays of one shape. Raises InputError for none or for unequal shapes."""
+    if not addends or any(addend.shape != addends[0].shape for addend in addends):
+        raise InputError(
+            "arrays of ciphertexts do not add up",
+            expected="one array or more, all of one shape",
+            got=", ".join(str(addend.shape) for addend in addends) or "none",
+        )
+    shape = (1, *addends[0].shape)
+    return sum_along(Ciphertexts.concatenate([addend.reshape(shape) for addend in addends]), 0)
+
+
+def negate(a: Ciphertexts) -> Ciphertexts:
+    """Ciphertexts of -a, by one batch inversion. Raises InputError for a ciphertext that is no unit."""
+    return Ciphertexts(a.public, a.engine.mod_inv(a.residues))
+
+
+def subtract(a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
+    """Ciphertexts of a - b, shapes broadcast."""
+    check_same_key(a.public, b.public)
+    return add(a, negate(b))
+
+
+def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
+    """Ciphertexts of c + plain, in c's shape, not re-randomised: whoever knows c reads the difference.
+
+    `plain`: packed plaintexts, one or as many as c in C order; or signed integers that broadcast to c's shape.
+    Raises InputError for other counts or types, BoundError beyond the plaintext space.
+    """
+    packed = plaintexts_for(c.public, plain, c.shape, c.engine)
+    terms = message_terms(c.public, packed.limbs, c.engine)
+    shape = () if len(packed) == 1 else c.shape
+    return Ciphertexts(c.public, c.engine.mod_mul(c.residues, c.engine.reshape(terms, shape)))
+
+
+def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
+    """Ciphertexts of c * scalars for signed integers (any integer dtype, or Python integers), shapes broadcast.
+
+    Time depends on the largest scalar: the scalars are not hidden from who watches the clock, and those of a result
+    that leaves are hidden only by `rerandomise`. A zero scalar gives the ciphertext 1, which shows that it is zero.
+    Raises BoundError for a scalar beyond the plaintext space, InputError for what is no integer.
+    """
+    engine = c.engine
+    magnitudes, negative = signed_magnitudes(scalars, c.public)
+    try:
+        shape = np.broadcast_shapes(c.shape, negative.shape)
+    except ValueError:
+        raise InputError(
+            "shapes do not broadcast", expected=f"scalars that broadcast with {c.shape}", got=str(negative.shape)
+        ) from None
+    bases = c.residues
+    if negative.any():
+        bases = _with_inverses(c, np.broadcast_to(negative, shape))
+    return Ciphertexts(c.public, engine.mod_exp_vartime(bases, magnitudes))
+
+
+def matmul_plain(plain: Any, c: Ciphertexts) -> Ciphertexts:
+    """Ciphertexts of plain @ c for signed integers (r, k) and c of shape (k,) or (k, m): shape (r,) or (r, m).
+
+    Time depends on the plain values, as in `multiply_plain`. Raises InputError for shapes that do not fit.
+    """
+    engine = c.engine
+    magnitudes, negative = signed_magnitudes(plain, c.public)
+    if negative.ndim != 2 or len(c.shape) not in (1, 2) or negative.shape[1] != c.shape[0]:
+        raise InputError(
+            "shapes do not fit a matrix product",
+            expected="plain (r, k) and ciphertexts (k,) or (k, m)",
+            got=f"{negative.shape} and {c.shape}",
+        )
+    exponents = np.ascontiguousarray(magnitudes.transpose(1, 0, 2))
+    signs = np.ascontiguousarray(negative.T) if negative.any() else None
+    if len(c.shape) == 1:
+        return Ciphertexts(c.public, engine.mod_multi_exp(c.residues, exponents, signs))
+    row_count, column_count = negative.shape[0], c.shape[1]
+    if not column_count:
+        return c.take(np.empty((row_count, 0), np.int64))
+    columns = [engine.mod_multi_exp(c[:, j].residues, exponents, signs) for j in range(column_count)]
+    by_column = np.arange(row_count * column_count, dtype=np.int64).reshape(column_count, row_count)
+    return Ciphertexts(c.public, engine.take(engine.concatenate(columns), np.ascontiguousarray(by_column.T)))
+
+
+def sum_along(c: Ciphertexts, axis: int | None = None) -> Ciphertexts:
+    """Ciphertexts of the sum along one axis, of everything if None; an empty sum is the ciphertext 1 of zero."""
+    if axis is None:
+        return sum_along(c.reshape((c.size,)), 0)
+    return Ciphertexts(c.public, c.engine.mod_product(c.residues, axis))
+
+
+def segment_sum(c: Ciphertexts, segments: IndexArray, count: int) -> Ciphertexts:
+    """Ciphertexts of the sums per segment, shape (count,), for c and int64 `segments` of one shape (k,)."""
+    return Ciphertexts(c.public, c.engine.mod_segment_product(c.residues, segments, count))
+
+
+def rerandomise(
+    c: Ciphertexts, key: PublicKey | PrivateKey | None = None, *, towards_key_holder: bool = True
+) -> Ciphertexts:
+    """The same plaintexts under fresh randomisers: nothing tells the result from new encryptions.
+
+    With the PrivateKey as `key` the randomisers are exactly uniform (`crt`). Otherwise they are
+    (-1)^b1 (u^n)^b2 h_s^a with fresh random bits, also safe towards the holder of the private key, who could follow
+    a ciphertext it marked with a randomiser of Jacobi symbol -1 through h_s^a alone. `towards_key_holder=False`
+    leaves the bits out; use it only where no key holder ever sees the result.
+    Raises KeyRefusedError for a key that is not the ciphertexts' own.
+    """
+    engine = c.engine
+    key = c.public if key is None else key
+    check_same_key(c.public, public_part(key))
+    randomisers = choose_randomisers(key, None, engine)(c.size)
+    if towards_key_holder and isinstance(key, PublicKey):
+        randomisers = mix_cosets(key, randomisers, engine)
+    return Ciphertexts(c.public, engine.mod_mul(c.residues, engine.reshape(randomisers, c.shape)))
+
+
+def _with_inverses(c: Ciphertexts, negative: np.ndarray[Any, np.dtype[np.bool_]]) -> ResidueArray:
+    """c broadcast to the shape of `negative`, inverted where it is set; each needed inverse is made once."""
+    engine = c.engine
+    positions = np.broadcast_to(np.arange(c.size, dtype=np.int64).reshape(c.shape), negative.shape)
+    needed, place = np.unique(positions[negative], return_inverse=True)
+    flat = engine.reshape(c.residues, (c.size,))
+    inverses = engine.mod_inv(engine.take(flat, needed))
+    sources = np.array(positions)
+    sources[negative] = c.size + place
+    return engine.take(engine.concatenate([flat, inverses]), sources)

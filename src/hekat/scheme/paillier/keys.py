@@ -1,0 +1,300 @@
+"""Key pairs: a public key anyone may compute with, a private key that alone decrypts, and how both are made."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import weakref
+from functools import cache
+from typing import Any, Final, NamedTuple, NoReturn
+
+import gmpy2
+
+from hekat.engine.interface import Modulus
+from hekat.errors import InputError, KeyRefusedError
+from hekat.plaintext_space import PlaintextSpace
+from hekat.scheme.paillier.parameters import (
+    DEFAULT_KEY_BITS,
+    MAX_KEY_BITS,
+    MIN_KEY_BITS,
+    MIN_TEST_KEY_BITS,
+    check_new_key_bits,
+    is_unsafe,
+)
+from hekat.scheme.paillier.prime_half import PrimeHalf
+from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
+from hekat.scheme.paillier.table_cache import TableCache
+
+FINGERPRINT_BYTES: Final = 16
+FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
+SMALL_FACTOR_LIMIT: Final = 1 << 16
+
+
+class PublicKey:
+    """The modulus n: encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
+
+    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor.
+    These checks do not prove that n is the product of two safe primes: that only its maker knows.
+    """
+
+    __slots__ = ("__weakref__", "djn_tables", "fingerprint", "n", "n_modulus", "n_squared", "plaintext_space")
+
+    n: int
+    n_modulus: Modulus
+    n_squared: Modulus
+    plaintext_space: PlaintextSpace
+    fingerprint: str
+    djn_tables: TableCache
+
+    def __new__(cls, n: int) -> PublicKey:
+        known = _live_keys.get(n) if isinstance(n, int) else None
+        if known is not None:
+            return known
+        _check_foreign_modulus(n)
+        return cls._trusted(int(n))
+
+    @classmethod
+    def _trusted(cls, n: int) -> PublicKey:
+        """The key of an n that was checked or made here."""
+        with _live_keys_lock:
+            known = _live_keys.get(n)
+            if known is not None:
+                return known
+            key = object.__new__(cls)
+            values: dict[str, Any] = {
+                "n": n,
+                "n_modulus": Modulus(n),
+                "n_squared": Modulus(n * n),
+                "plaintext_space": PlaintextSpace((n - 1) // 2),
+                "fingerprint": _fingerprint(n),
+                "djn_tables": TableCache(),
+            }
+            for name, value in values.items():
+                object.__setattr__(key, name, value)
+            _live_keys[n] = key
+            return key
+
+    @property
+    def bits(self) -> int:
+        """Size of n in bits."""
+        return self.n.bit_length()
+
+    @property
+    def unsafe(self) -> bool:
+        """True for a key below the allowed size, made for benchmarks and tests only."""
+        return is_unsafe(self.bits)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a PublicKey does not change after it is made")
+
+    def __eq__(self, other: object) -> bool:
+        return self.n == other.n if isinstance(other, PublicKey) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.n)
+
+    def __repr__(self) -> str:
+        return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{_mark(self.unsafe)})"
+
+    def __copy__(self) -> PublicKey:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PublicKey:
+        return self
+
+    def __reduce__(self) -> tuple[type[PublicKey], tuple[int]]:
+        return PublicKey, (self.n,)
+
+
+class PrivateKey:
+    """The safe primes p and q: decrypts, and encrypts fastest. Immutable; shows, pickles and compares no secrets.
+
+    Raises KeyRefusedError unless p and q are different safe primes of equal size with their top two bits set.
+    """
+
+    __slots__ = ("_halves", "_p", "_q", "public")
+
+    public: PublicKey
+    _p: int
+    _q: int
+    _halves: tuple[PrimeHalf, PrimeHalf]
+
+    def __init__(self, p: int, q: int) -> None:
+        _check_primes(p, q)
+        self._fill(int(p), int(q))
+
+    @classmethod
+    def _trusted(cls, p: int, q: int) -> PrivateKey:
+        """The key of primes that were checked or made here; tests make tiny keys through it."""
+        key = object.__new__(cls)
+        key._fill(p, q)
+        return key
+
+    def _fill(self, p: int, q: int) -> None:
+        object.__setattr__(self, "_p", p)
+        object.__setattr__(self, "_q", q)
+        object.__setattr__(self, "_halves", (PrimeHalf(p, q), PrimeHalf(q, p)))
+        object.__setattr__(self, "public", PublicKey._trusted(p * q))
+
+    @property
+    def p(self) -> int:
+        """The first prime; secret."""
+        return self._p
+
+    @property
+    def q(self) -> int:
+        """The second prime; secret."""
+        return self._q
+
+    @property
+    def halves(self) -> tuple[PrimeHalf, PrimeHalf]:
+        """The constants of p and of q; secret."""
+        return self._halves
+
+    @property
+    def unsafe(self) -> bool:
+        """True for a key below the allowed size, made for benchmarks and tests only."""
+        return self.public.unsafe
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a PrivateKey does not change after it is made")
+
+    def __eq__(self, other: object) -> bool:
+        # n determines p and q.
+        return self.public == other.public if isinstance(other, PrivateKey) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((PrivateKey, self.public.n))
+
+    def __repr__(self) -> str:
+        return f"PrivateKey({self.public.bits} bits, fingerprint {self.public.fingerprint}{_mark(self.unsafe)})"
+
+    def __copy__(self) -> PrivateKey:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PrivateKey:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyRefusedError(
+            "private keys are not pickled",
+            expected="a passphrase, a 0600 file or a sealed message",
+            cure="use hekat.wire.keyfile.save_private_key, or hekat.wire.to_bytes inside a sealed message",
+        )
+
+
+class KeyPair(NamedTuple):
+    """A public key and the private key that belongs to it."""
+
+    public: PublicKey
+    private: PrivateKey
+
+
+def generate_keys(
+    bits: int = DEFAULT_KEY_BITS, *, progress: Progress | None = None, unsafe_for_benchmark: bool = False
+) -> KeyPair:
+    """A new key pair whose n is the product of two safe primes and has exactly `bits` bits.
+
+    3072 bits take a few seconds. `progress(candidates_tried, primes_found)` is called some times a second. Below 3072
+    bits one KeySizeWarning; below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
+    Raises KeyRefusedError for a size that is not allowed.
+    Source: Paillier 1999; safe primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4.
+    """
+    check_new_key_bits(bits, unsafe_for_benchmark)
+    p, q = find_safe_prime_pair(bits, progress)
+    private = PrivateKey._trusted(p, q)
+    return KeyPair(private.public, private)
+
+
+def check_same_key(expected: PublicKey, got: PublicKey) -> None:
+    """Raise KeyRefusedError naming both fingerprints unless the keys are one."""
+    if expected is not got:
+        raise KeyRefusedError(
+            "ciphertexts are under another key",
+            expected=f"key {expected.fingerprint}",
+            got=f"key {got.fingerprint}",
+            cure="use the key they were encrypted under, or encrypt anew under this one",
+        )
+
+
+def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = False) -> None:
+    """Raise KeyRefusedError for a key below the allowed size, for whoever takes a key from elsewhere."""
+    public = key.public if isinstance(key, PrivateKey) else key
+    if public.unsafe and not unsafe_for_benchmark:
+        raise KeyRefusedError(
+            f"key {public.fingerprint} is too small to protect anything",
+            expected=f"at least {MIN_KEY_BITS} bits",
+            got=f"{public.bits} bits",
+            cure=f"ask its owner for a key of {DEFAULT_KEY_BITS} bits",
+        )
+
+
+_live_keys: weakref.WeakValueDictionary[int, PublicKey] = weakref.WeakValueDictionary()
+_live_keys_lock = threading.Lock()
+
+
+def _fingerprint(n: int) -> str:
+    content = FINGERPRINT_DOMAIN + n.to_bytes(-(-n.bit_length() // 8), "big")
+    return hashlib.sha256(content).digest()[:FINGERPRINT_BYTES].hex()
+
+
+def _mark(unsafe: bool) -> str:
+    return ", UNSAFE: for benchmarks and tests only" if unsafe else ""
+
+
+@cache
+def _small_prime_product() -> int:
+    return int(gmpy2.mpz(gmpy2.primorial(SMALL_FACTOR_LIMIT)))
+
+
+def _check_foreign_modulus(n: int) -> None:
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise InputError("public key refused", expected="n as an int", got=f"a {type(n).__name__}")
+    bits = n.bit_length() if n > 0 else 0
+    if not MIN_TEST_KEY_BITS <= bits <= MAX_KEY_BITS:
+        raise KeyRefusedError(
+            "public key refused: its size is out of range",
+            expected=f"n of {MIN_KEY_BITS} to {MAX_KEY_BITS} bits",
+            got=f"{bits} bits",
+            cure="ask its owner for a key that Hekat made",
+        )
+    flaw = ""
+    if n % 2 == 0:
+        flaw = "n is even"
+    elif gmpy2.gcd(n, _small_prime_product()) != 1:
+        flaw = f"n has a factor below {SMALL_FACTOR_LIMIT}"
+    elif gmpy2.is_power(n):
+        flaw = "n is a perfect power"
+    elif gmpy2.is_prime(n):
+        flaw = "n is prime"
+    if flaw:
+        raise KeyRefusedError(
+            f"public key refused: {flaw}",
+            expected="the product of two large primes",
+            got="a number that is not",
+            cure="do not use it: it protects nothing; ask its owner for a sound key",
+        )
+
+
+def _check_primes(p: int, q: int) -> None:
+    if not all(isinstance(prime, int) and not isinstance(prime, bool) for prime in (p, q)):
+        raise InputError(
+            "private key refused", expected="p and q as int", got=f"{type(p).__name__} and {type(q).__name__}"
+        )
+    bits = p.bit_length()
+    flaw = ""
+    if not MIN_TEST_KEY_BITS <= 2 * bits <= MAX_KEY_BITS or min(p, q) < 0:
+        flaw = "the primes' size is out of range"
+    elif q.bit_length() != bits or p >> (bits - 2) != 3 or q >> (bits - 2) != 3:
+        flaw = "the primes differ in size, or their top two bits are not set"
+    elif p == q:
+        flaw = "the primes are equal"
+    elif not is_safe_prime(p) or not is_safe_prime(q):
+        flaw = "a factor is not a safe prime"
+    if flaw:
+        raise KeyRefusedError(
+            f"private key refused: {flaw}",
+            expected="two different safe primes of equal size",
+            got="others",
+            cure="make keys with hekat.paillier.generate_keys()",
+        )

@@ -1,0 +1,85 @@
+"""What a private key precomputes for one of its primes: all that decryption and `crt` randomisers need mod p and p^2.
+
+Written for p; the half of q is the same with p and q exchanged.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NoReturn
+
+import gmpy2
+
+from hekat.engine.interface import Engine, FixedBaseTable, Modulus
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.errors import KeyRefusedError
+from hekat.scheme.paillier.table_cache import TableCache
+
+
+class PrimeHalf:
+    """Constants of the prime p of a key n = p q, as canonical limbs; prints none of them.
+
+    exponent        p - 1, which takes r^n to 1 mod p^2
+    exact_inverse   p^-1 mod 2^(64 k): turns the exact division by p into one product of k limbs
+    plain_constant  maps L = (c^(p-1) mod p^2 - 1) / p to its part of m in the basis (q, p) mod n
+    join_constant   q^-2 mod p^2: maps x mod p^2 to its part in the basis (q^2, p^2) mod n^2
+    """
+
+    __slots__ = (
+        "_base",
+        "_tables",
+        "exact_inverse",
+        "exponent",
+        "join_constant",
+        "modulus",
+        "other",
+        "other_squared",
+        "plain_constant",
+        "square",
+    )
+
+    def __init__(self, p: int, q: int) -> None:
+        limb_count = limbs_for_bits(p.bit_length())
+        self.modulus: Final = Modulus(p)
+        self.square: Final = Modulus(p * p)
+        self.other: Final = _limbs(q)
+        self.other_squared: Final = _limbs(q * q)
+        self.exponent: Final = limbs_from_ints([p - 1], limb_count)
+        self.exact_inverse: Final = limbs_from_ints([pow(p, -1, 1 << (64 * limb_count))], limb_count)
+        # c^(p-1) = (1 + n m (p-1)) = 1 + p (-q m) mod p^2, so L = -q m mod p; one more q^-1 is the basis'.
+        self.plain_constant: Final = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
+        self.join_constant: Final = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
+        self._base = limbs_from_ints([pow(_primitive_root(p), p, p * p)], self.square.limb_count)[0]
+        self._tables: Final = TableCache()
+
+    @property
+    def limb_count(self) -> int:
+        """Limbs of p."""
+        return self.modulus.limb_count
+
+    def randomiser_table(self, engine: Engine) -> FixedBaseTable:
+        """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine."""
+        make = partial(engine.fixed_base_table, self._base, self.square, self.modulus.bits)
+        return self._tables.get(engine, make)
+
+    def __repr__(self) -> str:
+        return f"PrimeHalf({self.modulus.bits} bits)"
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyRefusedError("private keys are not pickled", cure="use hekat.wire.keyfile.save_private_key")
+
+
+def _limbs(value: int) -> LimbArray:
+    return limbs_from_ints([value], limbs_for_bits(value.bit_length()))
+
+
+def _primitive_root(p: int) -> int:
+    """The least generator of the units mod a safe prime p > 5.
+
+    The unit group has order 2 p'; an element that is neither a square nor -1 has order 2 p'. As -1 is itself no
+    square (p = 3 mod 4), the least non-square below p - 1 is the root.
+    """
+    gamma = 2
+    while gmpy2.jacobi(gamma, p) != -1:
+        gamma += 1
+    return gamma

@@ -1,0 +1,123 @@
+"""Fresh randomisers r^n mod n^2, one per ciphertext, in three ways; all randomness is the operating system's.
+
+`djn` randomisers all lie in the cosets that -x^2 reaches: their Jacobi symbol is +1. Whoever knows the randomiser of
+one ciphertext can therefore follow it through `djn` re-randomisation by that symbol; `mix_cosets` removes the trace.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import gmpy2
+import numpy as np
+
+from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
+from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.paillier.prime_half import PrimeHalf
+
+COSET_BITS: Final = 2
+
+
+def random_bits(count: int, bits: int) -> LimbArray:
+    """Uniform integers below 2^bits, shape (count, limbs)."""
+    limb_count = limbs_for_bits(bits)
+    limbs = np.frombuffer(os.urandom(8 * count * limb_count), "<u8").astype(np.uint64).reshape(count, limb_count)
+    limbs[:, -1] >>= np.uint64(LIMB_BITS * limb_count - bits)
+    return limbs
+
+
+def random_below(count: int, bound: int, engine: Engine) -> LimbArray:
+    """Uniform integers in [0, bound) by rejection, shape (count, limbs); exactly uniform, no modular bias."""
+    bits = bound.bit_length()
+    limbs = random_bits(count, bits)
+    bound_limbs = limbs_from_ints([bound], limbs.shape[1])
+    pending = np.arange(count)
+    while pending.size:
+        _, is_below = engine.int_sub(limbs[pending], bound_limbs)
+        pending = pending[~is_below]
+        limbs[pending] = random_bits(pending.size, bits)
+    return limbs
+
+
+def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
+    """r^n mod n^2, r uniform in [1, n).
+
+    An r that shares a factor with n would factor it; the odds are about 2^(1 - bits/2).
+    Source: Paillier 1999, section 4.
+    """
+    limbs = random_below(count, key.n - 1, engine)
+    one = np.ones((1, 1), np.uint64)
+    r = engine.load(engine.int_add(limbs, one)[:, : key.n_modulus.limb_count], key.n_squared)
+    return engine.mod_exp(r, key.n_modulus.limbs)
+
+
+def djn_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
+    """h_s^a mod n^2, a uniform of ceil(|n|/2) bits; assumes DCR and that short exponents suffice.
+
+    Source: Damgard-Jurik-Nielsen 2010, section 4.2.
+    """
+    table = key.djn_tables.get(engine, lambda: _make_djn_table(key, engine))
+    return engine.mod_exp_fixed(table, random_bits(count, table.exponent_bits))
+
+
+def crt_randomisers(key: PrivateKey, count: int, engine: Engine) -> ResidueArray:
+    """Exactly uniform n-th residues mod n^2, joined from their halves mod p^2 and q^2.
+
+    Why exactly: r -> r^n mod p^2 depends on r mod p only, as (r + k p)^p = r^p mod p^2. r^q runs through the units
+    mod p once as r does, because q is coprime to p - 1; so r^n = (r^q)^p mod p^2 is uniform on the p-th powers of
+    units, a group of order p - 1. gamma generates the units mod p, hence g_p = gamma^p generates that group, and
+    g_p^a with a uniform in [0, p-2] is uniform on it. By the Chinese remainder theorem r mod p and r mod q are
+    independent and uniform for uniform units r mod n, and so are the two halves here.
+    """
+    parts = [_lift(half, half_randomisers(half, count, engine), engine) for half in key.halves]
+    # The parts are below n^2, so their sum has at most one bit more than n^2.
+    total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.n_squared.bits + 1)]
+    return engine.reduce(np.ascontiguousarray(total), key.public.n_squared)
+
+
+def half_randomisers(half: PrimeHalf, count: int, engine: Engine) -> ResidueArray:
+    """Uniform p-th powers of units mod p^2: what encryptions of zero look like there."""
+    exponents = random_below(count, half.modulus.value - 1, engine)
+    return engine.mod_exp_fixed(half.randomiser_table(engine), exponents)
+
+
+def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> ResidueArray:
+    """(-1)^b1 (u^n)^b2 times each randomiser of shape (count,), b1 and b2 fresh bits, u of Jacobi symbol -1.
+
+    -1 and u carry the squares to the other three cosets, so the result lies in each with odds 1/4 whatever it was.
+    """
+    n_squared = key.n_squared.value
+    power = pow(_non_residue(key.n), key.n, n_squared)
+    candidates = limbs_from_ints([1, n_squared - 1, power, n_squared - power], key.n_squared.limb_count)
+    choice = random_bits(randomisers.size, COSET_BITS)
+    # Every candidate is read for every choice, so that memory access tells nothing.
+    factors = np.zeros((randomisers.size, key.n_squared.limb_count), np.uint64)
+    for index, candidate in enumerate(candidates):
+        factors |= candidate & (np.uint64(0) - (choice == index).astype(np.uint64))
+    return engine.mod_mul(randomisers, engine.load(factors, key.n_squared))
+
+
+def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
+    """Residues mod p^2 as their part of the sum that is congruent to both halves mod n^2."""
+    constant = engine.load(half.join_constant, half.square)
+    return engine.int_mul(engine.store(engine.mod_mul(residues, constant)), half.other_squared)
+
+
+def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
+    """The table of h_s = h^n, h = -x^2 mod n for a random x of this process' own."""
+    # Someone else's h could lie in a small subgroup; one's own cannot be chosen against oneself.
+    n, n_squared = gmpy2.mpz(key.n), gmpy2.mpz(key.n_squared.value)
+    x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
+    base = int(gmpy2.powmod(n - x * x % n, n, n_squared))
+    limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]
+    return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2))
+
+
+def _non_residue(n: int) -> int:
+    """The least u >= 2 with Jacobi symbol (u / n) = -1; exists as n is no square."""
+    u = 2
+    while gmpy2.jacobi(u, n) != -1:
+        u += 1
+    return u
