@@ -1,0 +1,7 @@
+"""Arrays of encrypted numbers with NumPy's manners: what `hekat.array` returns."""
+
+from hekat.encrypted_array.array_class import EncryptedArray
+from hekat.encrypted_array.indexing import concatenate, stack
+from hekat.encrypted_array.make import array
+
+__all__ = ["EncryptedArray", "array", "concatenate", "stack"]

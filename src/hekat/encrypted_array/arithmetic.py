@@ -1,0 +1,108 @@
+"""Addition, subtraction and negation, of two encrypted arrays or of one and plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hekat.encrypted_array.encoding import check_same_encoding
+from hekat.encrypted_array.fixed_point import IntegerArray, encode_fixed_point, max_magnitude
+from hekat.encrypted_array.indexing import broadcast_to
+from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.residency import check_together
+from hekat.encrypted_array.signed_limbs import plaintext_from_integers
+from hekat.errors import InputError
+from hekat.scheme.paillier import evaluate
+
+if TYPE_CHECKING:
+    from hekat.encrypted_array.array_class import EncryptedArray
+
+
+def add(x: EncryptedArray, other: Any) -> EncryptedArray:
+    """x + other, broadcast as in NumPy; bounds add."""
+    if isinstance(other, type(x)):
+        return _combine(x, other, subtract=False)
+    return _add_plain(x, other, sign=1)
+
+
+def subtract(x: EncryptedArray, other: Any) -> EncryptedArray:
+    """x - other, broadcast as in NumPy; bounds add."""
+    if isinstance(other, type(x)):
+        return _combine(x, other, subtract=True)
+    return _add_plain(x, other, sign=-1)
+
+
+def subtract_from(x: EncryptedArray, plain: Any) -> EncryptedArray:
+    """plain - x, broadcast as in NumPy; bounds add."""
+    return negate(subtract(x, plain))
+
+
+def negate(x: EncryptedArray) -> EncryptedArray:
+    """-x."""
+    return replace(x, ciphertexts=evaluate.negate(x.ciphertexts), is_fresh=False)
+
+
+def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape of two operands. Raises InputError where there is none."""
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise InputError(
+            "shapes do not broadcast",
+            expected="equal sizes, or 1, along every axis counted from the last",
+            got=f"{a} and {b}",
+            cure="reshape one, or insert an axis with x[:, None]",
+        ) from None
+
+
+def _combine(x: EncryptedArray, y: EncryptedArray, *, subtract: bool) -> EncryptedArray:
+    check_same_encoding(x.encoding, y.encoding)
+    check_together(x, y)
+    shape = broadcast_shape(x.shape, y.shape)
+    operation = "this subtraction" if subtract else "this addition"
+    bound = x.encoding.check_bound(x.scaled_bound + y.scaled_bound, x.key.plaintext_space, operation)
+    combine = evaluate.subtract if subtract else evaluate.add
+    return replace(
+        x,
+        ciphertexts=combine(broadcast_to(x, shape).ciphertexts, broadcast_to(y, shape).ciphertexts),
+        shape=shape,
+        encoding=replace(x.encoding, is_real=x.encoding.is_real or y.encoding.is_real),
+        scaled_bound=bound,
+        bound_is_public=x.bound_is_public and y.bound_is_public,
+        is_fresh=False,
+    )
+
+
+def _add_plain(x: EncryptedArray, other: Any, sign: int) -> EncryptedArray:
+    plain = read_plain(other, allow_bool=True)
+    addend = _encode_addend(plain, x)
+    shape = broadcast_shape(x.shape, plain.shape)
+    bound = x.encoding.check_bound(
+        x.scaled_bound + max_magnitude(addend), x.key.plaintext_space, "adding these plain values"
+    )
+    wide = broadcast_to(x, shape)
+    addend = np.broadcast_to(addend if sign > 0 else -addend.astype(object), shape)
+    lanes = x.encoding.lanes
+    addend_bound = x.encoding.plaintext_bound(max_magnitude(addend))
+    packed = plaintext_from_integers(lanes.pack(addend) if lanes else addend, addend_bound)
+    flat = evaluate.add_plain(wide.ciphertexts.reshape((wide.ciphertexts.size,)), packed)
+    return replace(
+        wide,
+        ciphertexts=flat.reshape(wide.ciphertexts.shape),
+        scaled_bound=bound,
+        bound_is_public=False,
+        is_fresh=False,
+    )
+
+
+def _encode_addend(plain: PlainValues, x: EncryptedArray) -> IntegerArray:
+    if plain.is_real and not x.encoding.is_real:
+        raise InputError(
+            "floats cannot be added to encrypted integers",
+            expected="integers",
+            got="floats",
+            cure="give the encrypted array a scale first, x.rescale_up(32), or add integers",
+        )
+    return encode_fixed_point(plain, x.scale_bits, None)

@@ -1,0 +1,141 @@
+"""Moving values: indexing, reshaping, transposing, joining. NumPy moves positions; ciphertexts follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.encrypted_array.encoding import check_same_encoding
+from hekat.encrypted_array.packing import LanePacking
+from hekat.encrypted_array.residency import check_together
+from hekat.errors import InputError
+from hekat.scheme.paillier import Ciphertexts
+
+if TYPE_CHECKING:
+    from hekat.encrypted_array.array_class import EncryptedArray
+
+Positions = npt.NDArray[np.int64]
+
+
+def positions_of(x: EncryptedArray) -> Positions:
+    """The flat (C order) position of every value, in the array's shape."""
+    return np.arange(x.size, dtype=np.int64).reshape(x.shape)
+
+
+def gather(x: EncryptedArray, positions: Positions, operation: str) -> EncryptedArray:
+    """The values at flat `positions`, in their shape. Raises InputError where a packed ciphertext would be split."""
+    lanes = x.encoding.lanes
+    indices = positions if lanes is None else _whole_ciphertexts(positions, x.shape[-1], lanes, operation)
+    return replace(x, ciphertexts=x.ciphertexts.take(indices), shape=positions.shape, is_fresh=False)
+
+
+def _whole_ciphertexts(positions: Positions, row_length: int, lanes: LanePacking, operation: str) -> Positions:
+    """Which ciphertexts hold the values at `positions`, if these are whole ciphertexts in lane order."""
+    if positions.ndim == 0:
+        raise _split(operation)
+    new_length = positions.shape[-1]
+    count = lanes.ciphertext_count(new_length)
+    starts = positions[..., :: lanes.lanes]
+    row, column = np.divmod(starts, max(row_length, 1))
+    # What a run of lanes must be: from a ciphertext's first lane, in order, to its last lane in use.
+    in_order = np.repeat(starts, lanes.lanes, axis=-1)[..., :new_length] + np.arange(new_length) % lanes.lanes
+    lengths = np.minimum(lanes.lanes, new_length - lanes.lanes * np.arange(count))
+    in_use = np.minimum(lanes.lanes, row_length - column)
+    if (positions != in_order).any() or (column % lanes.lanes != 0).any() or (lengths != in_use).any():
+        raise _split(operation)
+    return np.asarray(row * lanes.ciphertext_count(row_length) + column // lanes.lanes, dtype=np.int64)
+
+
+def _split(operation: str) -> InputError:
+    return InputError(
+        f"{operation} would split ciphertexts of a packed array",
+        expected="whole ciphertexts: the last axis stays as it is, or is cut at multiples of pack",
+        got="values taken out of their lanes",
+        cure="index the other axes only, or encrypt without pack=",
+    )
+
+
+def index(x: EncryptedArray, key: Any) -> EncryptedArray:
+    """`x[key]` as NumPy indexes. Raises IndexError as NumPy does, InputError for an encrypted or float index."""
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, type(x)):
+            raise InputError(
+                "an encrypted array cannot be an index",
+                expected="public integers, slices or masks",
+                got="an EncryptedArray",
+                cure="decrypt the index, or multiply by a plain 0/1 mask",
+            )
+    return gather(x, np.asarray(positions_of(x)[key], dtype=np.int64), "this index")
+
+
+def reshape(x: EncryptedArray, shape: Sequence[int | tuple[int, ...]]) -> EncryptedArray:
+    """As NumPy's reshape in C order."""
+    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape
+    try:
+        positions = positions_of(x).reshape(wanted)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(
+            "reshape does not keep the number of values",
+            expected=f"a shape of {x.size} values",
+            got=str(tuple(wanted)),
+        ) from None
+    if x.encoding.lanes is None:
+        return replace(x, ciphertexts=x.ciphertexts.reshape(positions.shape), shape=positions.shape)
+    return replace(gather(x, positions, "this shape"), is_fresh=x.is_fresh)
+
+
+def transpose(x: EncryptedArray, axes: Sequence[int | tuple[int, ...]]) -> EncryptedArray:
+    """As NumPy's transpose."""
+    return gather(x, np.ascontiguousarray(positions_of(x).transpose(*axes)), "this transposition")
+
+
+def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
+    """As NumPy's broadcast_to; repeated values repeat their ciphertexts, so the result is not fresh."""
+    if shape == x.shape:
+        return x
+    return gather(x, np.ascontiguousarray(np.broadcast_to(positions_of(x), shape)), "this broadcast")
+
+
+def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
+    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same lanes."""
+    return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
+
+
+def stack(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
+    """Joined along a new axis, as NumPy's stack."""
+    return _join(arrays, lambda positions: np.stack(positions, axis=axis))
+
+
+def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArray:
+    if len(arrays) == 0:
+        raise InputError("nothing to join", expected="at least one encrypted array", got="none")
+    first = arrays[0]
+    for other in arrays[1:]:
+        if not isinstance(other, type(first)):
+            raise InputError(
+                "only encrypted arrays can be joined",
+                expected="EncryptedArray",
+                got=type(other).__name__,
+                cure="encrypt the plain part first with hekat.array",
+            )
+        check_same_encoding(first.encoding, other.encoding)
+        check_together(first, other)
+    if first.encoding.lanes and len({x.shape[-1] for x in arrays}) > 1:
+        raise _split("joining rows of unequal length")
+    offsets = np.cumsum([0] + [x.size for x in arrays[:-1]])
+    positions = join_positions([positions_of(x) + offset for x, offset in zip(arrays, offsets, strict=True)])
+    row_shape = (-1, first.shape[-1]) if first.encoding.lanes else (-1,)
+    total = sum(x.size for x in arrays)
+    joined = replace(
+        first,
+        ciphertexts=Ciphertexts.concatenate([x.ciphertexts.reshape((x.ciphertexts.size,)) for x in arrays]),
+        shape=np.empty(total, dtype=np.int8).reshape(row_shape).shape,
+        scaled_bound=max(x.scaled_bound for x in arrays),
+        bound_is_public=all(x.bound_is_public for x in arrays),
+        encoding=replace(first.encoding, is_real=any(x.encoding.is_real for x in arrays)),
+    )
+    return gather(joined, positions, "this join")

@@ -1,0 +1,104 @@
+"""`hekat.array`: plain numbers in, an encrypted array out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hekat.encrypted_array.array_class import EncryptedArray
+from hekat.encrypted_array.encoding import Encoding
+from hekat.encrypted_array.fixed_point import (
+    DEFAULT_SCALE_BITS,
+    check_scale_bits,
+    encode_fixed_point,
+    scale_bound,
+)
+from hekat.encrypted_array.packing import choose_packing
+from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.residency import find_engine
+from hekat.encrypted_array.signed_limbs import plaintext_from_integers
+from hekat.errors import InputError, KeyRefusedError
+from hekat.scheme.paillier import PrivateKey, PublicKey
+from hekat.scheme.paillier import encrypt as encrypt_plaintexts
+
+
+def array(
+    values: Any,
+    *,
+    key: PublicKey | PrivateKey,
+    scale_bits: int = DEFAULT_SCALE_BITS,
+    bound: int | float | None = None,
+    pack: int | None = None,
+    lane_bits: int | None = None,
+    variant: str | None = None,
+    engine: str | None = None,
+) -> EncryptedArray:
+    """The values encrypted under `key`, one to a ciphertext, or `pack` of them along the last axis.
+
+    Integers (of any size) are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1).
+    The array carries a public bound, never taken from the values: |x| <= `bound` in their own units. By default
+    it is what the dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
+    Lanes are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
+
+    Raises InputError for what is not a finite number, BoundError for a value beyond the bound (without the value),
+    KeyRefusedError for anything but a key.
+    Source: FLASH (NSDI 2023), Listing 1.
+    """
+    if isinstance(values, EncryptedArray):
+        raise InputError(
+            "these values are encrypted already", expected="plain numbers", got="an EncryptedArray", cure="use it as is"
+        )
+    public = _public_key(key)
+    plain = read_plain(values, allow_bool=False)
+    used_scale_bits = check_scale_bits(scale_bits) if plain.is_real else 0
+    scaled_bound = scale_bound(plain.type_bound if bound is None else bound, used_scale_bits)
+    encoding = _choose_encoding(plain, public, used_scale_bits, scaled_bound, pack, lane_bits)
+    chosen_engine = find_engine(engine)
+    integers = encode_fixed_point(plain, used_scale_bits, scaled_bound)
+    packed = encoding.lanes.pack(integers) if encoding.lanes else integers
+    plaintext = plaintext_from_integers(packed, encoding.plaintext_bound(scaled_bound))
+    ciphertexts = encrypt_plaintexts(key, plaintext, variant=variant, engine=chosen_engine)
+    return EncryptedArray(
+        ciphertexts=ciphertexts.reshape(packed.shape),
+        shape=plain.shape,
+        encoding=encoding,
+        scaled_bound=scaled_bound,
+        is_fresh=True,
+    )
+
+
+def _public_key(key: Any) -> PublicKey:
+    if isinstance(key, PublicKey):
+        return key
+    if isinstance(key, PrivateKey):
+        return key.public
+    raise KeyRefusedError(
+        "this is no key to encrypt under",
+        expected="a PublicKey (or the PrivateKey)",
+        got=f"a {type(key).__name__}",
+        cure="pass keys.public" if hasattr(key, "public") else "make keys with hekat.paillier.generate_keys()",
+    )
+
+
+def _choose_encoding(
+    plain: PlainValues,
+    public: PublicKey,
+    scale_bits: int,
+    scaled_bound: int,
+    pack: int | None,
+    lane_bits: int | None,
+) -> Encoding:
+    space = public.plaintext_space
+    if pack is None:
+        if lane_bits is not None:
+            raise InputError("lane_bits without pack", expected="pack= as well", got="lane_bits= only")
+        encoding = Encoding(scale_bits, plain.is_real)
+        encoding.check_bound(scaled_bound, space, "encrypting with this bound")
+        return encoding
+    if not plain.shape:
+        raise InputError(
+            "a scalar cannot be packed",
+            expected="at least one axis",
+            got="shape ()",
+            cure="leave pack= out, or pass [value]",
+        )
+    return Encoding(scale_bits, plain.is_real, choose_packing(pack, lane_bits, scaled_bound, space.bits))

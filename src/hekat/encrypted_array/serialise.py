@@ -1,0 +1,106 @@
+"""The message that carries an encrypted array: ciphertexts, and what everybody may see about them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hekat.encrypted_array.encoding import Encoding
+from hekat.encrypted_array.fixed_point import scale_bound
+from hekat.encrypted_array.packing import LanePacking
+from hekat.encrypted_array.residency import find_engine
+from hekat.errors import BoundError, InputError, WireCorruptError
+from hekat.scheme.paillier import Ciphertexts, PublicKey
+from hekat.wire import ciphertext, message, public
+from hekat.wire import from_bytes as read_message
+from hekat.wire import to_bytes as write_message
+
+if TYPE_CHECKING:
+    from hekat.encrypted_array.array_class import EncryptedArray
+
+MAX_AXES = 32
+
+
+@message("array/encrypted", version=1)
+@dataclass(frozen=True)
+class EncryptedArrayMessage:
+    """One encrypted array; `lanes` and `lane_bits` are 0 where every value has its own ciphertext."""
+
+    shape: list[int] = public()
+    scale_bits: int = public()
+    is_real: bool = public()
+    scaled_bound: int = public()
+    lanes: int = public()
+    lane_bits: int = public()
+    ciphertexts: bytes = ciphertext(under="the key the array was encrypted with")
+
+
+def to_bytes(x: EncryptedArray, bound: int | float | None) -> bytes:
+    """The message of `x`; see EncryptedArray.to_bytes."""
+    lanes = x.encoding.lanes
+    leaving = (x if x.is_fresh else x.rerandomise()).ciphertexts
+    content = EncryptedArrayMessage(
+        shape=list(x.shape),
+        scale_bits=x.scale_bits,
+        is_real=x.encoding.is_real,
+        scaled_bound=_bound_to_send(x, bound),
+        lanes=lanes.lanes if lanes else 0,
+        lane_bits=lanes.lane_bits if lanes else 0,
+        ciphertexts=write_message(leaving.reshape((leaving.size,))),
+    )
+    return write_message(content)
+
+
+def _bound_to_send(x: EncryptedArray, bound: int | float | None) -> int:
+    limit = x.encoding.limit(x.key.plaintext_space)
+    if bound is None:
+        return x.scaled_bound if x.bound_is_public else limit
+    stated = scale_bound(bound, x.scale_bits)
+    if not x.scaled_bound <= stated <= limit:
+        raise BoundError(
+            "this bound cannot be stated for the array",
+            expected="a public number that its values cannot pass and that the key (or lane) can hold",
+            got="one below what the values may reach" if stated < x.scaled_bound else "one beyond the key (or lane)",
+            cure="state a larger one" if stated < x.scaled_bound else "state a smaller one, or leave bound= out",
+        )
+    return stated
+
+
+def from_bytes(data: bytes, key: PublicKey, engine: str | None) -> EncryptedArray:
+    """The array in `data`; see EncryptedArray.from_bytes. Its bound is the sender's claim: decryption checks it."""
+    from hekat.encrypted_array.array_class import EncryptedArray
+
+    holder = find_engine(engine)
+    content = read_message(data, EncryptedArrayMessage)
+    try:
+        shape, encoding = _read_form(content, key)
+    except InputError as error:
+        raise WireCorruptError(error.what, expected=error.expected, got=error.got) from None
+    ciphertexts = read_message(content.ciphertexts, Ciphertexts, public_key=key, engine=holder)
+    cipher_shape = encoding.cipher_shape(shape)
+    if ciphertexts.size != math.prod(cipher_shape):
+        raise WireCorruptError(
+            "shape and ciphertexts of an encrypted array do not agree",
+            expected=f"{math.prod(cipher_shape)} ciphertexts for shape {shape}",
+            got=str(ciphertexts.size),
+        )
+    return EncryptedArray(ciphertexts.reshape(cipher_shape), shape, encoding, content.scaled_bound)
+
+
+def _read_form(content: EncryptedArrayMessage, key: PublicKey) -> tuple[tuple[int, ...], Encoding]:
+    """Shape and encoding, checked. Raises InputError for what no array of this key has."""
+    shape = tuple(content.shape)
+    if len(shape) > MAX_AXES or any(not 0 <= n < 1 << 40 for n in shape) or math.prod(shape) >= 1 << 40:
+        raise InputError("an encrypted array has a shape out of range", expected=f"at most {MAX_AXES} axes")
+    encoding = Encoding(content.scale_bits, content.is_real)
+    if content.lanes or content.lane_bits:
+        room = key.plaintext_space.bits + 1
+        if not shape or content.lanes < 1 or content.lane_bits < 2 or content.lanes * content.lane_bits > room:
+            raise InputError("lanes of an encrypted array do not fit its key", expected=f"at most {room} bits in all")
+        encoding = replace(encoding, lanes=LanePacking(content.lanes, content.lane_bits))
+    if not 0 < content.scaled_bound <= encoding.limit(key.plaintext_space):
+        raise InputError("bound of an encrypted array is out of range", expected="what its key or lanes can hold")
+    if content.scale_bits and not content.is_real:
+        raise InputError("an encrypted array of integers has a scale", expected="scale_bits 0", got="another")
+    return shape, encoding

@@ -1,0 +1,43 @@
+"""Signed integers to two's complement limbs and back: how plaintexts enter and leave a scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hekat.encrypted_array.fixed_point import IntegerArray
+from hekat.engine.limbs import LIMB_BITS, LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.plaintext_space import PackedPlaintext
+
+
+def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlaintext:
+    """The integers of any shape in C order, |v| <= bound, as (count, limbs) with a bit to spare for the sign."""
+    limb_count = limbs_for_bits(bound.bit_length() + 1)
+    flat = integers.ravel()
+    if flat.dtype != object:
+        limbs = np.empty((flat.size, limb_count), dtype=np.uint64)
+        limbs[:, 0] = flat.view(np.uint64)
+        limbs[:, 1:] = (flat >> np.int64(63)).view(np.uint64)[:, None]
+        return PackedPlaintext(limbs, bound)
+    mask = (1 << (LIMB_BITS * limb_count)) - 1
+    return PackedPlaintext(limbs_from_ints([v & mask for v in flat.tolist()], limb_count), bound)
+
+
+def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
+    """The signed integers, shape (count,): int64 where one limb holds them, else Python integers."""
+    limb_count = limbs_for_bits(plain.bound.bit_length() + 1)
+    # Limbs beyond those that the bound needs hold copies of the sign.
+    limbs = np.ascontiguousarray(plain.limbs[:, :limb_count])
+    if limb_count == 1:
+        return limbs[:, 0].view(np.int64)
+    width = LIMB_BITS * limbs.shape[1]
+    sign, modulus = 1 << (width - 1), 1 << width
+    integers = np.empty(len(plain), dtype=object)
+    integers[:] = [v - modulus if v & sign else v for v in ints_from_limbs(limbs)]
+    return integers
+
+
+def magnitude_limbs(integers: IntegerArray) -> LimbArray:
+    """|v| as unsigned limbs, shape integers.shape + (limbs,): as many limbs as the largest needs."""
+    flat = [abs(int(v)) for v in integers.ravel().tolist()]
+    limb_count = limbs_for_bits(max(flat, default=0).bit_length())
+    return limbs_from_ints(flat, limb_count).reshape(*integers.shape, limb_count)
