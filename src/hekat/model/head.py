@@ -89,7 +89,7 @@ class SoftmaxHead:
         return float(-np.mean(log_probabilities[rows, labels])), slope / outputs.shape[0]
 
     def predict(self, outputs: FloatArray) -> Labels:
-        return np.argmax(outputs, axis=1).astype(np.int64)
+        return np.asarray(np.argmax(outputs, axis=1), dtype=np.int64)
 
     def predict_proba(self, outputs: FloatArray) -> FloatArray:
         return np.asarray(np.exp(_log_softmax(outputs)), dtype=np.float64)

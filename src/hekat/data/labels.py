@@ -1,0 +1,82 @@
+"""Labels as a model takes them: class numbers in the job's order, or float64 numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data.table import FloatArray, Table
+from hekat.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
+
+
+def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
+    """`table` with labels as int64 positions in `classes`, or as float64 where `classes` is None (a regression).
+
+    A label is one of the class names, or its number 0 .. len(classes) - 1. Where the names themselves are whole
+    numbers ("1", "2"), labels are names. A table without labels is returned as it is. Raises InputError with the row
+    (1 is the first) of the first label that fits neither; never the label.
+    """
+    if table.labels is None:
+        return table
+    if classes is None:
+        return replace(table, labels=_as_numbers(table.labels, table.name))
+    _check_classes(classes)
+    texts = _as_texts(table.labels)
+    numbers = {name: number for number, name in enumerate(classes)}
+    if not any(_is_whole_number(name) for name in classes) and not any(text in numbers for text in set(texts)):
+        numbers = {str(number): number for number in range(len(classes))}
+    encoded = np.array([numbers.get(text, -1) for text in texts], dtype=np.int64)
+    strangers = np.flatnonzero(encoded < 0)
+    if strangers.size:
+        raise InputError(
+            f"{table.name} has a label that is none of the classes",
+            expected=f"{', '.join(classes)}, or whole numbers from 0 to {len(classes) - 1}",
+            got=f"something else in row {int(strangers[0]) + 1} ({strangers.size} rows in all)",
+            cure="correct the labels, or name all classes in the job, spelt alike at every party",
+        )
+    return replace(table, labels=encoded)
+
+
+def _as_numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
+    numbers = np.empty(labels.shape, dtype=np.float64)
+    for row, label in enumerate(labels.tolist()):
+        try:
+            numbers[row] = float(label)
+        except ValueError:
+            numbers[row] = np.nan
+    broken = np.flatnonzero(~np.isfinite(numbers))
+    if broken.size:
+        raise InputError(
+            f"{name} has a label that is no finite number",
+            expected="a number for each row, since the job names no classes",
+            got=f"something else in row {int(broken[0]) + 1} ({broken.size} rows in all)",
+            cure="correct the labels, or name the classes in the job",
+        )
+    return numbers
+
+
+def _as_texts(labels: npt.NDArray[Any]) -> list[str]:
+    """Labels as texts; 1, 1.0 and True all become "1", so that numbers match however they were stored."""
+    if labels.dtype.kind == "U":
+        return [text.strip() for text in labels.tolist()]
+    return [str(int(label)) if float(label).is_integer() else "" for label in labels.tolist()]
+
+
+def _is_whole_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _check_classes(classes: Sequence[str]) -> None:
+    if len(classes) < 2 or len(set(classes)) != len(classes) or not all(classes):
+        raise InputError(
+            "the job's classes cannot be told apart",
+            expected="at least 2 distinct, non-empty names",
+            got=f"{len(classes)} names, {len(set(classes))} of them distinct",
+            cure="correct classes in the job",
+        )

@@ -1,0 +1,22 @@
+"""What outlasts a process: checkpoints, models, durable counters, run folders and their event logs."""
+
+from hekat.state.atomic_file import replace_file
+from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, save_checkpoint
+from hekat.state.counter import Counter
+from hekat.state.event_log import EventLog
+from hekat.state.model_file import load_model, save_model
+from hekat.state.run_directory import RunDirectory, create_run_directory
+
+__all__ = [
+    "CHECKPOINT_FORMAT",
+    "Checkpoint",
+    "Counter",
+    "EventLog",
+    "RunDirectory",
+    "create_run_directory",
+    "load_checkpoint",
+    "load_model",
+    "replace_file",
+    "save_checkpoint",
+    "save_model",
+]

@@ -1,0 +1,92 @@
+"""events.jsonl: what happened in a run, one JSON object a line, handed to the system at once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hekat.errors import InputError, StateError
+from hekat.state.atomic_file import write_all
+from hekat.state.disk_errors import disk_errors_as_state_errors
+
+
+class EventLog:
+    """Appends events to a new file; the threads of a run may share it. Never holds data values, keys or randomness."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises StateError where a file is already there or cannot be made."""
+        with disk_errors_as_state_errors(f"{path} cannot be made"):
+            try:
+                self._handle: int | None = os.open(
+                    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
+                )
+            except FileExistsError:
+                raise StateError(
+                    f"{path} is already there and is not written over",
+                    expected="a new run's folder",
+                    cure="begin a new run",
+                ) from None
+        self._path = path
+        self._size = 0
+        self._threads = threading.Lock()
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Append {"time": UTC, "event": event, **fields}. A float that is not finite is written as null.
+
+        Raises InputError for what JSON cannot hold; StateError where the disk does not take the line, which then is not
+        there in part either.
+        """
+        if "time" in fields:
+            raise InputError("an event sets its own time", expected="other field names", got="time")
+        entry = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **fields}
+        try:
+            line = json.dumps(_plain(entry), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"event {event} cannot be written", expected="texts, numbers, lists and tables", got=str(error)
+            ) from None
+        with self._threads, disk_errors_as_state_errors(f"{self._path} could not be written"):
+            if self._handle is None:
+                raise StateError(f"{self._path} is closed", expected="an open event log")
+            try:
+                write_all(self._handle, line)
+            except BaseException:
+                os.ftruncate(self._handle, self._size)
+                raise
+            self._size += len(line)
+
+    def close(self) -> None:
+        """Make all lines durable and close the file."""
+        with self._threads, disk_errors_as_state_errors(f"{self._path} could not be closed"):
+            if self._handle is not None:
+                handle, self._handle = self._handle, None
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _plain(value: Any) -> Any:
+    """`value` with non-finite floats as None and NumPy numbers as Python's, so that any JSON reader takes the line."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,44 @@
+"""The folder of one run, runs/<id>/, made once and never written over."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hekat.errors import StateError
+from hekat.state.atomic_file import sync_folder
+from hekat.state.disk_errors import disk_errors_as_state_errors
+
+_MAX_ATTEMPTS = 16
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """`run_id` is the folder's name: UTC time to the second and six random hexadecimal digits."""
+
+    run_id: str
+    path: Path
+
+
+def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirectory:
+    """A new, empty folder under `root`, which is made where it is missing. Raises StateError with the cure.
+
+    `now` (with a time zone) is the time in the id; the present time where None.
+    """
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    with disk_errors_as_state_errors(f"no run folder can be made in {root}"):
+        root.mkdir(parents=True, exist_ok=True)
+        for _ in range(_MAX_ATTEMPTS):
+            run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+            path = root / run_id
+            try:
+                path.mkdir()
+            except FileExistsError:
+                continue
+            sync_folder(root)
+            return RunDirectory(run_id, path)
+    raise StateError(
+        f"no run folder can be made in {root}", expected="a name that is free", cure="clear out the folder"
+    )
