@@ -218,11 +218,15 @@ def test_damage(protected_bytes: bytes, tmp_path: Path) -> None:
 
 def test_files_of_another_kind(private_key: PrivateKey, owner_only: Path, tmp_path: Path) -> None:
     save_public_key(tmp_path / "public", private_key.public)
-    with pytest.raises(WireKindError, match="expected paillier/owner-key-file; got paillier/public-key"):
+    with pytest.raises(
+        WireKindError, match="public holds no private key; expected a private key file; got paillier/public-key"
+    ):
         load_private_key(tmp_path / "public")
-    with pytest.raises(WireKindError, match="expected paillier/public-key; got paillier/owner-key-file"):
+    with pytest.raises(
+        WireKindError, match="owner holds no public key; expected a public key file; got paillier/owner-key-file"
+    ):
         load_public_key(owner_only)
-    with pytest.raises(WireKindError, match="no key file"):
+    with pytest.raises(WireKindError, match="sealed holds no key;"):
         describe_key_file(place(tmp_path / "sealed", to_bytes(private_key)))
 
 

@@ -11,7 +11,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from hekat.errors import KeyRefusedError, StateError, WireCorruptError, WireKindError, WireOversizeError
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
@@ -109,7 +109,8 @@ def load_private_key(
     """
     path = Path(path)
     data, mode = _read(path)
-    if read_frame(data).kind == kind_of(ProtectedKeyFile).name:
+    kind = _kind_among(data, path, "private key", (ProtectedKeyFile, OwnerKeyFile))
+    if kind == kind_of(ProtectedKeyFile).name:
         protected = from_bytes(data, ProtectedKeyFile)
         content = _open(protected, passphrase, path)
         claim = protected.bits, protected.fingerprint
@@ -144,8 +145,10 @@ def save_public_key(path: Path | str, key: PublicKey) -> None:
 def load_public_key(path: Path | str, *, unsafe_for_benchmark: bool = False) -> PublicKey:
     """The public key in `path`; one below the size floor only with `unsafe_for_benchmark`.
 
-    Raises StateError, WireError or KeyRefusedError."""
+    Raises StateError, WireError or KeyRefusedError.
+    """
     data, _ = _read(Path(path))
+    _kind_among(data, Path(path), "public key", (PublicKey,))
     return from_bytes(data, PublicKey, unsafe_for_benchmark=unsafe_for_benchmark)
 
 
@@ -157,18 +160,29 @@ def describe_key_file(path: Path | str) -> KeyFileDescription:
     path = Path(path)
     data, mode = _read(path)
     others = bool(mode & 0o077)
-    kind = read_frame(data).kind
+    kind = _kind_among(data, path, "key", (ProtectedKeyFile, OwnerKeyFile, PublicKey))
     if kind == kind_of(ProtectedKeyFile).name:
         protected = from_bytes(data, ProtectedKeyFile)
         return _describe("private key", protected.bits, protected.fingerprint, "passphrase", others)
     if kind == kind_of(OwnerKeyFile).name:
         plain = from_bytes(data, OwnerKeyFile)
         return _describe("private key", plain.bits, plain.fingerprint, "file mode", others)
-    if kind == kind_of(PublicKey).name:
-        # Describing a key uses it for nothing, so its size does not matter here.
-        key = from_bytes(data, PublicKey, unsafe_for_benchmark=True)
-        return _describe("public key", key.bits, key.fingerprint, "none", others)
-    raise WireKindError(f"{path} is no key file", expected="a public or private key", got=kind)
+    # Describing a key uses it for nothing, so its size does not matter here.
+    key = from_bytes(data, PublicKey, unsafe_for_benchmark=True)
+    return _describe("public key", key.bits, key.fingerprint, "none", others)
+
+
+def _kind_among(data: bytes, path: Path, what: str, allowed: tuple[type[Any], ...]) -> str:
+    """The kind that `data` holds. Raises WireKindError unless it is one of `allowed`."""
+    kind = read_frame(data).kind
+    if kind not in [kind_of(cls).name for cls in allowed]:
+        raise WireKindError(
+            f"{path} holds no {what}",
+            expected=f"a {what} file",
+            got=kind,
+            cure="give the other file; a private key belongs only to those who may decrypt",
+        )
+    return kind
 
 
 def _describe(
