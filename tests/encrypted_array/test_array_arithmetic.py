@@ -59,6 +59,7 @@ def test_plain_scalars(keys, engine_name, scalar):
     for result, expected in (
         (x * scalar, objects(a) * number),
         (scalar * x, objects(a) * number),
+        (np.dot(x, scalar), objects(a) * number),
         (x + scalar, objects(a) + number),
         (scalar + x, objects(a) + number),
         (x - scalar, objects(a) - number),

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hekat
 from hekat.encrypted_array import EncryptedArray
@@ -105,6 +107,7 @@ def test_every_field_of_the_message_declares_its_disclosure():
         {"shape": [-2, -3]},
         {"shape": [1 << 39, 1 << 39]},
         {"shape": [1] * 40},
+        {"shape": [1 << 39, 1 << 39, 0]},
         {"scale_bits": -1},
         {"scale_bits": 3},
         {"scale_bits": 1 << 20},
@@ -122,6 +125,35 @@ def test_forged_forms_are_refused(keys, change):
     honest = from_bytes(hekat.array(VALUES, key=keys.public).to_bytes(), EncryptedArrayMessage)
     with pytest.raises(WireCorruptError):
         EncryptedArray.from_bytes(to_bytes(replace(honest, **change)), key=keys.public)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    change=st.fixed_dictionaries(
+        {},
+        optional={
+            "shape": st.lists(st.integers(-1, 1 << 64) | st.integers(0, 6), max_size=4),
+            "scale_bits": st.integers(-(2**64), 2**64) | st.integers(0, 100),
+            "is_real": st.booleans(),
+            "scaled_bound": st.integers(-(2**600), 2**600),
+            "lanes": st.integers(-1, 8) | st.integers(0, 2**64),
+            "lane_bits": st.integers(-1, 64) | st.integers(0, 2**64),
+        },
+    )
+)
+def test_any_form_is_an_array_of_its_key_or_a_wire_error(keys, change):
+    honest = from_bytes(hekat.array(VALUES, key=keys.public).to_bytes(), EncryptedArrayMessage)
+    try:
+        x = EncryptedArray.from_bytes(to_bytes(replace(honest, **change)), key=keys.public)
+    except WireError:
+        assert change
+        return
+    assert x.ciphertexts.shape == x.encoding.cipher_shape(x.shape)
+    assert x.scaled_bound <= x.encoding.limit(keys.public.plaintext_space)
+    try:
+        assert x.decrypt(keys.private).shape == x.shape
+    except BoundError:
+        assert x.scaled_bound < 128 or x.pack
 
 
 def test_bytes_under_another_key_or_cut_short_are_refused(keys, other_keys):

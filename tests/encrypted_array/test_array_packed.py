@@ -136,6 +136,7 @@ def test_moves_within_a_short_last_ciphertext(keys):
         lambda x: x.reshape(5, 4),
         lambda x: concatenate([x, x], axis=1),
         lambda x: stack([x, x], axis=2),
+        lambda x: concatenate([x, x[:, :8]]),
         lambda x: x[x.shape[0] - 1, 9],
     ],
 )

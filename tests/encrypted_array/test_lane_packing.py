@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from hekat.encrypted_array.packing import LanePacking, choose_packing
 from hekat.encrypted_array.signed_limbs import (
     integers_from_plaintext,
-    magnitude_limbs,
     plaintext_from_integers,
 )
-from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError
 
 
@@ -81,9 +79,3 @@ def test_integers_survive_limbs(values, spare_bits):
 def test_int64_arrays_are_sign_extended(bound):
     values = np.array([-(2**63) + 1, -1, 0, 1, 2**63 - 1], dtype=np.int64)
     assert integers_from_plaintext(plaintext_from_integers(values, bound)).tolist() == values.tolist()
-
-
-def test_magnitudes_keep_the_shape():
-    limbs = magnitude_limbs(np.array([[1, -(2**64)], [0, 2**127]], dtype=object))
-    assert limbs.shape == (2, 2, 2)
-    assert ints_from_limbs(limbs) == [1, 2**64, 0, 2**127]

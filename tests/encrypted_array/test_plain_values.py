@@ -79,17 +79,23 @@ def test_nested_lists_scalars_and_array_likes_keep_their_shape():
         [Decimal("1.5")],
         [Fraction(1, 2)],
         [[1, 2], [3]],
+        [np.zeros((2, 2)), np.zeros((2, 3))],
         [[1, 2], 3],
         np.array(["2020-01-01"], dtype="datetime64[D]"),
         np.array([1.0], dtype=np.longdouble),
         [2**2000, 1.5],
         {1: 2},
+        np.ma.masked_array([1.0, 2.0], mask=[False, True]),
     ],
 )
 def test_what_is_no_finite_number_is_refused_with_a_cure(values):
     with pytest.raises(InputError) as refusal:
         read_plain(values, allow_bool=True)
     assert refusal.value.cure
+
+
+def test_repr_shows_no_numbers():
+    assert repr(read_plain([[1234567]], allow_bool=False)) == "PlainValues(integer, shape (1, 1))"
 
 
 def test_booleans_count_as_numbers_only_where_allowed():

@@ -90,14 +90,26 @@ def reshape(x: EncryptedArray, shape: Sequence[int | tuple[int, ...]]) -> Encryp
 
 def transpose(x: EncryptedArray, axes: Sequence[int | tuple[int, ...]]) -> EncryptedArray:
     """As NumPy's transpose."""
-    return gather(x, np.ascontiguousarray(positions_of(x).transpose(*axes)), "this transposition")
+    try:
+        positions = positions_of(x).transpose(*axes)
+    except (ValueError, TypeError):
+        raise InputError(
+            "transpose refused", expected=f"a permutation of the axes 0 to {x.ndim - 1}", got=str(tuple(axes))
+        ) from None
+    return gather(x, np.ascontiguousarray(positions), "this transposition")
 
 
 def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
     """As NumPy's broadcast_to; repeated values repeat their ciphertexts, so the result is not fresh."""
     if shape == x.shape:
         return x
-    return gather(x, np.ascontiguousarray(np.broadcast_to(positions_of(x), shape)), "this broadcast")
+    try:
+        positions = np.broadcast_to(positions_of(x), shape)
+    except ValueError:
+        raise InputError(
+            "shapes do not broadcast", expected=f"a shape that {x.shape} broadcasts to", got=str(shape)
+        ) from None
+    return gather(x, np.ascontiguousarray(positions), "this broadcast")
 
 
 def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
@@ -127,7 +139,15 @@ def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArr
     if first.encoding.lanes and len({x.shape[-1] for x in arrays}) > 1:
         raise _split("joining rows of unequal length")
     offsets = np.cumsum([0] + [x.size for x in arrays[:-1]])
-    positions = join_positions([positions_of(x) + offset for x, offset in zip(arrays, offsets, strict=True)])
+    try:
+        positions = join_positions([positions_of(x) + offset for x, offset in zip(arrays, offsets, strict=True)])
+    except ValueError as error:
+        raise InputError(
+            "the arrays do not join",
+            expected="equal shapes but for the axis they are joined along",
+            got=", ".join(str(x.shape) for x in arrays),
+            cure=f"reshape or choose another axis ({error})",
+        ) from None
     row_shape = (-1, first.shape[-1]) if first.encoding.lanes else (-1,)
     total = sum(x.size for x in arrays)
     joined = replace(

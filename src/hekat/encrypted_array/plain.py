@@ -35,6 +35,7 @@ class PlainValues:
         return self.numbers.shape
 
     def __repr__(self) -> str:
+        # Never the numbers: they may be somebody's data.
         return f"PlainValues({'real' if self.is_real else 'integer'}, shape {self.shape})"
 
 
@@ -44,6 +45,13 @@ def read_plain(values: Any, *, allow_bool: bool) -> PlainValues:
     Raises InputError for NaN, infinities, complex numbers, text, ragged lists and other objects, and for booleans
     unless `allow_bool` (then they count as 0 and 1, as in NumPy's arithmetic).
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(
+            "masked values have no numbers to encrypt",
+            expected="an array without masked values",
+            got=f"{int(np.count_nonzero(np.ma.getmaskarray(values)))} masked",
+            cure="fill or drop them first: values.filled(0) or values.compressed()",
+        )
     if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
         array = np.asarray(values)
         if array.dtype != object:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hekat.encrypted_array.array_class import EncryptedArray
 
 MAX_AXES = 32
+MAX_SIZE = 1 << 40
 
 
 @message("array/encrypted", version=1)
@@ -91,8 +92,11 @@ def from_bytes(data: bytes, key: PublicKey, engine: str | None) -> EncryptedArra
 def _read_form(content: EncryptedArrayMessage, key: PublicKey) -> tuple[tuple[int, ...], Encoding]:
     """Shape and encoding, checked. Raises InputError for what no array of this key has."""
     shape = tuple(content.shape)
-    if len(shape) > MAX_AXES or any(not 0 <= n < 1 << 40 for n in shape) or math.prod(shape) >= 1 << 40:
-        raise InputError("an encrypted array has a shape out of range", expected=f"at most {MAX_AXES} axes")
+    # An empty array still has a shape that NumPy can hold: zeros count as ones.
+    if len(shape) > MAX_AXES or min(shape, default=0) < 0 or math.prod(max(n, 1) for n in shape) >= MAX_SIZE:
+        raise InputError(
+            "an encrypted array has a shape out of range", expected=f"at most {MAX_AXES} axes and {MAX_SIZE} values"
+        )
     encoding = Encoding(content.scale_bits, content.is_real)
     if content.lanes or content.lane_bits:
         room = key.plaintext_space.bits + 1

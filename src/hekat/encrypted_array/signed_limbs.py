@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hekat.encrypted_array.fixed_point import IntegerArray
-from hekat.engine.limbs import LIMB_BITS, LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
 
 
@@ -34,10 +34,3 @@ def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
     integers = np.empty(len(plain), dtype=object)
     integers[:] = [v - modulus if v & sign else v for v in ints_from_limbs(limbs)]
     return integers
-
-
-def magnitude_limbs(integers: IntegerArray) -> LimbArray:
-    """|v| as unsigned limbs, shape integers.shape + (limbs,): as many limbs as the largest needs."""
-    flat = [abs(int(v)) for v in integers.ravel().tolist()]
-    limb_count = limbs_for_bits(max(flat, default=0).bit_length())
-    return limbs_from_ints(flat, limb_count).reshape(*integers.shape, limb_count)
