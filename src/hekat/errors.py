@@ -45,6 +45,10 @@ class EngineError(HekatError):
     """An engine that is not there, or was asked for something it cannot do."""
 
 
+class ProtocolError(HekatError):
+    """Parties that find, in the middle of a protocol, that they do not hold the same."""
+
+
 class WireError(HekatError):
     """Bytes that are not a well-formed Hekat object."""
 

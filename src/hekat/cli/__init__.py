@@ -1,0 +1,1 @@
+"""The command line: `hekat run`, `doctor`, `report`, `audit`, `keys`."""

@@ -13,8 +13,8 @@ from hekat.data import Table
 from hekat.job.job_file import Job
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.paillier_aggregation import Packing
+from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
@@ -68,9 +68,7 @@ class Federation:
         for name in self.settings.everyone:
             self.stopwatches[name] = Stopwatch(turn)
         start = time.perf_counter()
-        results = run_parties(
-            {name: self._role(name) for name in self.settings.everyone}, timeout_s=self.job.timeout_s
-        )
+        results = run_parties({name: self._role(name) for name in self.settings.everyone}, timeout_s=self.job.timeout_s)
         self.seconds = time.perf_counter() - start
         state = results[self.settings.leader]
         assert state is not None  # parties return their state, only the aggregator has none

@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from hekat.job.section import Section, check_format, read_toml
 from hekat.errors import JobError
+from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.horizontal.settings import (
     CodecSettings,
     HorizontalSettings,
@@ -40,7 +40,7 @@ def load_job(path: Path) -> Job:
     protocol = top.take("protocol", str)
     if protocol != "horizontal":
         raise JobError(
-            "protocol is not there", expected="'horizontal'", got=repr(protocol), cure="set protocol = \"horizontal\""
+            "protocol is not there", expected="'horizontal'", got=repr(protocol), cure='set protocol = "horizontal"'
         )
     name = top.take("name", str)
     data = top.take("data", str)
@@ -133,4 +133,4 @@ def _read_training(section: Section) -> TrainingSettings:
 
 
 def _read_numbers(section: Section) -> dict[str, float]:
-    return {key: section.take(key, float) for key in section.keys()}
+    return {key: section.take(key, float) for key in section.remaining()}

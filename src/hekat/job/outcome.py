@@ -133,9 +133,7 @@ def _describe_party(name: str, table: Table, settings: HorizontalSettings) -> di
 
 
 def _results(alone: Mapping[str, dict[str, float]], finished: list[Finished]) -> list[dict[str, Any]]:
-    rows = [
-        {"name": f"{party} alone", "kind": "alone", "metrics": metrics} for party, metrics in alone.items()
-    ]
+    rows = [{"name": f"{party} alone", "kind": "alone", "metrics": metrics} for party, metrics in alone.items()]
     for run in finished:
         metrics = run.metrics[-1] if run.metrics else {}
         rows.append({"name": f"{run.name} federated", "kind": run.name, "metrics": metrics})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hekat.job.job_file import Job, load_job
 from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
 from hekat.protocol.horizontal.training import build_model, build_optimiser
 from hekat.scheme.paillier import KeyPair
-from hekat.wire.keyfile import load_private_key
+from hekat.wire.keyfile import describe_key_file, load_private_key
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,12 @@ class Prepared:
     key_pair: KeyPair | None
 
 
-def prepare(job_path: Path, site_path: Path | None = None) -> Prepared:
+def prepare(
+    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+) -> Prepared:
     """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
 
+    `ask_passphrase` is called where the leader's key file is protected by one.
     Raises a HekatError that names the file, key, party or column, what was expected and the cure.
     """
     job = load_job(job_path)
@@ -54,18 +58,16 @@ def prepare(job_path: Path, site_path: Path | None = None) -> Prepared:
             )
     build_model(settings, first.features.shape[1])
     build_optimiser(settings.training)
-    return Prepared(job, site, tables, test_table, _load_key(site, job))
+    return Prepared(job, site, tables, test_table, _load_key(site, job, ask_passphrase))
 
 
 def _load(
     site: Site, source: DataSource, classes: tuple[str, ...] | None, name: str, *, for_training: bool = True
 ) -> Table:
-    return load_table(
-        source.kind, source.options, site.folder, name=name, classes=classes, for_training=for_training
-    )
+    return load_table(source.kind, source.options, site.folder, name=name, classes=classes, for_training=for_training)
 
 
-def _load_key(site: Site, job: Job) -> KeyPair | None:
+def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) -> KeyPair | None:
     settings = job.settings
     for party in settings.parties:
         path = site.parties[party].paillier_key
@@ -79,7 +81,8 @@ def _load_key(site: Site, job: Job) -> KeyPair | None:
     path = site.parties[settings.leader].paillier_key
     if path is None or settings.protection != "paillier":
         return None
-    private = load_private_key(path)
+    is_protected = describe_key_file(path)["protection"] == "passphrase"
+    private = load_private_key(path, ask_passphrase() if is_protected and ask_passphrase is not None else None)
     if private.public.bits != settings.key_bits:
         raise JobError(
             "the leader's key file does not fit the job",

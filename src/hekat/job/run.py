@@ -21,7 +21,6 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, build_model, train
 from hekat.protocol.horizontal.witness import Witness
-from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
 
 CHECKPOINT_FILE = "checkpoint.npz"
@@ -49,9 +48,7 @@ class RunResult:
     summary: dict[str, Any]
 
 
-def run_job(
-    prepared: Prepared, root: Path, progress: Progress, *, resume_from: Path | None = None
-) -> RunResult:
+def run_job(prepared: Prepared, root: Path, progress: Progress, *, resume_from: Path | None = None) -> RunResult:
     """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
@@ -90,9 +87,7 @@ class _Session:
         (folder / LEDGER_FOLDER).mkdir()
         main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
         save_trained_model(folder / MODEL_FILE, self._job, main.state, self._leader_table.feature_names)
-        summary = summarise(
-            self._prepared, self._directory.run_id, alone, plain, main, self._describe_aggregator(main)
-        )
+        summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, self._describe_aggregator(main))
         replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
         self._events.write("finished", rounds=main.state.rounds_done)
         return RunResult(folder, summary)
@@ -108,9 +103,7 @@ class _Session:
             self._progress.advance("alone", party)
         return found
 
-    def _federate(
-        self, settings: HorizontalSettings, phase: str, *, resumed: TrainingState | None = None
-    ) -> Finished:
+    def _federate(self, settings: HorizontalSettings, phase: str, *, resumed: TrainingState | None = None) -> Finished:
         is_main = settings is self._job.settings
         keys = {name: self._party_key(name) for name in settings.everyone}
         if is_main:
@@ -178,6 +171,6 @@ class _Session:
         for row in report.learned:
             found.setdefault((row.step, row.disclosure_class, row.explanation), set()).add(row.peer)
         return [
-            f"{step}: {kind}{': ' if text else ''}{text} (from {len(peers)} {'party' if len(peers) == 1 else 'parties'})"
+            f"{step}: {kind}{f' ({text})' if text else ''}, from {', '.join(sorted(peers))}"
             for (step, kind, text), peers in found.items()
         ]

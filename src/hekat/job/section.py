@@ -88,9 +88,9 @@ class Section:
 
     def take_sections(self) -> dict[str, Section]:
         """Every remaining key, each of which must be a table."""
-        return {key: self.take_section(key) for key in self.keys()}
+        return {key: self.take_section(key) for key in self.remaining()}
 
-    def keys(self) -> list[str]:
+    def remaining(self) -> list[str]:
         """The keys not yet taken."""
         return list(self._values)
 

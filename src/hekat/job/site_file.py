@@ -54,8 +54,11 @@ def load_site(path: Path) -> Site:
     top = read_toml(path, "site file")
     check_format(top, SITE_FORMAT, "site file")
     folder = path.resolve().parent
-    parties = {name: _read_party(section, folder) for name, section in top.take_section("party").take_sections().items()}
-    common = {name: _read_source(section) for name, section in top.take_section("common_data").take_sections().items()}
+    parties = {
+        name: _read_party(section, folder) for name, section in top.take_section("party").take_sections().items()
+    }
+    by_name = top.take_section("common_data").take_sections()
+    common = {name: _read_source(section) for name, section in by_name.items()}
     policy = _read_policy(top.take_section("policy"))
     top.finish()
     return Site(folder, parties, common, policy)

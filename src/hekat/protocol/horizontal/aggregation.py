@@ -78,7 +78,7 @@ def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:
 
 
 class Alone:
-    """The aggregation of one party by itself: every mean is its own value. For the comparison run without federation."""
+    """The aggregation of one party by itself, for comparison: every mean is its own value."""
 
     clips = False
 

@@ -1,10 +1,10 @@
 """The role of the aggregator: it adds ciphertexts, has no private key, and keeps one accumulator however many parties.
 
-    1. receive every party's schema; refuse parties whose columns differ; tell all to start
-    2. receive the public key
-    3. serve the standardiser's three sums
-    4. each round: add the updates as they arrive, return the sum
-    5. check that all parties report the same model, and stop when they do
+1. receive every party's schema; refuse parties whose columns differ; tell all to start
+2. receive the public key
+3. serve the standardiser's three sums
+4. each round: add the updates as they arrive, return the sum
+5. check that all parties report the same model, and stop when they do
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from hekat.codec import daciq_alpha
 from hekat.data import check_same_schema
-from hekat.errors import InputError, PartyStoppedError
+from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import MIN_BOUND
 from hekat.protocol.horizontal.messages import (
@@ -178,7 +178,7 @@ def _finish_round(channel: RecordedChannel, settings: HorizontalSettings, step: 
         groups.setdefault((end.model_digest, end.finished), []).append(party)
     if len(groups) > 1:
         described = " | ".join(", ".join(group) for group in groups.values())
-        raise PartyStoppedError(
+        raise ProtocolError(
             f"parties hold different models after {step}",
             expected="one model at all parties",
             got=f"{len(groups)} different ones: {described}",

@@ -85,7 +85,7 @@ class FixedClipping:
 
 
 class FittedClipping(FixedClipping):
-    """dACIQ (BatchCrypt, ATC 2020, section 4.3): the aggregator fits a Gaussian to every party's extremes each round."""
+    """dACIQ (BatchCrypt, ATC 2020, section 4.3): each round the aggregator fits a Gaussian to the parties' extremes."""
 
     def __init__(self) -> None:
         super().__init__(1.0)

@@ -11,9 +11,9 @@ import numpy as np
 
 from hekat.codec import Layout, clip, error_bound_sum
 from hekat.codec.quantise import Rounding
+from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.counters import IntArray, counter_lanes, decode_counter_sums, encode_counters
-from hekat.plaintext_space import PackedPlaintext
 
 
 class UpdateCodec:

@@ -49,7 +49,7 @@ class StartMessage:
 class UpdateMessage:
     """Party to aggregator: its packed and encrypted update, weight, counters and count lane."""
 
-    ciphertexts: bytes = ciphertext(under="all parties (shared Paillier key); the aggregator cannot open it")
+    ciphertexts: bytes = ciphertext(under="all parties (shared Paillier key)")
 
 
 @message("horizontal/sum", version=1)
@@ -57,7 +57,7 @@ class UpdateMessage:
 class SumMessage:
     """Aggregator to each party: the sum of the updates; the parties open it and so learn the aggregate."""
 
-    ciphertexts: bytes = ciphertext(under="all parties (shared Paillier key): each party learns the sum, no single update")
+    ciphertexts: bytes = ciphertext(under="all parties (shared Paillier key): each learns the sum")
     addend_count: int = public()
 
 

@@ -25,7 +25,7 @@ from hekat.protocol.horizontal.messages import (
     SharedSecretsMessage,
     StartMessage,
 )
-from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation, Packing
+from hekat.protocol.horizontal.paillier_aggregation import Packing, PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import LocalRun, TrainingState, train
@@ -77,6 +77,7 @@ def _share_keys(channel: RecordedChannel, settings: HorizontalSettings, run: Par
     with run.local.stopwatch.measure("keys"):
         pair = run.key_pair or generate_keys(settings.key_bits, progress=run.key_progress)
     _check_key(pair.private, settings)
+    channel.ledger.note("keys", f"made a Paillier key of {settings.key_bits} bits, shared with all parties", "public")
     digest_key = secrets.token_bytes(32)
     for party in settings.parties[1:]:
         message = SharedSecretsMessage(private_key=to_bytes(pair.private), digest_key=digest_key)

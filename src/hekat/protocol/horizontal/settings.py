@@ -57,7 +57,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class HorizontalSettings:
-    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in the formulas)."""
+    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in formulas)."""
 
     parties: tuple[str, ...]
     aggregator: str

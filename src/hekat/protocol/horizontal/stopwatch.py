@@ -1,4 +1,4 @@
-"""Where a role's time goes, by step; on one machine the roles take turns so that each figure is that of a free machine."""
+"""Where a role's time goes, by step; on one machine roles take turns, so each figure is that of a free machine."""
 
 from __future__ import annotations
 

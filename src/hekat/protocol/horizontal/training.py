@@ -82,43 +82,61 @@ def train(
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop.
     """
-    if table.labels is None:
-        raise InputError(
-            f"party {party} has no labels", expected="a label for every row", got="a table without labels",
-            cure="name the label column in the party's site file",
-        )
-    model = build_model(settings, table.features.shape[1])
-    state = run.resume_from or _first_state(aggregation, table, settings, model)
-    with run.stopwatch.measure("train"):
-        features = state.standardiser.apply(table.features)
-    optimiser = build_optimiser(settings.training)
-    policy = make_policy(settings.codec, aggregation, state.bounds)
-    while state.rounds_done < settings.training.round_count and not state.finished:
+    trainer = _Trainer(aggregation, table, settings, run, party)
+    while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
+        trainer.play_round()
+    return trainer.state
+
+
+class _Trainer:
+    """One party's loop: what stays the same over the rounds, and the state that changes."""
+
+    def __init__(
+        self, aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, party: str
+    ) -> None:
+        if table.labels is None:
+            raise InputError(
+                f"party {party} has no labels",
+                expected="a label for every row",
+                got="a table without labels",
+                cure="name the label column in the party's site file",
+            )
+        self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
+        self._labels = table.labels
+        self._model = build_model(settings, table.features.shape[1])
+        self._optimiser = build_optimiser(settings.training)
+        self.state = run.resume_from or self._first_state(table)
+        with run.stopwatch.measure("train"):
+            self._features = self.state.standardiser.apply(table.features)
+        self._policy = make_policy(settings.codec, aggregation, self.state.bounds)
+
+    def _first_state(self, table: Table) -> TrainingState:
+        column_count = table.features.shape[1]
+        standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
+        if self._settings.training.standardise:
+            standardiser = fit_standardiser(self._aggregation, table.features)
+        parameters = self._model.init(self._settings.model.seed)
+        return TrainingState(parameters, self._optimiser.init_state(parameters), standardiser)
+
+    def play_round(self) -> None:
+        """One round, from the local update to the agreement on the model."""
+        settings, state = self._settings, self.state
         number = state.rounds_done + 1
         step = f"round-{number}"
-        rng = np.random.default_rng([settings.training.seed, number, _party_number(settings, party)])
-        with run.stopwatch.measure("train"):
-            update, loss, weight = local_update(model, state.parameters, features, table.labels, settings.training, rng)
-            _check_finite(party, number, update, loss)
-            scaled = scale_by_weight(update, weight, settings.weight_max)
-        bounds = policy.bounds_for(aggregation, step, scaled)
-        counters = policy.counters_for(scaled, bounds, len(settings.parties))
+        update, loss, weight = self._update_locally(number)
+        scaled = scale_by_weight(update, weight, settings.weight_max)
+        bounds = self._policy.bounds_for(self._aggregation, step, scaled)
+        counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(loss, weight, settings.weight_max))
-        aggregate = aggregation.weighted_mean(step, update, bounds, weight, counters)
-        with run.stopwatch.measure("train"):
-            policy.learn(aggregate.counters, sizes_of(scaled), len(settings.parties))
-            direction = aggregate.mean
-            if settings.training.algorithm == "fedavg":
-                direction = {name: -delta for name, delta in direction.items()}
-            state.parameters, state.optimiser_state = optimiser.step(
-                state.parameters, direction, state.optimiser_state
-            )
+        aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
+        self._policy.learn(aggregate.counters, sizes_of(scaled), len(settings.parties))
+        self._apply(aggregate.mean)
         state.rounds_done = number
-        state.bounds = policy.known if isinstance(policy, AdaptiveClipping) else {}
+        state.bounds = self._policy.known if isinstance(self._policy, AdaptiveClipping) else {}
         state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
         state.finished = _should_stop(state.losses, settings.training)
-        aggregation.finish_round(step, digest_model(state, run.digest_key), state.finished)
-        run.save(state)
+        self._aggregation.finish_round(step, digest_model(state, self._run.digest_key), state.finished)
+        self._run.save(state)
         record = RoundRecord(
             round=number,
             loss=state.losses[-1],
@@ -127,23 +145,27 @@ def train(
             bounds=bounds,
             row_count=aggregate.weight_sum,
         )
-        run.on_round(record, state)
-    return state
+        self._run.on_round(record, state)
 
+    def _update_locally(self, number: int) -> tuple[Tensors, float, int]:
+        training = self._settings.training
+        party_number = self._settings.parties.index(self._party)
+        rng = np.random.default_rng([training.seed, number, party_number])
+        with self._run.stopwatch.measure("train"):
+            update, loss, weight = local_update(
+                self._model, self.state.parameters, self._features, self._labels, training, rng
+            )
+        _check_finite(self._party, number, update, loss)
+        return update, loss, weight
 
-def _first_state(
-    aggregation: Aggregation, table: Table, settings: HorizontalSettings, model: Model
-) -> TrainingState:
-    column_count = table.features.shape[1]
-    standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
-    if settings.training.standardise:
-        standardiser = fit_standardiser(aggregation, table.features)
-    parameters = model.init(settings.model.seed)
-    return TrainingState(parameters, build_optimiser(settings.training).init_state(parameters), standardiser)
-
-
-def _party_number(settings: HorizontalSettings, party: str) -> int:
-    return settings.parties.index(party)
+    def _apply(self, mean: Tensors) -> None:
+        """The server step, the same at every party. A mean change of weights points the way, a gradient against it."""
+        averages_weights = self._settings.training.algorithm == "fedavg"
+        direction = {name: -values for name, values in mean.items()} if averages_weights else mean
+        with self._run.stopwatch.measure("train"):
+            self.state.parameters, self.state.optimiser_state = self._optimiser.step(
+                self.state.parameters, direction, self.state.optimiser_state
+            )
 
 
 def local_update(
@@ -178,7 +200,8 @@ def local_update(
 def digest_model(state: TrainingState, key: bytes) -> bytes:
     """A keyed digest of parameters and standardiser; equal only where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
-    arrays = {**state.parameters, "standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
+    standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
+    arrays = {**state.parameters, **standardiser}
     for name in sorted(arrays):
         values = np.ascontiguousarray(arrays[name], dtype="<f8")
         header = f"{name}|{values.shape}|".encode()

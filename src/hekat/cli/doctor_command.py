@@ -1,0 +1,63 @@
+"""`hekat doctor`: which engines are there, which is active and why, and what is missing with its cure."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+
+from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
+
+_PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
+_EXTRAS = {"report": ("matplotlib", "report.html with plots")}
+_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS")
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "doctor",
+        help="what works on this machine, what is active and why",
+        description="Engines, processor features, threads, GPU, packages, extras. Exit code 2 where nothing can run.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = examine()
+    if options.json:
+        sys.stdout.write(json.dumps(findings, indent=1) + "\n")
+    else:
+        for title, facts in findings.items():
+            sys.stdout.write(f"{title}\n")
+            for name, value in facts.items():
+                sys.stdout.write(f"  {name:<16} {value}\n")
+    return 0 if findings["engines"][DEFAULT_ENGINE] == READY else 2
+
+
+def examine() -> dict[str, dict[str, str]]:
+    """All findings by section."""
+    engine = get_engine()
+    asked = os.environ.get(ENGINE_VARIABLE)
+    why = f"{ENGINE_VARIABLE}={asked}" if asked else "the default"
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    return {
+        "machine": {"platform": platform.platform(), "cores": str(cores), "python": platform.python_version()},
+        "engines": available_engines(),
+        "active engine": {"name": f"{engine.name} ({why})", **engine.describe()},
+        "gpu": {"used": "no: this release has no GPU engine"},
+        "packages": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "extras": {name: _describe_extra(name) for name in _EXTRAS},
+        "variables": {name: os.environ.get(name, "not set") for name in _VARIABLES},
+    }
+
+
+def _describe_extra(name: str) -> str:
+    module, purpose = _EXTRAS[name]
+    if importlib.util.find_spec(module) is not None:
+        return f"installed ({module} {importlib.metadata.version(module)}): {purpose}"
+    return f"not installed: no {purpose}; cure: pip install 'hekat[{name}]'"

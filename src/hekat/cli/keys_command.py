@@ -1,0 +1,121 @@
+"""`hekat keys`: makes and describes key files; never prints what is in them."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from hekat.channel import PartyKey
+from hekat.errors import InputError
+from hekat.scheme.paillier import generate_keys
+from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "keys",
+        help="make and describe key files",
+        description="Key files are written once, readable by their owner alone, and never overwritten.",
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _add_generate(actions)
+    _add_party(actions)
+    _add_show(actions)
+
+
+def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "generate",
+        help="make a Paillier key pair",
+        description="Writes FILE (the private key, mode 600) and FILE.pub (the public key). 3072 bits take seconds.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="where the private key goes; must not exist")
+    parser.add_argument("--bits", type=int, default=3072, help="size of the modulus (default 3072; at least 2048)")
+    parser.add_argument("--passphrase", action="store_true", help="protect the private key; asks at the terminal")
+    parser.add_argument("--passphrase-file", type=Path, help="protect the private key with the passphrase in this file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=generate)
+
+
+def _add_party(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "party",
+        help="make a party key (Ed25519), with which a party signs what it sends",
+        description="Writes FILE (mode 600) and prints the public key that the other parties pin.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="where the key goes; must not exist")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=make_party_key)
+
+
+def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser("show", help="describe a key file: kind, bits, fingerprint, protection")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=show)
+
+
+def generate(options: argparse.Namespace) -> int:
+    passphrase = _new_passphrase(options)
+    public_file = options.file.with_name(options.file.name + ".pub")
+    for path in (options.file, public_file):
+        if path.exists():
+            raise InputError(
+                f"{path} exists", expected="a new file", got="one that is there", cure="choose another name"
+            )
+    console = Console(stderr=True)
+    with console.status("looking for two safe primes") as status:
+        pair = generate_keys(
+            options.bits,
+            progress=lambda tried, found: status.update(f"looking for two safe primes: {found} found, {tried} tried"),
+        )
+    save_private_key(options.file, pair.private, passphrase)
+    save_public_key(public_file, pair.public)
+    facts = {"private": str(options.file), "public": str(public_file), "bits": pair.public.bits}
+    _print({**facts, "fingerprint": pair.public.fingerprint}, as_json=options.json)
+    return 0
+
+
+def make_party_key(options: argparse.Namespace) -> int:
+    key = PartyKey.generate()
+    key.save(options.file)
+    _print({"private": str(options.file), "pin": key.public.text, "fingerprint": key.fingerprint}, as_json=options.json)
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    _print(dict(describe_key_file(options.file)), as_json=options.json)
+    return 0
+
+
+def _new_passphrase(options: argparse.Namespace) -> bytes | None:
+    if options.passphrase_file is not None:
+        try:
+            passphrase = bytes(options.passphrase_file.read_bytes().rstrip(b"\r\n"))
+        except OSError as error:
+            raise InputError(
+                "the passphrase file cannot be read", expected="a readable file", got=str(error.strerror)
+            ) from None
+    elif options.passphrase:
+        passphrase = getpass.getpass("passphrase: ").encode()
+        if getpass.getpass("again: ").encode() != passphrase:
+            raise InputError("the passphrases differ", expected="the same twice", got="two", cure="try again")
+    else:
+        return None
+    if not passphrase:
+        raise InputError("an empty passphrase", expected="a passphrase", got="nothing", cure="type one")
+    return passphrase
+
+
+def _print(facts: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(facts, indent=1) + "\n")
+        return
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        sys.stdout.write(f"{name.replace('_', ' '):<{width}}  {value}\n")

@@ -1,0 +1,70 @@
+"""Live progress of a run: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+_TITLES = {
+    "alone": "each party alone",
+    "plain": "federated, nothing encrypted",
+    "encrypted": "federated, every update encrypted",
+}
+
+
+class RunProgress:
+    """Shows phases as they go; also a context manager, so that the terminal is left as it was."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars: Progress | None = None
+        if console.is_terminal:
+            self._bars = Progress(
+                TextColumn("{task.description:<36}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.fields[text]}"),
+                console=console,
+            )
+        self._tasks: dict[str, TaskID] = {}
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._begun: dict[str, float] = {}
+
+    def begin(self, phase: str, step_count: int) -> None:
+        title = _TITLES.get(phase, phase)
+        self._counts[phase] = (0, step_count)
+        self._begun[phase] = time.perf_counter()
+        if self._bars is not None:
+            self._tasks[phase] = self._bars.add_task(title, total=step_count, text="")
+        else:
+            self._console.print(f"{title} ...", highlight=False)
+
+    def advance(self, phase: str, text: str) -> None:
+        done, total = self._counts[phase]
+        done += 1
+        self._counts[phase] = (done, total)
+        if self._bars is not None:
+            self._bars.update(self._tasks[phase], completed=done, text=text)
+        elif done == total or done % max(1, total // 4) == 0:
+            seconds = time.perf_counter() - self._begun[phase]
+            self._console.print(f"  {done}/{total}  {text}  {seconds:.1f} s", highlight=False)
+
+    def search_key(self, tried: int, found: int) -> None:
+        text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""
+        if self._bars is not None and "encrypted" in self._tasks:
+            self._bars.update(self._tasks["encrypted"], text=text)
+
+    def __enter__(self) -> RunProgress:
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()

@@ -1,0 +1,91 @@
+"""`hekat run`: checks a job whole, runs it on this machine, shows where it is, and leaves a folder and a report."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from hekat.cli.progress import RunProgress
+from hekat.cli.tables import show_tables
+from hekat.errors import KeyRefusedError, StateError
+from hekat.job.prepare import prepare
+from hekat.job.run import RunResult, run_job
+from hekat.report import terminal_tables, write_report
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="run a job on this machine",
+        description="Check a job and its site file whole, then train. Nothing is written before all checks have passed.",
+        epilog="Writes one new folder under --runs: events.jsonl, ledger/, checkpoint.npz, model.npz, summary.json, "
+        "parties.json, report.html. Example: hekat run examples/hospitals/job.toml",
+    )
+    parser.add_argument("job", type=Path, help="the job file (TOML): who trains what together, and how")
+    parser.add_argument(
+        "--site",
+        type=Path,
+        help="the site file: where this machine keeps data and keys (default: site.toml beside the job)",
+    )
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where run folders are made (default: runs)")
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on from the checkpoint of an earlier run's folder"
+    )
+    parser.add_argument(
+        "--passphrase-file",
+        type=Path,
+        help="a file with the passphrase of the leader's key file; without it the terminal is asked",
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
+    parser.set_defaults(handle=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    prepared = prepare(options.job, options.site, lambda: _read_passphrase(options.passphrase_file))
+    console = Console(stderr=options.json)
+    if prepared.job.settings.protection == "none":
+        console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
+    with RunProgress(console) as progress:
+        result = run_job(prepared, options.runs, progress, resume_from=options.resume)
+    report = _write_report(result, console)
+    if options.json:
+        sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
+        return 0
+    show_tables(console, terminal_tables(result.summary))
+    console.print(f"\nrun folder  {result.folder}", highlight=False)
+    if report is not None:
+        console.print(f"report      {report}", highlight=False)
+    console.print(f"audit       hekat audit {result.folder}", highlight=False)
+    return 0
+
+
+def _write_report(result: RunResult, console: Console) -> Path | None:
+    """The report; a run whose report cannot be drawn here is still a finished run, and says so."""
+    try:
+        return write_report(result.folder)
+    except StateError as error:
+        console.print(f"[yellow]no report was written:[/] {error}", highlight=False)
+        return None
+
+
+def _read_passphrase(path: Path | None) -> bytes:
+    if path is not None:
+        try:
+            return path.read_bytes().rstrip(b"\r\n")
+        except OSError as error:
+            raise KeyRefusedError(
+                "the passphrase file cannot be read", expected="a readable file", got=f"{path}: {error.strerror}"
+            ) from None
+    if not sys.stdin.isatty():
+        raise KeyRefusedError(
+            "the leader's key file is protected by a passphrase",
+            expected="--passphrase-file, or a terminal to ask at",
+            got="neither",
+            cure="add --passphrase-file FILE (mode 600)",
+        )
+    return getpass.getpass("passphrase of the leader's key file: ").encode()
