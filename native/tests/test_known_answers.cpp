@@ -150,7 +150,7 @@ void test_multi(const Words& words, const TileKernels& kernels) {
     for (const unsigned window : {1U, 4U, 5U}) {
         Limbs scratch(modulus.scratch_count() + ((std::size_t{1} << window) + 2) * width);
         Limbs z(width);
-        multiply_powers_pippenger(modulus, z.data(), terms, window, bits, scratch.data());
+        multiply_powers_pippenger(modulus, z.data(), terms, window, bits, scratch.data(), [] {});
         check(field.equals(z, words.back()), "multiply_powers_pippenger " + words[1]);
         Limbs powers(count * width << window);
         Limbs inverse_powers(count * width << window);
@@ -161,7 +161,7 @@ void test_multi(const Words& words, const TileKernels& kernels) {
                         scratch.data());
         }
         multiply_powers_straus(modulus, z.data(), terms, {powers.data(), inverse_powers.data(), window}, bits,
-                               scratch.data());
+                               scratch.data(), [] {});
         check(field.equals(z, words.back()), "multiply_powers_straus " + words[1]);
     }
 }

@@ -139,13 +139,15 @@ class MultiPower {
         const std::size_t count = std::min(block_terms_, base_count_ - first);
         Limb* z = partials_.data() + task * modulus_.width();
         if (!use_straus_) {
-            multiply_powers_pippenger(modulus_, z, terms(result, first, count), window_bits_, bits_, scratch);
+            multiply_powers_pippenger(modulus_, z, terms(result, first, count), window_bits_, bits_, scratch,
+                                      ThreadPool::checkpoint);
             return;
         }
         const std::size_t at = (first << window_bits_) * modulus_.width();
         const PowerTables tables{powers_.data() + at,
                                  negative_ == nullptr ? nullptr : inverse_powers_.data() + at, window_bits_};
-        multiply_powers_straus(modulus_, z, terms(result, first, count), tables, bits_, scratch);
+        multiply_powers_straus(modulus_, z, terms(result, first, count), tables, bits_, scratch,
+                               ThreadPool::checkpoint);
     }
 
     // z_j = the product of result j's partial products.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hekat {
@@ -31,28 +32,48 @@ std::size_t chunk_of(std::size_t count, double item_ns) {
 
 struct ThreadPool::Job {
     const Body& body;
+    const GoOn& go_on;
     std::size_t count;
     std::size_t chunk;
+    const std::thread::id caller = std::this_thread::get_id();
+    Clock::time_point asked = Clock::now();  // when the caller last asked whether to go on
     std::atomic<std::size_t> next{0};
     std::atomic<bool> stopped{false};
     std::size_t active = 0;    // workers inside; held by the crew's mutex
     std::exception_ptr error;  // the first; held by error_mutex
     std::mutex error_mutex{};
 
-    Job(const Body& work, std::size_t item_count, std::size_t chunk_items)
-        : body(work), count(item_count), chunk(chunk_items) {}
+    Job(const Body& work, const GoOn& may_go_on, std::size_t item_count, std::size_t chunk_items)
+        : body(work), go_on(may_go_on), count(item_count), chunk(chunk_items) {}
 
     // Works on the next chunk; false where none is left.
     bool work_on_one() {
         if (stopped.load(std::memory_order_relaxed)) return false;
         const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
         if (begin >= count) return false;
+        Job* const outer = std::exchange(of_this_thread, this);
         try {
             body(begin, std::min(count, begin + chunk));
+            pause();
         } catch (...) {
             fail(std::current_exception());
         }
+        of_this_thread = outer;
         return true;
+    }
+
+    void work_on_all() {
+        while (work_on_one()) {
+        }
+    }
+
+    // Throws Interrupted where the job was stopped; the caller's thread also asks, now and then, whether to
+    // go on.
+    void pause() {
+        if (stopped.load(std::memory_order_relaxed)) throw Interrupted();
+        if (std::this_thread::get_id() != caller || Clock::now() - asked < kAskEvery) return;
+        if (!go_on()) throw Interrupted();
+        asked = Clock::now();
     }
 
     void fail(std::exception_ptr exception) {
@@ -60,7 +81,11 @@ struct ThreadPool::Job {
         if (!error) error = std::move(exception);
         stopped = true;
     }
+
+    static thread_local Job* of_this_thread;  // the job whose body this thread is in, or nullptr
 };
+
+thread_local ThreadPool::Job* ThreadPool::Job::of_this_thread = nullptr;
 
 // The worker threads of one process.
 class ThreadPool::Crew {
@@ -112,8 +137,7 @@ class ThreadPool::Crew {
             const std::shared_ptr<Job> job = jobs_.front();
             ++job->active;
             lock.unlock();
-            while (job->work_on_one()) {
-            }
+            job->work_on_all();
             lock.lock();
             std::erase(jobs_, job);
             if (--job->active == 0) quiet_.notify_all();
@@ -146,13 +170,8 @@ ThreadPool::Crew& ThreadPool::crew() {
     return *seen;  // another caller was first
 }
 
-void ThreadPool::work_as_caller(Job& job) const {
-    auto asked = Clock::now();
-    while (job.work_on_one()) {
-        if (Clock::now() - asked < kAskEvery) continue;
-        if (!go_on_()) job.fail(std::make_exception_ptr(Interrupted()));
-        asked = Clock::now();
-    }
+void ThreadPool::checkpoint() {
+    if (Job::of_this_thread != nullptr) Job::of_this_thread->pause();
 }
 
 void ThreadPool::run(std::size_t count, double item_ns, const Body& body) {
@@ -161,13 +180,13 @@ void ThreadPool::run(std::size_t count, double item_ns, const Body& body) {
     const bool worth_sharing = static_cast<double>(count) * item_ns > 5e4;
     const std::size_t most = thread_count_ > 1 && worth_sharing ? share : count;
     const std::size_t chunk = std::min(chunk_of(count, item_ns), most);
-    const auto job = std::make_shared<Job>(body, count, chunk);
+    const auto job = std::make_shared<Job>(body, go_on_, count, chunk);
     if (thread_count_ == 1 || chunk >= count) {
-        work_as_caller(*job);
+        job->work_on_all();
     } else {
         Crew& workers = crew();
         workers.offer(job);
-        work_as_caller(*job);
+        job->work_on_all();
         workers.withdraw(job);
         while (!workers.is_quiet(*job)) {
             if (!job->stopped && !go_on_()) job->fail(std::make_exception_ptr(Interrupted()));
@@ -177,8 +196,8 @@ void ThreadPool::run(std::size_t count, double item_ns, const Body& body) {
 }
 
 void ThreadPool::run_in_order(std::size_t count, double item_ns, const Body& body) {
-    Job job(body, count, chunk_of(count, item_ns));
-    work_as_caller(job);
+    Job job(body, go_on_, count, chunk_of(count, item_ns));
+    job.work_on_all();
     if (job.error) std::rethrow_exception(job.error);
 }
 

@@ -37,11 +37,14 @@ class ThreadPool {
     // The same on the calling thread alone, chunk after chunk: for work whose items need the ones before.
     void run_in_order(std::size_t count, double item_ns, const Body& body);
 
+    // For bodies with items longer than some 100 ms, to call now and then: throws Interrupted where the batch
+    // is to stop. Does nothing outside a body.
+    static void checkpoint();
+
   private:
     struct Job;
     class Crew;
     Crew& crew();
-    void work_as_caller(Job& job) const;
 
     std::size_t thread_count_;
     GoOn go_on_;

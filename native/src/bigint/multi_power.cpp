@@ -105,11 +105,13 @@ void fill_powers(const Montgomery& modulus, Limb* table, const Limb* base, unsig
 }
 
 void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
-                            const PowerTables& tables, std::size_t bits, Limb* scratch) {
+                            const PowerTables& tables, std::size_t bits, Limb* scratch,
+                            Checkpoint checkpoint) {
     const std::size_t width = modulus.width();
     const unsigned window = tables.window_bits;
     RunningProduct product(modulus, scratch + modulus.scratch_count(), scratch);
     for (std::size_t position = position_count(bits, window); position-- > 0;) {
+        checkpoint();
         for (unsigned i = 0; i < window; ++i) product.square();
         for (std::size_t i = 0; i < terms.count; ++i) {
             const Limb digit =
@@ -123,7 +125,7 @@ void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms
 }
 
 void multiply_powers_pippenger(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
-                               unsigned window_bits, std::size_t bits, Limb* scratch) {
+                               unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t width = modulus.width();
     const std::size_t bucket_count = std::size_t{1} << window_bits;
     Limb* memory = scratch + modulus.scratch_count();
@@ -133,6 +135,7 @@ void multiply_powers_pippenger(const Montgomery& modulus, Limb* z, const PowerTe
     memory += width;
     std::vector<RunningProduct> buckets;
     for (std::size_t position = position_count(bits, window_bits); position-- > 0;) {
+        checkpoint();
         for (unsigned i = 0; i < window_bits; ++i) product.square();
         buckets.clear();
         for (std::size_t j = 0; j < bucket_count; ++j)

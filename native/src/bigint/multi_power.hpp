@@ -42,14 +42,18 @@ unsigned pippenger_window_bits(std::size_t count, std::size_t bits);
 void fill_powers(const Montgomery& modulus, Limb* table, const Limb* base, unsigned window_bits,
                  Limb* scratch);
 
+// Called once for every digit position of a product; may throw, and then ends it.
+using Checkpoint = void (*)();
+
 // z = the product of the terms, Montgomery form, width() limbs. Variable time.
 // Source: Straus, Addition chains of vectors (1964).
 void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
-                            const PowerTables& tables, std::size_t bits, Limb* scratch);
+                            const PowerTables& tables, std::size_t bits, Limb* scratch,
+                            Checkpoint checkpoint);
 
 // The same; scratch: scratch_count() + (2^window_bits + 2) * width() limbs. Variable time.
 // Source: Pippenger, On the evaluation of powers and related problems (1976).
 void multiply_powers_pippenger(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
-                               unsigned window_bits, std::size_t bits, Limb* scratch);
+                               unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint);
 
 }  // namespace hekat

@@ -1,0 +1,223 @@
+"""What is special to the native engine: threads, interrupts, forks, memory limits, the portable path."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from hekat.engine import cpu
+from hekat.engine.cpu import CpuEngine, read_thread_count
+from hekat.engine.interface import Modulus
+from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
+from hekat.errors import EngineError, InputError
+
+SIZES = (0, 1, 7, 8, 9, 300)
+
+
+def random_limbs(rng: np.random.Generator, *shape: int) -> LimbArray:
+    return rng.integers(0, 2**64, shape, np.uint64)
+
+
+def odd_modulus(rng: np.random.Generator, bits: int) -> Modulus:
+    value = ints_from_limbs(random_limbs(rng, 1, -(-bits // 64)))[0] % (1 << bits)
+    return Modulus(value | 1 | 1 << (bits - 1))
+
+
+def every_operation(engine: CpuEngine, modulus: Modulus, count: int, rng: np.random.Generator) -> list[LimbArray]:
+    """The results of all operations on one batch drawn from `rng`."""
+    limbs = modulus.limb_count
+    a = engine.reduce(random_limbs(rng, count, 2 * limbs), modulus)
+    units = engine.reduce(np.uint64(1) << rng.integers(0, 63, (count, 1)).astype(np.uint64), modulus)
+    exponents = random_limbs(rng, count, 2)
+    base = limbs_from_ints([3 % modulus.value], limbs)[0]
+    table = engine.fixed_base_table(base, modulus, 128)
+    segments = rng.integers(0, 5, count)
+    wide, narrow = random_limbs(rng, count, 9), random_limbs(rng, count, 3) | np.uint64(1)
+    residues = [
+        a,
+        engine.mod_mul(a, units),
+        engine.mod_exp(a, exponents),
+        engine.mod_exp_vartime(a, exponents),
+        engine.mod_exp_fixed(table, exponents),
+        engine.mod_product(a),
+        engine.mod_segment_product(a, segments, 5),
+        engine.mod_multi_exp(units, random_limbs(rng, count, 3, 1), rng.random((count, 3)) < 0.5),
+        engine.mod_inv(units),
+    ]
+    integers = [
+        engine.int_add(wide, narrow),
+        *engine.int_sub(wide, narrow),
+        engine.int_mul(wide, narrow),
+        *engine.int_divmod(wide, narrow),
+    ]
+    return [engine.store(array) for array in residues] + integers
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("bits", [65, 512, 1000])
+def test_threads_and_paths_agree(bits: int, count: int) -> None:
+    def results(engine: CpuEngine) -> list[LimbArray]:
+        rng = np.random.default_rng(bits)
+        return every_operation(engine, odd_modulus(rng, bits), count, rng)
+
+    expected = results(CpuEngine(1))
+    for engine in (CpuEngine(4), CpuEngine(1, portable=True), CpuEngine(3, portable=True)):
+        for result, single in zip(results(engine), expected, strict=True):
+            np.testing.assert_array_equal(result, single)
+
+
+def test_calls_from_several_python_threads() -> None:
+    engine = CpuEngine(2)
+    modulus = odd_modulus(np.random.default_rng(1), 512)
+
+    def work(seed: int) -> list[LimbArray]:
+        return every_operation(engine, modulus, 40, np.random.default_rng(seed))
+
+    expected = [work(seed) for seed in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for results, singles in zip(pool.map(work, range(8)), expected, strict=True):
+            for result, single in zip(results, singles, strict=True):
+                np.testing.assert_array_equal(result, single)
+
+
+def test_other_python_threads_run_during_an_operation() -> None:
+    # The worker sets `started` just before the operation and `done` just after. If the operation held the
+    # interpreter lock, this thread could not count between the two.
+    engine = CpuEngine(1)
+    rng = np.random.default_rng(2)
+    modulus = odd_modulus(rng, 2048)
+    a = engine.reduce(random_limbs(rng, 200, 32), modulus)
+    exponents = random_limbs(rng, 200, 32)
+    started, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        started.set()
+        engine.mod_exp(a, exponents)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    started.wait()
+    counted = 0
+    while not done.is_set():
+        counted += 1
+    worker.join()
+    # With the lock held throughout, at most one switch interval's worth is counted: some 1e5 at the very most.
+    assert counted > 200_000
+
+
+class StoppedError(Exception):
+    """What the test's signal handler raises."""
+
+
+@pytest.fixture
+def stop_soon() -> Iterator[None]:
+    """Raises StoppedError in the main thread after 50 ms of this process' computing."""
+
+    def stop(signal_number: int, frame: object) -> None:
+        raise StoppedError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_fixed", "mod_multi_exp", "fixed_base_table", "load"])
+def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: pytest.FixtureRequest) -> None:
+    """Each would take minutes (and the test its time-out): a signal handler that raises, as Ctrl-C does, ends it."""
+    engine = CpuEngine(threads)
+    rng = np.random.default_rng(4)
+    modulus = Modulus((1 << 8192) - 1)
+    base = random_limbs(rng, 128) >> np.uint64(1)
+    a = engine.load(np.broadcast_to(base, (4000, 128)), modulus)
+    wide = random_limbs(rng, 1, 128)
+    table = engine.fixed_base_table(base, modulus, 64, 2)
+    work: dict[str, Callable[[], object]] = {
+        "mod_exp": lambda: engine.mod_exp(a, wide),
+        "mod_exp_fixed": lambda: engine.mod_exp_fixed(table, np.zeros((500_000, 1), np.uint64)),
+        "mod_multi_exp": lambda: engine.mod_multi_exp(a, np.broadcast_to(wide, (4000, 50, 128))),
+        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 250_000, 1),
+        "load": lambda: [engine.load(np.broadcast_to(base, (4000, 128)), modulus) for _ in range(4000)],
+    }
+    request.getfixturevalue("stop_soon")
+    with pytest.raises(StoppedError):
+        work[operation]()
+    # The engine is none the worse for it.
+    np.testing.assert_array_equal(engine.store(engine.take(a, np.array([7])))[0], base)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_computes() -> None:
+    engine = CpuEngine(2)
+    rng = np.random.default_rng(3)
+    modulus = odd_modulus(rng, 512)
+    a = engine.reduce(random_limbs(rng, 500, 8), modulus)
+    exponents = random_limbs(rng, 500, 8)
+    expected = engine.store(engine.mod_exp(a, exponents))
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(engine.store(engine.mod_exp(a, exponents)), expected)
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "1025", "0x2"])
+def test_bad_thread_counts_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("HEKAT_THREADS", text)
+    with pytest.raises(EngineError, match=r"HEKAT_THREADS is no thread count; expected .* got .*; cure: ") as caught:
+        CpuEngine()
+    assert repr(text) in str(caught.value)
+
+
+def test_thread_counts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEKAT_THREADS", "3")
+    assert read_thread_count() == 3
+    assert CpuEngine().describe()["threads"] == "3 (HEKAT_THREADS=3)"
+    for unset in ("", "  "):
+        monkeypatch.setenv("HEKAT_THREADS", unset)
+        assert read_thread_count() >= 1
+    monkeypatch.delenv("HEKAT_THREADS")
+    assert read_thread_count() >= 1
+
+
+def test_tables_above_the_cap_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
+    base = limbs_from_ints([5], 1)[0]
+    with pytest.raises(InputError, match=r"fixed-base table is too large; expected at most 512 MiB; got .* MiB"):
+        engine.fixed_base_table(base, modulus, 1 << 20, 16)
+    # A window of the engine's own choosing shrinks to fit; what then is still too large is refused.
+    free = engine.fixed_base_table(base, modulus, 400)
+    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", free.size_bytes - 1)
+    assert engine.fixed_base_table(base, modulus, 400).window_bits < free.window_bits
+    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", 1000)
+    with pytest.raises(InputError, match="too large"):
+        engine.fixed_base_table(base, modulus, 400)
+
+
+def test_what_is_kept_for_a_modulus_goes_with_it() -> None:
+    engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
+    a = engine.load(limbs_from_ints([5], 1), modulus)
+    assert len(engine._moduli) == 1
+    alive = weakref.ref(modulus)
+    del a, modulus
+    gc.collect()
+    assert alive() is None
+    assert len(engine._moduli) == 0
+
+
+def test_describe_names_path_threads_and_compiler() -> None:
+    portable = CpuEngine(2, portable=True).describe()
+    assert portable["arithmetic"] == "portable C++ (asked for)"
+    assert set(portable) == {"arithmetic", "constant time", "threads", "compiler"}
+    assert CpuEngine(2).describe()["arithmetic"].endswith(("(found on this processor)", "lacks mulx, adx or avx2)"))
