@@ -12,7 +12,9 @@ help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
+	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make bench     the measurements kept in benchmarks/results"
+	@echo "make lint, make format, make test-native, make test-sanitized: parts of the above"
 	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
 
 $(VENV)/.made:
@@ -63,6 +65,14 @@ test-sanitized: $(VENV)/.dev
 
 test-all: test-sanitized
 	$(BIN)/python -m pytest -m long
+
+# 10^6 inputs through the readers of wire bytes.
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz/fuzz_wire.py -runs=1000000
+
+# Quiet machines give steady figures; each file checks its results before it times them.
+bench: $(VENV)/.dev
+	for file in engine paillier codec aggregation demo; do $(BIN)/python benchmarks/bench_$$file.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache
