@@ -32,7 +32,8 @@ def plaintexts_for(
         return plain
     values = integer_array(plain)
     try:
-        wide = np.broadcast_to(values, shape if values.size != 1 else ())
+        # A single value stays single: one plaintext serves all.
+        wide = values if values.size == 1 else np.broadcast_to(values, shape)
     except ValueError:
         raise InputError(
             "shapes do not broadcast", expected=f"integers that broadcast to {shape}", got=str(values.shape)

@@ -28,6 +28,7 @@ PRIME_TEST_ROUNDS = 40
 # Sieving further costs more than the tests it saves (1536-bit primes; smaller ones sieve less).
 MAX_SIEVE_LIMIT = 1 << 22
 MAX_WINDOW_COUNT = 1 << 18
+CANDIDATES_PER_REPORT = 64
 # Primes up to here are marked by slices, larger ones all together.
 SLICED_LIMIT = 1 << 12
 
@@ -37,22 +38,20 @@ def is_safe_prime(p: int) -> bool:
     return p > 4 and gmpy2.is_prime(p >> 1, PRIME_TEST_ROUNDS) and p % 2 == 1 and gmpy2.is_prime(p, PRIME_TEST_ROUNDS)
 
 
-def find_safe_prime(bits: int, progress: Callable[[int], None] | None = None) -> int:
-    """A random safe prime of exactly `bits` bits (16 at least) whose top two bits are set.
+def find_safe_prime(bits: int, on_candidate: Callable[[], None] | None = None) -> int:
+    """A random safe prime of exactly `bits` bits (32 at least) whose top two bits are set.
 
-    `progress` is called with the number of candidates tried so far, some times a second.
+    `on_candidate` is called before each candidate that is tested.
     """
-    tried = 0
     while True:
         start = _random_start(bits - 1)
         # Ends before p' would reach the next power of two.
         room = ((1 << (bits - 1)) - 1 - start) // CANDIDATE_STEP + 1
         count = min(_window_count(bits), max(room, 0))
         for i in _in_random_order(_survivors(start, count, _sieve_limit(bits))):
+            if on_candidate is not None:
+                on_candidate()
             half = gmpy2.mpz(start + CANDIDATE_STEP * int(i))
-            tried += 1
-            if progress is not None and tried % 64 == 0:
-                progress(tried)
             if gmpy2.is_strong_prp(half, 2) and gmpy2.is_strong_prp(2 * half + 1, 2) and is_safe_prime(2 * half + 1):
                 return int(2 * half + 1)
 
@@ -60,28 +59,26 @@ def find_safe_prime(bits: int, progress: Callable[[int], None] | None = None) ->
 def find_safe_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, int]:
     """Two random safe primes of bits/2 bits each, far apart, whose product has exactly `bits` bits.
 
-    `progress` is called with the candidates tried and the primes found so far.
+    `progress` is called with the candidates tried and the primes found so far, some times a second.
     """
     half_bits = bits // 2
-    tried_before = 0
+    tried = 0
     found: list[int] = []
 
-    def report(tried: int) -> None:
-        nonlocal last
-        last = tried
-        if progress is not None:
-            progress(tried_before + tried, len(found))
+    def count_candidate() -> None:
+        nonlocal tried
+        tried += 1
+        if progress is not None and tried % CANDIDATES_PER_REPORT == 0:
+            progress(tried, len(found))
 
     while len(found) < 2:
-        last = 0
-        prime = find_safe_prime(half_bits, report)
-        tried_before += last
+        prime = find_safe_prime(half_bits, count_candidate)
         # Close primes fall to Fermat's method; random ones are this close with odds of 2^-100.
         if found and abs(prime - found[0]) >> max(half_bits - 100, half_bits // 2) == 0:
             continue
         found.append(prime)
         if progress is not None:
-            progress(tried_before, len(found))
+            progress(tried, len(found))
     return found[0], found[1]
 
 

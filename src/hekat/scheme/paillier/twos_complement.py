@@ -6,7 +6,7 @@ import numpy as np
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
-from hekat.errors import BoundError, InputError
+from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 
 
@@ -60,9 +60,9 @@ def check_within_bound(limbs: LimbArray, bound: int, engine: Engine, what: str) 
 
 
 def plaintext_from_ints(values: list[int], bound: int) -> PackedPlaintext:
-    """Python integers as packed plaintexts. Raises InputError where one passes the bound, without the value."""
+    """Python integers as packed plaintexts. Raises BoundError where one passes the bound, without the value."""
     if any(abs(value) > bound for value in values):
-        raise InputError(
+        raise BoundError(
             "a plain integer is beyond the plaintext space",
             expected=f"magnitudes of at most {bound.bit_length()} bits",
             got="a larger one",

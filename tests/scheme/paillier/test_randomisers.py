@@ -1,0 +1,152 @@
+"""Randomisers: fresh for each ciphertext, within range, and for `crt` exactly uniform."""
+
+from __future__ import annotations
+
+import gmpy2
+import numpy as np
+import pytest
+from scipy import stats
+
+from hekat.engine.limbs import ints_from_limbs
+from hekat.engine.reference import ReferenceEngine
+from hekat.engine.select import get_engine
+from hekat.scheme.paillier import PrivateKey, decrypt, rerandomise
+from hekat.scheme.paillier.randomiser import (
+    crt_randomisers,
+    djn_randomisers,
+    half_randomisers,
+    mix_cosets,
+    random_below,
+    random_bits,
+    standard_randomisers,
+)
+
+SAMPLES_PER_RESIDUE = 30
+# What a correct implementation fails by chance, once in 10^9 runs.
+CHANCE = 1e-9
+
+
+def randomiser_values(setting, ciphertexts, plaintexts):
+    """The randomisers r^n that the ciphertexts of known plaintexts hold."""
+    n = setting.keys.public.n
+    values = ints_from_limbs(ciphertexts.to_limbs())
+    return [c * (1 - m * n) % n**2 for c, m in zip(values, plaintexts, strict=True)]
+
+
+@pytest.mark.parametrize("variant", ["standard", "djn", "crt"])
+def test_every_ciphertext_has_its_own_randomiser(setting, variant):
+    plaintexts = list(range(24))
+    used = randomiser_values(setting, setting.encrypt(plaintexts, variant), plaintexts)
+    used += randomiser_values(setting, setting.encrypt(plaintexts, variant), plaintexts)
+    assert len(set(used)) == len(used)
+    assert 1 not in used
+    # All are n-th powers: (r^n)^((p-1)(q-1)) = 1.
+    private = setting.keys.private
+    order = (private.p - 1) * (private.q - 1)
+    assert all(gmpy2.powmod(r, order, private.public.n_squared.value) == 1 for r in used)
+
+
+def test_rerandomising_uses_a_fresh_randomiser_each(setting):
+    ciphertexts = setting.encrypt([0])
+    copies = ciphertexts.take(np.zeros(16, np.int64))
+    for key in (setting.keys.public, setting.keys.private):
+        assert len(set(ints_from_limbs(rerandomise(copies, key).to_limbs()))) == 16
+
+
+def test_random_bits_fill_their_range():
+    for bits in (1, 2, 63, 64, 65, 127, 128):
+        values = ints_from_limbs(random_bits(4096, bits))
+        assert max(values).bit_length() == bits
+        # Each bit is set in half of 4096 draws; 8 standard deviations have odds of 10^-15.
+        for i in range(bits):
+            assert abs(sum(v >> i & 1 for v in values) - 2048) < 8 * 32
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 31, 32, 33, 46])
+def test_random_below_is_uniform(bound):
+    values = ints_from_limbs(random_below(200 * bound, bound, get_engine("reference")))
+    counts = np.bincount(values, minlength=bound)
+    assert counts.size == bound
+    if bound > 1:
+        assert stats.chisquare(counts).pvalue > CHANCE
+
+
+@pytest.mark.parametrize("bound", [2**64 - 1, 2**64, 2**64 + 1, 3 * 2**190 + 1])
+def test_random_below_at_limb_boundaries(bound):
+    values = ints_from_limbs(random_below(500, bound, get_engine("reference")))
+    assert max(values) < bound
+    assert len(set(values)) == 500
+    # The largest of 500 lies below 7/8 of the bound with odds of 10^-29.
+    assert max(values) > bound // 8 * 7
+
+
+def residue_counts(key, residues):
+    """How often each n-th residue mod n^2 came up, in the order of the units; fails on anything else."""
+    n = key.public.n
+    position = {pow(r, n, n * n): i for i, r in enumerate(r for r in range(1, n) if gmpy2.gcd(r, n) == 1)}
+    values = ints_from_limbs(residues.engine.store(residues))
+    return np.bincount([position[value] for value in values], minlength=len(position))
+
+
+def test_crt_randomisers_are_exactly_uniform(tiny):
+    key = tiny.keys.private
+    unit_count = 46 * 58
+    counts = residue_counts(key, crt_randomisers(key, SAMPLES_PER_RESIDUE * unit_count, tiny.engine))
+    assert counts.size == unit_count
+    assert counts.min() > 0
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def test_the_statistic_sees_what_is_not_uniform(tiny):
+    """djn randomisers reach few units only: short exponents, and never a Jacobi symbol of -1."""
+    key = tiny.keys.private
+    count = SAMPLES_PER_RESIDUE * 46 * 58
+    djn = djn_randomisers(key.public, count, tiny.engine)
+    counts = residue_counts(key, djn)
+    assert stats.chisquare(counts).pvalue < CHANCE
+    assert (counts > 0).mean() <= 0.5
+
+
+def test_mixing_reaches_all_cosets_of_the_squares_alike(small):
+    key, engine = small.keys.private, small.engine
+    one = engine.take(djn_randomisers(key.public, 1, engine), np.zeros(800, np.int64))
+    mixed = ints_from_limbs(engine.store(mix_cosets(key.public, one, engine)))
+    assert len(set(mixed)) == 4
+    cosets = [2 * (gmpy2.jacobi(r, key.p) == 1) + (gmpy2.jacobi(r, key.q) == 1) for r in mixed]
+    assert stats.chisquare(np.bincount(cosets, minlength=4)).pvalue > CHANCE
+
+
+@pytest.mark.parametrize(("p", "q"), [(5, 7), (23, 29), (83, 107)])
+def test_each_half_runs_through_all_powers(p, q):
+    half = PrivateKey._trusted(p, q).halves[0]
+    engine = get_engine("reference")
+    residues = half_randomisers(half, 200 * p, engine)
+    values, counts = np.unique(ints_from_limbs(engine.store(residues)), return_counts=True)
+    assert set(values.tolist()) == {pow(x, p, p * p) for x in range(1, p)}
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def test_standard_randomisers_cover_their_range(tiny):
+    key = tiny.keys.public
+    residues = ints_from_limbs(tiny.engine.store(standard_randomisers(key, 60_000, tiny.engine)))
+    assert set(residues) == {pow(r, key.n, key.n**2) for r in range(1, key.n)}
+
+
+def test_decryption_blinds_every_base(small):
+    """The secret exponentiation of one ciphertext, taken twice, starts from different numbers."""
+    bases = []
+
+    class RecordingEngine(ReferenceEngine):
+        def mod_exp(self, a, exponents):
+            bases.extend(a.data)
+            return super().mod_exp(a, exponents)
+
+    engine = RecordingEngine()
+    ciphertexts = small.encrypt([5])
+    ciphertexts = type(ciphertexts).from_limbs(small.keys.public, ciphertexts.to_limbs(), engine)
+    for _ in range(3):
+        assert small.integers(decrypt(small.keys.private, ciphertexts)) == [5]
+    assert len(bases) == 6
+    assert len(set(bases)) == 6
+    c = ints_from_limbs(ciphertexts.to_limbs())[0]
+    assert not {c % small.keys.private.p**2, c % small.keys.private.q**2} & set(bases)
