@@ -60,6 +60,13 @@ def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
 
 
 def _find_ledgers(path: Path, party: str | None) -> list[Path]:
+    if not path.exists():
+        raise LedgerError(
+            f"{path} is not there",
+            expected="the folder of a run, or a ledger file",
+            got="nothing of that name",
+            cure="give runs/<id>, or runs/<id>/ledger/PARTY.jsonl",
+        )
     if not path.is_dir():
         return [path]
     found = sorted((path / LEDGER_FOLDER).glob("*.jsonl"))
@@ -87,4 +94,9 @@ def _public_key(ledger: Path, parties: Path | None) -> PartyPublicKey:
             got="none",
             cure="pass the file of pinned public keys with --parties",
         ) from None
+    if not isinstance(text, str):
+        raise LedgerError(
+            f"the public key of {ledger.stem!r} in {source} is no text",
+            expected="the line that `hekat keys party` prints",
+        )
     return PartyPublicKey.from_text(text)

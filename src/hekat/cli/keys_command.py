@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -63,11 +64,7 @@ def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def generate(options: argparse.Namespace) -> int:
     passphrase = _new_passphrase(options)
     public_file = options.file.with_name(options.file.name + ".pub")
-    for path in (options.file, public_file):
-        if path.exists():
-            raise InputError(
-                f"{path} exists", expected="a new file", got="one that is there", cure="choose another name"
-            )
+    _check_new(options.file, public_file)
     console = Console(stderr=True)
     with console.status("looking for two safe primes") as status:
         pair = generate_keys(
@@ -93,13 +90,32 @@ def show(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_new(*paths: Path) -> None:
+    """Refuse before the search for primes what could not be written after it."""
+    for path in paths:
+        if os.path.lexists(path):
+            raise InputError(
+                f"{path} exists", expected="a new file", got="one that is there", cure="choose another name"
+            )
+        if not path.parent.is_dir():
+            raise InputError(
+                f"the folder {path.parent} is not there",
+                expected="a folder that exists",
+                got="none",
+                cure="make it first",
+            )
+
+
 def _new_passphrase(options: argparse.Namespace) -> bytes | None:
     if options.passphrase_file is not None:
         try:
             passphrase = bytes(options.passphrase_file.read_bytes().rstrip(b"\r\n"))
         except OSError as error:
             raise InputError(
-                "the passphrase file cannot be read", expected="a readable file", got=str(error.strerror)
+                "the passphrase file cannot be read",
+                expected="a readable file",
+                got=f"{options.passphrase_file}: {error.strerror}",
+                cure="check the path",
             ) from None
     elif options.passphrase:
         passphrase = getpass.getpass("passphrase: ").encode()

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import hekat
 from hekat.cli import audit_command, doctor_command, keys_command, report_command, run_command
-from hekat.errors import HekatError
+from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = 130
 _COMMANDS = (run_command, doctor_command, report_command, audit_command, keys_command)
@@ -53,10 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _show_error(error, as_json=getattr(options, "json", False))
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted; what was saved is in the run folder\n")
+        sys.stderr.write("\ninterrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read our output has left (`hekat audit RUN | head`): nothing is wrong, and nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
@@ -65,19 +69,37 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _show_error(error: HekatError, *, as_json: bool) -> None:
-    parts = {"expected": error.expected, "got": error.got, "cure": error.cure}
-    cause = error.__cause__
-    reason = str(cause) if isinstance(cause, HekatError) else type(cause).__name__ if cause is not None else ""
+    parts = _explain(error)
     if as_json:
-        content = {"error": error.what, **{name: text for name, text in parts.items() if text}, "because": reason}
-        sys.stdout.write(json.dumps(content, indent=1) + "\n")
+        sys.stdout.write(json.dumps(parts, indent=1) + "\n")
         return
-    sys.stderr.write(f"error: {error.what}\n")
-    if reason:
-        sys.stderr.write(f"  because: {reason}\n")
     for name, text in parts.items():
-        if text:
-            sys.stderr.write(f"  {name}: {text}\n")
+        sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {text}\n")
+
+
+def _place_of(error: BaseException) -> str:
+    """File and line where `error` arose; never its text, which may hold a value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+
+
+def _explain(error: HekatError) -> dict[str, str]:
+    """The parts of the answer that have something to say, in reading order."""
+    parts = {"error": error.what, "expected": error.expected, "got": error.got, "cure": error.cure}
+    cause = error.__cause__
+    if isinstance(error, PartyStoppedError) and cause is not None:
+        stopped = f"party {error.party!r} stopped in step {error.step!r}"
+        if isinstance(cause, HekatError):
+            reasons = {"because": cause.what, "expected": cause.expected, "got": cause.got, "cure": cause.cure}
+        else:
+            reasons = {
+                "because": f"{type(cause).__name__} at {_place_of(cause)}",
+                "cure": "this is a defect in Hekat: please report it with the job file",
+            }
+        parts = {"error": stopped, **reasons}
+    if isinstance(error, PartyStoppedError):
+        parts["saved"] = error.saved or "nothing yet"
+    return {name: text for name, text in parts.items() if text}
 
 
 if __name__ == "__main__":

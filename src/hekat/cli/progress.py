@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
@@ -20,6 +21,7 @@ class RunProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self.folder: Path | None = None
         self._bars: Progress | None = None
         if console.is_terminal:
             self._bars = Progress(
@@ -33,6 +35,10 @@ class RunProgress:
         self._tasks: dict[str, TaskID] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._begun: dict[str, float] = {}
+
+    def open_folder(self, folder: Path) -> None:
+        """Remember where the run lies, for whoever interrupts it."""
+        self.folder = folder
 
     def begin(self, phase: str, step_count: int) -> None:
         title = _TITLES.get(phase, phase)

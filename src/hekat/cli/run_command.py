@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_tables
-from hekat.errors import KeyRefusedError, StateError
+from hekat.errors import HekatError, KeyRefusedError, PartyStoppedError
 from hekat.job.prepare import prepare
-from hekat.job.run import RunResult, run_job
+from hekat.job.run import CHECKPOINT_FILE, RunResult, run_job
 from hekat.report import terminal_tables, write_report
 
 
@@ -22,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "run",
         help="run a job on this machine",
-        description="Check a job and its site file whole, then train. Nothing is written before all checks have passed.",
+        description="Check a job and its site file whole, then train. Nothing is written before all checks passed.",
         epilog="Writes one new folder under --runs: events.jsonl, ledger/, checkpoint.npz, model.npz, summary.json, "
         "parties.json, report.html. Example: hekat run examples/hospitals/job.toml",
     )
@@ -51,7 +52,11 @@ def run(options: argparse.Namespace) -> int:
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
     with RunProgress(console) as progress:
-        result = run_job(prepared, options.runs, progress, resume_from=options.resume)
+        try:
+            result = run_job(prepared, options.runs, progress, resume_from=options.resume)
+        except (KeyboardInterrupt, PartyStoppedError):
+            _tell_how_to_go_on(progress.folder, options.job)
+            raise
     report = _write_report(result, console)
     if options.json:
         sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
@@ -64,12 +69,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _tell_how_to_go_on(folder: Path | None, job: Path) -> None:
+    if folder is None:
+        return
+    sys.stderr.write(f"\nthe run lies in {folder}\n")
+    if (folder / CHECKPOINT_FILE).exists():
+        sys.stderr.write(f"go on from its last checkpoint with: hekat run {job} --resume {folder}\n")
+
+
 def _write_report(result: RunResult, console: Console) -> Path | None:
     """The report; a run whose report cannot be drawn here is still a finished run, and says so."""
     try:
         return write_report(result.folder)
-    except StateError as error:
-        console.print(f"[yellow]no report was written:[/] {error}", highlight=False)
+    except HekatError as error:
+        console.print(f"[yellow]no report was written:[/] {escape(str(error))}", highlight=False)
         return None
 
 
@@ -79,7 +92,10 @@ def _read_passphrase(path: Path | None) -> bytes:
             return path.read_bytes().rstrip(b"\r\n")
         except OSError as error:
             raise KeyRefusedError(
-                "the passphrase file cannot be read", expected="a readable file", got=f"{path}: {error.strerror}"
+                "the passphrase file cannot be read",
+                expected="a readable file",
+                got=f"{path}: {error.strerror}",
+                cure="check the path",
             ) from None
     if not sys.stdin.isatty():
         raise KeyRefusedError(

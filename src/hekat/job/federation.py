@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel, run_parties
 from hekat.data import Table
+from hekat.errors import PartyStoppedError
 from hekat.job.job_file import Job
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
@@ -61,6 +62,7 @@ class Federation:
     update_traffic: tuple[int, int] = (0, 0)
     """Sealed bytes of the leader's last update, and of the sum that came back."""
     seconds: float = 0.0
+    _saved: str = ""
 
     def run(self) -> TrainingState:
         """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""
@@ -68,11 +70,21 @@ class Federation:
         for name in self.settings.everyone:
             self.stopwatches[name] = Stopwatch(turn)
         start = time.perf_counter()
-        results = run_parties({name: self._role(name) for name in self.settings.everyone}, timeout_s=self.job.timeout_s)
+        roles = {name: self._role(name) for name in self.settings.everyone}
+        try:
+            results = run_parties(roles, timeout_s=self.job.timeout_s)
+        except PartyStoppedError as error:
+            raise self._with_what_was_saved(error) from error.__cause__
         self.seconds = time.perf_counter() - start
         state = results[self.settings.leader]
         assert state is not None  # parties return their state, only the aggregator has none
         return state
+
+    def _with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
+        """The same for the whole machine: the leader saves for all, so another party's stop finds its checkpoint."""
+        if error.saved or not self._saved:
+            return error
+        return PartyStoppedError(error.what, party=error.party, step=error.step, saved=self._saved, cure=error.cure)
 
     def _role(self, name: str) -> Callable[[Channel], TrainingState | None]:
         def play(channel: Channel) -> TrainingState | None:
@@ -111,7 +123,8 @@ class Federation:
         def save(state: TrainingState) -> None:
             if leads:
                 self.listener.save(state)
-                channel.note_saved(f"checkpoint of round {state.rounds_done}")
+                self._saved = f"checkpoint of round {state.rounds_done}"
+                channel.note_saved(self._saved)
 
         def keep_packing(packing: Packing) -> None:
             if leads:

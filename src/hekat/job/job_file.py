@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +41,19 @@ def load_job(path: Path) -> Job:
     protocol = top.take("protocol", str)
     if protocol != "horizontal":
         raise JobError(
-            "protocol is not there", expected="'horizontal'", got=repr(protocol), cure='set protocol = "horizontal"'
+            "there is no such protocol", expected="'horizontal'", got=repr(protocol), cure='set protocol = "horizontal"'
         )
     name = top.take("name", str)
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     timeout_s = top.take("timeout_s", float, 120.0)
+    if not (math.isfinite(timeout_s) and timeout_s > 0):
+        raise JobError(
+            "timeout_s refused",
+            expected="seconds above 0",
+            got=str(timeout_s),
+            cure="change timeout_s, or leave it out",
+        )
     settings = _read_settings(top)
     compare = top.take_section("compare")
     compare_alone = compare.take("alone", bool, False)

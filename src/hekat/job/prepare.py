@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from hekat.channel import PartyKey
 from hekat.data import Table, check_same_schema, load_table
 from hekat.errors import InputError, JobError
 from hekat.job.job_file import Job, load_job
@@ -17,13 +18,17 @@ from hekat.wire.keyfile import describe_key_file, load_private_key
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked job with this machine's tables. `key_pair` is the leader's, where its site keeps one."""
+    """A checked job with this machine's tables. `key_pair` is the leader's, where its site keeps one.
+
+    `party_keys` are the signing keys that the site keeps; parties without one sign with a key made for the run.
+    """
 
     job: Job
     site: Site
     tables: dict[str, Table]
     test_table: Table | None
-    key_pair: KeyPair | None
+    key_pair: KeyPair | None = field(repr=False)
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
 
 
 def prepare(
@@ -58,13 +63,20 @@ def prepare(
             )
     build_model(settings, first.features.shape[1])
     build_optimiser(settings.training)
-    return Prepared(job, site, tables, test_table, _load_key(site, job, ask_passphrase))
+    return Prepared(
+        job, site, tables, test_table, _load_key(site, job, ask_passphrase), _load_party_keys(site, settings.everyone)
+    )
 
 
 def _load(
     site: Site, source: DataSource, classes: tuple[str, ...] | None, name: str, *, for_training: bool = True
 ) -> Table:
     return load_table(source.kind, source.options, site.folder, name=name, classes=classes, for_training=for_training)
+
+
+def _load_party_keys(site: Site, names: tuple[str, ...]) -> dict[str, PartyKey]:
+    paths = {name: site.parties[name].party_key for name in names if name in site.parties}
+    return {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
 
 
 def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) -> KeyPair | None:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from hekat.channel import PartyKey
 from hekat.data import Table
+from hekat.errors import PartyStoppedError, StateError
 from hekat.job.federation import Federation, Listener
+from hekat.job.job_file import Job
 from hekat.job.outcome import Finished, summarise
 from hekat.job.prepare import Prepared
 from hekat.job.training_state_file import load_state, save_state, save_trained_model
 from hekat.ledger import audit
 from hekat.model import evaluate
+from hekat.model.parameters import check_same_shapes
 from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, build_model, train
 from hekat.protocol.horizontal.witness import Witness
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors
 
+EVENTS_FILE = "events.jsonl"
 CHECKPOINT_FILE = "checkpoint.npz"
 MODEL_FILE = "model.npz"
 SUMMARY_FILE = "summary.json"
@@ -32,6 +38,8 @@ LEDGER_FOLDER = "ledger"
 
 class Progress(Protocol):
     """What the command line shows while a run goes on."""
+
+    def open_folder(self, folder: Path) -> None: ...
 
     def begin(self, phase: str, step_count: int) -> None: ...
 
@@ -52,17 +60,62 @@ def run_job(prepared: Prepared, root: Path, progress: Progress, *, resume_from: 
     """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
-    session and a new folder. Raises PartyStoppedError where a party failed, with what was saved.
+    session and a new folder. Raises PartyStoppedError where a party failed, with what was saved; StateError where the
+    disk takes no files or there is nothing to resume.
     """
-    state = None if resume_from is None else load_state(resume_from / CHECKPOINT_FILE, prepared.job)
+    state = None if resume_from is None else _load_unfinished(resume_from, prepared)
     directory = create_run_directory(root)
-    with EventLog(directory.path / "events.jsonl") as events:
+    with _open_events(directory, prepared.job) as events:
+        progress.open_folder(directory.path)
         session = _Session(prepared, directory, events, progress)
         try:
             return session.run(state)
         except BaseException as error:
-            events.write("stopped", error=type(error).__name__)
+            with suppress(StateError):  # a full disk has told of itself already
+                events.write("stopped", **_describe_stop(error))
             raise
+
+
+def _open_events(directory: RunDirectory, job: Job) -> EventLog:
+    """The run's event log with its first line; where the disk takes not even that, no folder is left behind."""
+    path = directory.path / EVENTS_FILE
+    try:
+        events = EventLog(path)
+        events.write("started", run_id=directory.run_id, job=job.name, parties=job.settings.parties)
+    except StateError:
+        path.unlink(missing_ok=True)
+        directory.path.rmdir()
+        raise
+    return events
+
+
+def _describe_stop(error: BaseException) -> dict[str, str]:
+    if not isinstance(error, PartyStoppedError):
+        return {"error": type(error).__name__}
+    cause = type(error.__cause__ or error).__name__
+    return {"error": cause, "party": error.party, "step": error.step, "saved": error.saved or "nothing"}
+
+
+def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
+    path, settings = folder / CHECKPOINT_FILE, prepared.job.settings
+    if not path.exists():
+        raise StateError(
+            f"there is nothing to resume in {folder}",
+            expected=f"the folder of an earlier run, with its {CHECKPOINT_FILE}",
+            got=f"a folder without {CHECKPOINT_FILE}" if folder.is_dir() else "no such folder",
+            cure="check the path; a run that stopped in its first round is begun anew, without --resume",
+        )
+    state = load_state(path, prepared.job)
+    if state.finished or state.rounds_done >= settings.training.round_count:
+        raise StateError(
+            f"the run in {folder} is finished",
+            expected=f"fewer than {settings.training.round_count} rounds, and no early stop",
+            got=f"{state.rounds_done} rounds" + (", then the stop rule ended it" if state.finished else ""),
+            cure="begin a new run, with more rounds in the job file if you want more",
+        )
+    column_count = prepared.tables[settings.leader].features.shape[1]
+    check_same_shapes(f"checkpoint {path}", state.parameters, build_model(settings, column_count).parameter_shapes)
+    return state
 
 
 class _Session:
@@ -79,12 +132,12 @@ class _Session:
 
     def run(self, resumed: TrainingState | None) -> RunResult:
         settings, folder = self._job.settings, self._directory.path
-        self._events.write("started", run_id=self._directory.run_id, job=self._job.name, parties=settings.parties)
         alone = self._train_alone() if self._job.compare_alone else {}
         plain = None
         if self._job.compare_plain and settings.protection != "none":
             plain = self._federate(replace(settings, protection="none"), "plain")
-        (folder / LEDGER_FOLDER).mkdir()
+        with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
+            (folder / LEDGER_FOLDER).mkdir()
         main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
         save_trained_model(folder / MODEL_FILE, self._job, main.state, self._leader_table.feature_names)
         summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, self._describe_aggregator(main))
@@ -105,7 +158,8 @@ class _Session:
 
     def _federate(self, settings: HorizontalSettings, phase: str, *, resumed: TrainingState | None = None) -> Finished:
         is_main = settings is self._job.settings
-        keys = {name: self._party_key(name) for name in settings.everyone}
+        kept = self._prepared.party_keys
+        keys = {name: kept.get(name) or PartyKey.generate() for name in settings.everyone}
         if is_main:
             self._write_parties(keys)
         records: list[RoundRecord] = []
@@ -152,12 +206,6 @@ class _Session:
         if test is None or test.labels is None:
             return {}
         return evaluate(self._model, state.parameters, state.standardiser.apply(test.features), test.labels)
-
-    def _party_key(self, name: str) -> PartyKey:
-        site = self._prepared.site.parties.get(name)
-        if site is not None and site.party_key is not None:
-            return PartyKey.load(site.party_key)
-        return PartyKey.generate()
 
     def _write_parties(self, keys: Mapping[str, PartyKey]) -> None:
         texts = {name: key.public.text for name, key in keys.items()}

@@ -52,7 +52,7 @@ class Section:
             raise JobError(
                 f"{self._name(key)} has the wrong type",
                 expected=_TYPE_NAMES[kind],
-                got=f"{_TYPE_NAMES.get(type(value), type(value).__name__)}",
+                got=_TYPE_NAMES.get(type(value), "a date or time"),
                 cure=f"correct {self._name(key)}",
             )
         return value
@@ -77,7 +77,7 @@ class Section:
             raise JobError(
                 f"{self._name(key)} has an entry of the wrong type",
                 expected="a list of whole numbers",
-                got="something else",
+                got=_kinds(values),
                 cure=f"correct {self._name(key)}",
             )
         return tuple(values)
@@ -112,12 +112,19 @@ class Section:
         return f"nothing (there is {close[0]!r}: misspelt?)" if close else "nothing"
 
 
+def _kinds(values: Sequence[Any]) -> str:
+    kinds = dict.fromkeys(
+        "an empty text" if value == "" else _TYPE_NAMES.get(type(value), "a date") for value in values
+    )
+    return "a list with " + ", ".join(kinds)
+
+
 def _all_texts(values: Sequence[Any], name: str) -> tuple[str, ...]:
     if not all(isinstance(value, str) and value for value in values):
         raise JobError(
             f"{name} has an entry of the wrong type",
             expected="a list of texts in quotes",
-            got="something else",
+            got=_kinds(values),
             cure=f"correct {name}",
         )
     return tuple(values)
@@ -129,12 +136,29 @@ def read_toml(path: Path, what: str) -> Section:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise JobError(
-            f"{what} not found", expected="a file", got=str(path), cure="check the path, or `--site` for the site file"
+            f"{what} not found",
+            expected=f"a file at {path}",
+            got="nothing there",
+            cure="check the path; a job's site file is site.toml beside it, unless --site names another",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
         raise JobError(
-            f"{what} cannot be read", expected="a readable UTF-8 text file", got=f"{path}: {type(error).__name__}"
+            f"{what} is not text", expected="a UTF-8 text file", got=f"other bytes in {path}", cure="check the path"
         ) from None
+    except OSError as error:
+        raise JobError(
+            f"{what} cannot be read",
+            expected="a readable text file",
+            got=f"{path}: {error.strerror or type(error).__name__}",
+            cure="give the path of the file itself" if path.is_dir() else "check the path and its permissions",
+        ) from None
+    if not text.strip():
+        raise JobError(
+            f"{what} is empty",
+            expected="a TOML file with a first line such as: format = 1",
+            got=f"nothing in {path}",
+            cure="start from the files in examples/hospitals",
+        )
     try:
         return Section(tomllib.loads(text), "")
     except tomllib.TOMLDecodeError as error:
@@ -145,7 +169,11 @@ def read_toml(path: Path, what: str) -> Section:
 
 def check_format(section: Section, newest: int, what: str) -> None:
     """Take `format` and refuse a file of another format than this release reads."""
-    version = section.take("format", int)
+    version = section.take("format", int, 0)
+    if version == 0:
+        raise JobError(
+            f"{what} does not say its format", expected=f"format = {newest}", got="no such line", cure="add it on top"
+        )
     if version != newest:
         raise JobError(
             f"{what} has another format",

@@ -10,6 +10,7 @@ from typing import Any
 from hekat.errors import JobError, PolicyError
 from hekat.job.job_file import Job
 from hekat.job.section import Section, check_format, read_toml
+from hekat.protocol.horizontal.settings import PROTECTIONS
 
 SITE_FORMAT = 1
 _SOURCES = ("csv", "npz", "python")
@@ -71,7 +72,7 @@ def check_site_allows(site: Site, job: Job) -> None:
     for protection in sorted(wanted - set(policy.protections)):
         raise PolicyError(
             f"the site does not allow protection '{protection}'",
-            expected=" or ".join(policy.protections),
+            expected=" or ".join(policy.protections) or "no job at all: policy.protections is empty",
             got=protection,
             cure="the site's owner can add it to policy.protections"
             + (", or set compare.plain = false in the job" if protection == "none" else ""),
@@ -94,7 +95,7 @@ def check_site_allows(site: Site, job: Job) -> None:
         if party not in site.parties:
             raise JobError(
                 f"the site file knows no party {party!r}",
-                expected=f"one of {', '.join(sorted(site.parties))}",
+                expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
                 got=party,
                 cure=f"add [party.{party}] to the site file, or correct the job's parties",
             )
@@ -151,7 +152,7 @@ def _read_source(section: Section) -> DataSource:
     kind = section.take("source", str)
     if kind not in _SOURCES:
         raise JobError(
-            f"{section.place}.source is not there",
+            f"{section.place}.source is no kind of data source",
             expected=" or ".join(repr(name) for name in _SOURCES),
             got=repr(kind),
             cure="choose one of them",
@@ -171,8 +172,17 @@ def _read_source(section: Section) -> DataSource:
 
 def _read_policy(section: Section) -> SitePolicy:
     default = SitePolicy()
+    protections = section.take_optional_texts("protections")
+    for name in protections or ():
+        if name not in PROTECTIONS:
+            raise JobError(
+                "policy.protections names no protection",
+                expected=" or ".join(repr(known) for known in PROTECTIONS),
+                got=repr(name),
+                cure="correct policy.protections in the site file",
+            )
     policy = SitePolicy(
-        protections=section.take_optional_texts("protections") or default.protections,
+        protections=default.protections if protections is None else protections,
         min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
         exactness_check=section.take("exactness_check", bool, default.exactness_check),
     )

@@ -1,8 +1,9 @@
 """The clipping bound of each tensor, round by round, by the policy the job names.
 
 `adaptive` keeps the bound within a factor of four of what the values need: counts of values beyond the bound and
-beyond a quarter of it travel as encrypted counters; too many beyond it doubles it, too few beyond a quarter halves it.
-The first bound comes from one encrypted histogram of exponents. Parties learn sums of counts, the aggregator nothing.
+beyond a quarter of it travel as encrypted counters; too many beyond it doubles it (most of them: sixteen times as
+much), too few beyond a quarter halves it. The first bound comes from one encrypted histogram of exponents; a tensor
+that was all zero starts with the largest bound of the others. Parties learn sums of counts, the aggregator nothing.
 """
 
 from __future__ import annotations
@@ -108,7 +109,11 @@ class AdaptiveClipping:
         if not self.known:
             histogram = exponent_counters(scaled)
             sums = aggregation.sum_counters(f"{step}/exponents", histogram)
-            self.known = {name: self._first_bound(name, sums) for name in scaled}
+            found = {name: self._first_bound(name, sums) for name in scaled}
+            # All zero tells nothing of the size to come: from the least bound it would take many rounds to grow.
+            widest = max(bound for bound in (*found.values(), MIN_BOUND))
+            unseen = widest if widest > MIN_BOUND else 1.0
+            self.known = {name: unseen if bound == MIN_BOUND else bound for name, bound in found.items()}
         return dict(self.known)
 
     def _first_bound(self, name: str, sums: dict[str, int]) -> float:
@@ -128,9 +133,12 @@ class AdaptiveClipping:
 
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
         for name, bound in self.known.items():
-            allowed = self._target * sizes[name] * party_count
-            if sums[f"clipped/{name}"] > allowed:
-                self.known[name] = min(bound * 2, MAX_BOUND)
+            value_count = sizes[name] * party_count
+            allowed = self._target * value_count
+            clipped = sums[f"clipped/{name}"]
+            if clipped > allowed:
+                factor = 16 if clipped > value_count / 2 else 2
+                self.known[name] = min(bound * factor, MAX_BOUND)
             elif sums[f"near/{name}"] <= allowed:
                 self.known[name] = max(bound / 2, MIN_BOUND)
 

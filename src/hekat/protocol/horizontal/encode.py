@@ -1,6 +1,7 @@
 """Updates to packed plaintexts and sums of them back: clip, quantise, lay out values, weight and counters in lanes.
 
-Lane order: the values of every tensor by name, then the digits of the weight, then the digits of each counter.
+Lane order: the values of every tensor by name, then the digits of the weight, then a count of contributors where the
+layout has no count lane of its own, then the digits of each counter.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from hekat.codec import Layout, clip, error_bound_sum
 from hekat.codec.quantise import Rounding
+from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.counters import IntArray, counter_lanes, decode_counter_sums, encode_counters
@@ -23,6 +25,7 @@ class UpdateCodec:
         """`range_factor` widens the quantised range beyond the clipping bound: BatchCrypt's advance scaling."""
         self.layout, self._rounding, self._weight_max = layout, rounding, weight_max
         self._range_factor = range_factor
+        self._contributor_maxima = [] if layout.has_count_lane else [1]
 
     def clip_scaled(self, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
         """Each value times weight / weight_max, clipped to +-bounds[tensor]."""
@@ -37,7 +40,7 @@ class UpdateCodec:
             self.layout.quantise(clipped[name].ravel(), self._range_factor * bounds[name], self._rounding)
             for name in sorted(clipped)
         ]
-        values = [weight, *(counter.value for counter in counters)]
+        values = [weight, *self._contributor_maxima, *(counter.value for counter in counters)]
         parts.append(encode_counters(values, self._maxima(counters), self.layout.highest))
         return self.layout.pack(np.concatenate(parts))
 
@@ -51,18 +54,23 @@ class UpdateCodec:
     ) -> Aggregate:
         """The weighted mean and the counters' sums of `addend_count` contributions.
 
-        Raises BoundError where a plaintext's count lane is not `addend_count`, or a lane holds what no such sum can.
+        Raises BoundError where a plaintext's count lane, or without one the counted contributors, are not
+        `addend_count`, or a lane holds what no such sum can.
         """
         sums = self.layout.unpack(plain, self.lane_count(like, counters), addend_count)
         value_count = sum(values.size for values in like.values())
         totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest)
-        weight_sum = totals[0]
+        weight_sum, *totals = totals
+        if self._contributor_maxima:
+            _check_contributors(totals.pop(0), addend_count)
+        if weight_sum < addend_count:
+            raise _malformed("the sum of row counts", f"at least {addend_count}")
         mean = {
             name: self.layout.dequantise(levels, self._range_factor * bounds[name], addend_count)
             * (self._weight_max / weight_sum)
             for name, levels in _split(sums[:value_count], like).items()
         }
-        return Aggregate(mean, weight_sum, {c.name: total for c, total in zip(counters, totals[1:], strict=True)})
+        return Aggregate(mean, weight_sum, {c.name: total for c, total in zip(counters, totals, strict=True)})
 
     def lane_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
         """Lanes of one contribution, the count lane apart."""
@@ -89,7 +97,21 @@ class UpdateCodec:
         }
 
     def _maxima(self, counters: Sequence[Counter]) -> list[int]:
-        return [self._weight_max, *(counter.maximum for counter in counters)]
+        return [self._weight_max, *self._contributor_maxima, *(counter.maximum for counter in counters)]
+
+
+def _check_contributors(counted: int, announced: int) -> None:
+    if counted != announced:
+        raise _malformed("the number of contributors", f"{announced}, as announced")
+
+
+def _malformed(what: str, expected: str) -> BoundError:
+    return BoundError(
+        f"a decrypted sum was refused: {what} is wrong",
+        expected=expected,
+        got="another number",
+        cure="find the contributor that was dropped or added twice: the aggregator's ledger holds every digest",
+    )
 
 
 def _split(levels: IntArray, like: Tensors) -> dict[str, IntArray]:

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
+from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_KEY_BITS
 
 Algorithm = Literal["fedsgd", "fedavg"]
 Protection = Literal["paillier", "none"]
 Clipping = Literal["adaptive", "fixed", "daciq"]
 
-MIN_KEY_BITS = 2048
+PROTECTIONS = ("paillier", "none")
+MAX_NAME_LENGTH = 64
+MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,16 @@ class HorizontalSettings:
         check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
         if not 1 <= self.weight_max < 2**40:
             _refuse("weight_max", "a row count from 1 to 2^40 - 1", self.weight_max)
-        _check_choice("protection", self.protection, ("paillier", "none"))
-        if self.protection == "paillier" and self.key_bits < MIN_KEY_BITS:
-            raise PolicyError(
-                "Paillier key too small",
-                expected=f"at least {MIN_KEY_BITS} bits (3072 is the default)",
-                got=f"{self.key_bits} bits",
-                cure="raise protection.key_bits",
-            )
+        _check_choice("protection.kind", self.protection, PROTECTIONS)
+        if self.protection == "paillier":
+            _check_key_bits(self.key_bits)
         _check_codec(self.codec)
         _check_training(self.training)
         if self.model.l2 < 0 or not math.isfinite(self.model.l2):
             _refuse("model.l2", "a finite number >= 0", self.model.l2)
+        for name, seed in (("model.seed", self.model.seed), ("training.seed", self.training.seed)):
+            if not 0 <= seed <= MAX_SEED:
+                _refuse(name, f"a whole number from 0 to {MAX_SEED}", seed)
 
     @property
     def leader(self) -> str:
@@ -99,6 +100,8 @@ class HorizontalSettings:
 
 def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_parties: bool) -> None:
     """Refuse party lists that cannot protect anybody, or that are ambiguous."""
+    for name in (*parties, aggregator):
+        _check_name(name)
     if len(parties) < 2:
         raise PolicyError(
             "too few parties to train together",
@@ -127,6 +130,29 @@ def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_partie
         )
 
 
+def _check_name(name: str) -> None:
+    """Names become ledger files, so they hold nothing that a path gives a meaning."""
+    if not name or len(name) > MAX_NAME_LENGTH or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
+        raise PolicyError(
+            "a party's name cannot be used",
+            expected=f"1 to {MAX_NAME_LENGTH} letters, digits, '.', '_' or '-', not beginning with '.' or '-'",
+            got=repr(name[: MAX_NAME_LENGTH + 1]),
+            cure="rename it in the job file and in every site file",
+        )
+
+
+def _check_key_bits(key_bits: int) -> None:
+    if key_bits < MIN_KEY_BITS:
+        raise PolicyError(
+            "Paillier key too small",
+            expected=f"at least {MIN_KEY_BITS} bits (3072 is the default)",
+            got=f"{key_bits} bits",
+            cure="raise protection.key_bits",
+        )
+    if key_bits > MAX_KEY_BITS or key_bits % 2:
+        _refuse("protection.key_bits", f"an even number of bits up to {MAX_KEY_BITS}", key_bits)
+
+
 def _check_codec(codec: CodecSettings) -> None:
     if not 1 <= codec.value_bits <= 32:
         _refuse("codec.value_bits", "1 to 32", codec.value_bits)
@@ -148,6 +174,8 @@ def _check_training(training: TrainingSettings) -> None:
             _refuse(f"training.{name}", f"a whole number >= {least}", getattr(training, name))
     if not (math.isfinite(training.learning_rate) and training.learning_rate > 0):
         _refuse("training.learning_rate", "a finite number above 0", training.learning_rate)
+    if not (math.isfinite(training.min_improvement) and training.min_improvement >= 0):
+        _refuse("training.min_improvement", "a finite number >= 0", training.min_improvement)
     if training.algorithm == "fedsgd" and training.local_epochs != 1:
         _refuse("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
 

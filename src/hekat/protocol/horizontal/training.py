@@ -20,8 +20,9 @@ from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 
 LOSS_UNITS = 2**20
-# A mean loss beyond this is divergence, not training: the run stops and says so.
-MAX_LOSS = 2**16
+# A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
+# million is well below it.
+MAX_LOSS = 2**40
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class _Trainer:
         column_count = table.features.shape[1]
         standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
         if self._settings.training.standardise:
-            standardiser = fit_standardiser(self._aggregation, table.features)
+            standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
         parameters = self._model.init(self._settings.model.seed)
         return TrainingState(parameters, self._optimiser.init_state(parameters), standardiser)
 
@@ -219,8 +220,8 @@ def _check_finite(party: str, number: int, update: Tensors, loss: float) -> None
         raise InputError(
             f"training diverged at party {party} in round {number}",
             expected="finite updates and a loss that stays small",
-            got=f"non-finite values in {', '.join(broken)}" if broken else "a loss out of range",
-            cure="lower training.learning_rate, or set training.standardise = true",
+            got=f"non-finite values in {', '.join(broken)}" if broken else "a loss beyond every bound",
+            cure="lower training.learning_rate, set training.standardise = true, or give labels a smaller unit",
         )
 
 
