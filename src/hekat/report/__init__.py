@@ -1,0 +1,8 @@
+"""The self-contained report of a run, and its tables for the terminal; both from the run's summary alone."""
+
+from hekat.report.findings import verdict
+from hekat.report.summary import load_summary
+from hekat.report.tables import Table, terminal_tables
+from hekat.report.write import write_report
+
+__all__ = ["Table", "load_summary", "terminal_tables", "verdict", "write_report"]

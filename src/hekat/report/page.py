@@ -1,0 +1,253 @@
+"""Puts one run on one HTML page that asks nothing of anybody else: no script, font, style or picture from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hekat.report import findings, plots
+from hekat.report.style import STYLE
+from hekat.report.tables import (
+    Table,
+    byte_table,
+    party_table,
+    result_table,
+    role_byte_table,
+    role_time_table,
+    time_table,
+)
+
+# The browser itself then refuses whatever might come from elsewhere.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_SEEN_LINE = re.compile(r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)\b:?\s*(?P<rest>.*)", re.DOTALL)
+_SEEN_ORDER = ("disclosed", "ciphertext", "sealed", "public", "")
+_SEEN_CLASSES = {
+    "disclosed": "readable to it",
+    "ciphertext": "encrypted: can add it, not open it",
+    "sealed": "sealed to it: it alone opens",
+    "public": "public",
+    "": "as its ledger says",
+}
+_SETTING_NAMES = {
+    "algorithm": "algorithm",
+    "rounds": "rounds, at most",
+    "local_epochs": "passes over the own rows per round",
+    "batch_rows": "rows per batch (0: all)",
+    "learning_rate": "learning rate",
+    "optimiser": "server optimiser",
+    "standardise": "columns standardised",
+    "model": "model",
+    "hidden": "hidden layers",
+    "l2": "L2 penalty",
+    "value_bits": "bits per value",
+    "layout": "packing layout",
+    "rounding": "rounding",
+    "clipping": "clipping bound",
+    "protection": "protection",
+    "key_bits": "key size in bits",
+    "weight_max": "public bound on a party's rows",
+    "aggregator": "aggregator",
+    "leader": "party that makes the key pair",
+    "classes": "classes",
+}
+
+
+def render_page(summary: Mapping[str, Any]) -> str:
+    """The whole page. Raises HekatError where matplotlib is not installed."""
+    title = f"Hekat run: {summary['job']}"
+    sections = [
+        _head(summary, title),
+        _section("Who took part", _table(party_table(summary)), _items(summary["notes"])),
+        _section(
+            "Results",
+            _table(result_table(summary)),
+            _paragraphs(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
+            _figure(plots.plot_results(summary)),
+        ),
+        _section(
+            "How training went", _paragraphs(findings.round_sentence(summary)), _figure(plots.plot_convergence(summary))
+        ),
+        _exactness(summary),
+        _section(
+            "Time",
+            _paragraphs(*findings.time_sentences(summary)),
+            _figure(plots.plot_time(summary)),
+            _table(time_table(summary)),
+            _table(role_time_table(summary), small=True),
+        ),
+        _section(
+            "Bytes",
+            _paragraphs(*findings.byte_sentences(summary)),
+            _figure(plots.plot_bytes(summary)),
+            _table(byte_table(summary)),
+            _table(role_byte_table(summary)),
+        ),
+        _section("Clipped values", _paragraphs(findings.clipping_sentence(summary))),
+        _aggregator(summary),
+        _settings(summary),
+        _checks(summary),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(sections)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _head(summary: Mapping[str, Any], title: str) -> str:
+    parts = [f"<h1>{_text(title)}</h1>"]
+    parts.append(
+        f'<p class="when">Run <code>{_text(summary["run_id"])}</code>, finished {_text(summary["finished_at"])}</p>'
+    )
+    if not findings.is_encrypted(summary):
+        parts.append(
+            '<p class="alarm" role="alert"><strong>This run was NOT protected.</strong> '
+            "Protection was set to <code>none</code>: the aggregator could read every party's update. Updates can give "
+            "away the rows they were made from. Use this setting for comparisons on public data only.</p>"
+        )
+    parts.append(f'<p class="verdict">{_text(findings.verdict(summary))}</p>')
+    warning = findings.key_warning(summary)
+    if warning is not None:
+        parts.append(f'<p class="caution">{_text(warning)}</p>')
+    return "<header>\n" + "\n".join(parts) + "\n</header>"
+
+
+def _exactness(summary: Mapping[str, Any]) -> str:
+    explained = (
+        "Before encryption, values are rounded to whole numbers; encrypted sums of those are exact. So an average "
+        "can differ from the one in ordinary floating point only by rounding, and by how much at most is known "
+        "beforehand. This check compares the two in each sum; a point shows the value that came nearest to its bound."
+    )
+    return _section(
+        "Is the encrypted sum right?",
+        _paragraphs(*findings.exactness_sentences(summary), explained if summary["exactness"] else None),
+        _figure(plots.plot_exactness(summary)),
+    )
+
+
+def _aggregator(summary: Mapping[str, Any]) -> str:
+    lines = summary["aggregator_saw"]
+    if not lines:
+        return _section("What the aggregator could see", _paragraphs("Not recorded in this summary."))
+    rows = [_seen_row(line) for line in lines]
+    rows.sort(key=lambda row: _SEEN_ORDER.index(row[0]))
+    table = Table(
+        "From the aggregator's signed ledger: all it was sent",
+        ("how it could read it", "step", "what it was"),
+        tuple((_SEEN_CLASSES[cls], *cells) for cls, *cells in rows),
+        "A * in a step stands for a number, as in every round. Beside this it sees sizes and times of messages.",
+        text_columns=3,
+    )
+    return _section("What the aggregator could see", _table(table))
+
+
+def _seen_row(line: str) -> tuple[str, str, str]:
+    """(class, step, text) of one line of the summary; a line of another form is kept whole, without a class."""
+    found = _SEEN_LINE.fullmatch(line)
+    if found is None:
+        return "", "", line
+    what = found["rest"]
+    if found["cls"] == "public" and (not what or what.startswith("(")):
+        what = f"nothing secret {what}".strip()
+    if found["cls"] == "ciphertext":
+        what = f"key held by {what}"
+    return found["cls"], found["step"], _capitalise(what)
+
+
+def _settings(summary: Mapping[str, Any]) -> str:
+    settings = summary["settings"]
+    names = [name for name in _SETTING_NAMES if name in settings] + [n for n in settings if n not in _SETTING_NAMES]
+    chosen: list[tuple[str, ...]] = [(_SETTING_NAMES.get(name, str(name)), _value(settings[name])) for name in names]
+    machine: list[tuple[str, ...]] = [
+        (f"engine: {key}" if key != "name" else "engine", _value(value)) for key, value in summary["engine"].items()
+    ]
+    machine += [(key, _value(value)) for key, value in summary["machine"].items()]
+    machine += [(f"{key} version", value) for key, value in summary["versions"].items()]
+    return _section(
+        "Settings, versions, machine",
+        _table(Table("Settings of the job", ("setting", "value"), tuple(chosen), text_columns=2)),
+        _table(Table("Machine and versions", ("what", "value"), tuple(machine), text_columns=2)),
+        f'<p class="note">Job file SHA-256: <code>{_text(summary["job_digest"])}</code>. '
+        "All parties must hold the same file; sessions between different ones do not open.</p>",
+    )
+
+
+def _checks(summary: Mapping[str, Any]) -> str:
+    run = _text(summary["run_id"])
+    return _section(
+        "Check it yourself",
+        "<p>In the folder where the run was started:</p>",
+        f"<pre>hekat audit runs/{run}     # verifies every ledger: who learned what, in which step\n"
+        f"hekat report runs/{run}    # writes this page anew from summary.json</pre>",
+        "<p>Every figure here comes from <code>summary.json</code> in the run's folder. Each role's ledger in "
+        "<code>ledger/</code> is chained and signed with that role's own key, so a changed line shows.</p>",
+    )
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section>\n<h2>{_text(title)}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
+
+
+def _paragraphs(*sentences: str | None) -> str:
+    return "\n".join(f"<p>{_text(sentence)}</p>" for sentence in sentences if sentence)
+
+
+def _items(lines: Iterable[str]) -> str:
+    items = "\n".join(f"<li>{_text(_capitalise(line))}</li>" for line in lines)
+    return f"<p>Keep in mind:</p>\n<ul>\n{items}\n</ul>" if items else ""
+
+
+def _figure(drawing: str | None) -> str:
+    return f"<figure>\n{drawing}\n</figure>" if drawing else ""
+
+
+def _table(table: Table, *, small: bool = False) -> str:
+    head = "".join(_cell("th", name, column, table, scope="col") for column, name in enumerate(table.columns))
+    rows = []
+    for row, cells in enumerate(table.rows):
+        rows.append(
+            "<tr>" + "".join(_body_cell(table, row, column, cell) for column, cell in enumerate(cells)) + "</tr>"
+        )
+    note = f'\n<p class="note">{_text(table.note)}</p>' if table.note else ""
+    kind = "wide small" if small else "wide"
+    return (
+        f'<div class="{kind}">\n<table>\n<caption>{_text(table.title)}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + f"\n</tbody>\n</table>\n</div>{note}"
+    )
+
+
+def _body_cell(table: Table, row: int, column: int, text: str) -> str:
+    if column == 0:
+        return _cell("th", text, column, table, scope="row")
+    return _cell("td", text, column, table, best=(row, column) in table.marked)
+
+
+def _cell(tag: str, text: str, column: int, table: Table, *, scope: str = "", best: bool = False) -> str:
+    classes = [*(["number"] if column >= table.text_columns else []), *(["best"] if best else [])]
+    attributes = (f' scope="{scope}"' if scope else "") + (f' class="{" ".join(classes)}"' if classes else "")
+    return f"<{tag}{attributes}>{_text(text)}{' ★' if best else ''}</{tag}>"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(str(item) for item in value) or "none"
+        case _:
+            return str(value)
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _text(text: str) -> str:
+    return html.escape(text, quote=True)

@@ -1,0 +1,68 @@
+"""The page's one style sheet: light, dark and paper; the plots take their colours from its variables."""
+
+from __future__ import annotations
+
+# Colours after Okabe and Ito, told apart by the colour-blind; plots also differ in marker shape and line.
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --page: #ffffff; --ink: #1b1f24; --quiet: #56606b; --rule: #d3d9df; --band: #f4f6f8; --best: #e2f1ea;
+  --encrypted: #0072b2; --plain: #e69f00; --alone: #7a828c; --parties: #0072b2; --aggregator: #cc79a7; --bound: #d55e00;
+  --alarm: #b00020; --alarm-ink: #ffffff; --caution: #fff3cd; --caution-ink: #4d3800;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #15181c; --ink: #e7eaee; --quiet: #a3adb8; --rule: #3a424b; --band: #1f242a; --best: #173d2e;
+    --encrypted: #56b4e9; --plain: #e69f00; --alone: #9aa3ad; --parties: #56b4e9;
+    --aggregator: #e08cbb; --bound: #ff8a3d;
+    --alarm: #c8102e; --alarm-ink: #ffffff; --caution: #4a3a06; --caution-ink: #ffe9a8;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif;
+}
+h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.25rem; margin: 2.75rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--rule); }
+p, ul { max-width: 46rem; margin: .5rem 0; }
+li { margin: .2rem 0; }
+.when { color: var(--quiet); overflow-wrap: anywhere; }
+.verdict { font-size: 1.2rem; line-height: 1.45; margin: 1rem 0; max-width: none; }
+.alarm { background: var(--alarm); color: var(--alarm-ink); padding: 1rem 1.25rem; font-size: 1.1rem; max-width: none; }
+.alarm strong { font-size: 1.3rem; display: block; }
+.caution { background: var(--caution); color: var(--caution-ink); padding: .75rem 1.25rem; max-width: none; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .95rem; }
+caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
+th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
+thead th { color: var(--quiet); font-weight: 600; vertical-align: bottom; }
+tbody th { font-weight: 500; overflow-wrap: anywhere; min-width: 7rem; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; padding-left: .9rem; }
+thead .number { white-space: normal; }
+.best { background: var(--best); font-weight: 700; }
+.small { font-size: .85rem; }
+.note { color: var(--quiet); font-size: .9rem; }
+figure { margin: 1.25rem 0; }
+figure svg { display: block; width: 100%; height: auto; max-width: 56rem; }
+pre {
+  background: var(--band); padding: .75rem 1rem; overflow-x: auto;
+  font: .9rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace;
+}
+code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
+@media print {
+  :root {
+    color-scheme: light;
+    --page: #ffffff; --ink: #000000; --quiet: #444444; --rule: #bbbbbb; --band: #f2f2f2; --best: #e2f1ea;
+    --encrypted: #0072b2; --plain: #e69f00; --alone: #7a828c; --parties: #0072b2; --aggregator: #cc79a7;
+    --bound: #d55e00;
+    --caution: #fff3cd; --caution-ink: #000000;
+  }
+  body { padding: 0; max-width: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .wide { overflow: visible; }
+  .small { font-size: .7rem; }
+  h2, caption { break-after: avoid; }
+  figure, tr, .alarm, .caution, pre { break-inside: avoid; }
+  pre { white-space: pre-wrap; }
+}
+"""

@@ -1,0 +1,258 @@
+"""The tables of a run as rows of text, for the terminal and for the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hekat.report.number_text import (
+    describe_metric,
+    format_byte_count,
+    format_count,
+    format_metric,
+    format_number,
+    format_share,
+    format_times,
+)
+
+STEPS = {
+    "keys": "making the key pair, once",
+    "train": "training on the party's own rows",
+    "encode": "turning the update into whole numbers, many to a plaintext",
+    "encrypt": "encrypting the update",
+    "send": "sealing and signing messages, handing them over",
+    "open": "opening sealed messages and checking who signed them",
+    "aggregate": "adding the encrypted updates (plain ones without protection)",
+    "decrypt": "decrypting the sum",
+    "decode": "turning the sum back into an average update",
+}
+_METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under `columns`; the first `text_columns` read as text, the rest as numbers.
+
+    `marked` holds (row, column) of the cells to stand out; `note` explains the table in a sentence or two.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    text_columns: int = 1
+    marked: frozenset[tuple[int, int]] = frozenset()
+
+
+def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Results, time and bytes for a terminal: marked cells carry an asterisk, which the note explains."""
+    return [_star(table) for table in (result_table(summary), time_table(summary), byte_table(summary))]
+
+
+def metric_names(summary: Mapping[str, Any]) -> list[str]:
+    """The metrics that at least one result has, best known first."""
+    found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
+    return [name for name in _METRIC_ORDER if name in found] + [name for name in found if name not in _METRIC_ORDER]
+
+
+def result_table(summary: Mapping[str, Any]) -> Table:
+    """Every model's metrics on the common test set, the best of each marked; equal texts are equally good."""
+    names = metric_names(summary)
+    rows = [
+        (result["name"], *(format_metric(name, result["metrics"].get(name)) for name in names))
+        for result in summary["results"]
+    ]
+    marked = {
+        (row, column)
+        for column, name in enumerate(names, start=1)
+        for row in _best_rows(summary, name)
+        if len(rows) > 1
+    }
+    if not names:
+        note = "No metric was measured: the job names no common test set."
+    else:
+        rows_text = (
+            "the common test set"
+            if summary["test_rows"] is None
+            else f"{format_count(summary['test_rows'])} common test rows"
+        )
+        note = f"Measured on {rows_text}."
+        note += " Marked: the best of each column." if marked else ""
+    return Table(
+        "Each model on the common test set",
+        ("model", *map(_metric_title, names)),
+        tuple(rows),
+        note,
+        marked=frozenset(marked),
+    )
+
+
+def step_names(summary: Mapping[str, Any]) -> list[str]:
+    """The steps that were measured, in the order of a round."""
+    found = summary["seconds_by_step"]
+    return [step for step in STEPS if step in found] + [step for step in found if step not in STEPS]
+
+
+def time_table(summary: Mapping[str, Any]) -> Table:
+    """Seconds by step: all parties together, the aggregator, and what the step is."""
+    rows = []
+    for step in step_names(summary):
+        parties, aggregator = seconds_of(summary, step)
+        rows.append(
+            (
+                step,
+                STEPS.get(step, ""),
+                format_fixed_seconds(parties),
+                format_fixed_seconds(aggregator),
+                format_fixed_seconds(parties + aggregator),
+            )
+        )
+    total = sum(summary["seconds_by_step"].values())
+    rows.append(("all steps", "", "", "", format_fixed_seconds(total)))
+    return Table(
+        "Time by step, in seconds",
+        ("step", "what happens", "all parties", "aggregator", "total"),
+        tuple(rows),
+        "Sums over all rounds. All roles ran on this one machine and took turns, so each figure is that of a machine "
+        "to itself; waiting for others is not counted.",
+        text_columns=2,
+    )
+
+
+def role_time_table(summary: Mapping[str, Any]) -> Table:
+    """Seconds of every role by step."""
+    steps = step_names(summary)
+    rows = []
+    for role in _roles(summary, summary["seconds_by_role"]):
+        seconds = summary["seconds_by_role"][role]
+        cells = [format_fixed_seconds(seconds[step]) if step in seconds else "–" for step in steps]
+        rows.append((role, *cells, format_fixed_seconds(sum(seconds.values()))))
+    return Table("Time of each role, in seconds", ("role", *steps, "total"), tuple(rows), "– : not this role's step.")
+
+
+def byte_table(summary: Mapping[str, Any]) -> Table:
+    """What one update and one sum weigh, beside float32, and how well the packing does."""
+    sizes, packing = summary["bytes"], summary["packing"]
+    encrypted = summary["settings"]["protection"] != "none"
+    form = "encrypted" if encrypted else "NOT encrypted"
+    rows = [
+        ("values in one update", format_count(sizes["update_values"])),
+        ("the same as plain float32 numbers", format_byte_count(sizes["float32_per_update"])),
+        (f"up, per party and round ({form}, sealed)", format_byte_count(sizes["update_sealed"])),
+        (f"down, per party and round ({form}, sealed)", format_byte_count(sizes["sum_sealed"])),
+        ("up, compared with float32", format_times(sizes["ratio_to_float32"])),
+    ]
+    if packing is not None:
+        rows += [
+            ("one ciphertext", format_byte_count(sizes["ciphertext_bytes"])),
+            ("numbers packed (values, weight, counters)", format_count(packing["lane_count"])),
+            ("room in one ciphertext, in numbers", format_count(packing["lanes_per_ciphertext"])),
+            ("bits of a ciphertext per number", format_count(packing["lane_bits"])),
+            ("ciphertexts in one update", format_count(packing["ciphertext_count"])),
+            ("compression ratio, numbers per ciphertext (Eq. 11)", format_number(packing["compression_ratio"])),
+            ("plaintext-space use (Eq. 12)", format_share(packing["plaintext_space_use"])),
+        ]
+    note = (
+        "Compression ratio and plaintext-space use as in FLBooster (ICDE 2023), Eqs. 11 and 12, "
+        "with this layout's own lanes."
+    )
+    return Table(
+        "Bytes of one update",
+        ("what", "figure"),
+        tuple(rows),
+        note
+        if packing is not None
+        else "Nothing was packed, so there is no compression ratio and no plaintext-space use.",
+    )
+
+
+def role_byte_table(summary: Mapping[str, Any]) -> Table:
+    """Sealed bytes that each role sent and received in the whole run."""
+    traffic = summary["bytes"]["by_role"]
+    rows = tuple(
+        (role, format_byte_count(traffic[role]["sent"]), format_byte_count(traffic[role]["received"]))
+        for role in _roles(summary, traffic)
+    )
+    return Table(
+        "Bytes of the whole run, by role",
+        ("role", "sent", "received"),
+        rows,
+        "Sealed messages of all rounds and of the preparation, greetings and signatures included.",
+    )
+
+
+def party_table(summary: Mapping[str, Any]) -> Table:
+    """Who took part, with how many rows of which class."""
+    settings, parties = summary["settings"], summary["parties"]
+    classes = list(dict.fromkeys(label for party in parties for label in party["class_rows"] or {}))
+    rows = []
+    for party in parties:
+        role = "party, makes the key pair" if _makes_key(settings, party["name"]) else "party"
+        rows.append((party["name"], role, format_count(party["rows"]), *_class_cells(party, classes)))
+    rows.append((settings["aggregator"], "aggregator, no private key", "none", *("–" for _ in classes)))
+    total = sum(party["rows"] for party in parties)
+    sums = [sum((party["class_rows"] or {}).get(label, 0) for party in parties) for label in classes]
+    rows.append(("all parties", "", format_count(total), *(_share_cell(number, total) for number in sums)))
+    return Table(
+        "Parties and their rows",
+        ("name", "role", "rows", *classes),
+        tuple(rows),
+        "" if classes else "Rows by class are not listed: the job has no classes.",
+        text_columns=2,
+    )
+
+
+def seconds_of(summary: Mapping[str, Any], step: str) -> tuple[float, float]:
+    """(all parties together, the aggregator) in seconds."""
+    aggregator = summary["seconds_by_role"].get(summary["settings"]["aggregator"], {}).get(step, 0.0)
+    return max(0.0, summary["seconds_by_step"][step] - aggregator), aggregator
+
+
+def format_fixed_seconds(value: float) -> str:
+    """Three decimals, so that a column lines up."""
+    return "< 0.001" if 0 < value < 0.0005 else f"{value:.3f}"
+
+
+def _best_rows(summary: Mapping[str, Any], name: str) -> list[int]:
+    better = describe_metric(name).higher_is_better
+    values = {row: r["metrics"][name] for row, r in enumerate(summary["results"]) if name in r["metrics"]}
+    if better is None or len(values) < 2:
+        return []
+    best = max(values.values()) if better else min(values.values())
+    return [row for row, value in values.items() if format_metric(name, value) == format_metric(name, best)]
+
+
+def _metric_title(name: str) -> str:
+    metric = describe_metric(name)
+    if metric.higher_is_better is None:
+        return metric.title
+    return f"{metric.title} ({'higher' if metric.higher_is_better else 'lower'} is better)"
+
+
+def _roles(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    wanted = [*(party["name"] for party in summary["parties"]), summary["settings"]["aggregator"]]
+    return [role for role in wanted if role in found] + sorted(set(found) - set(wanted))
+
+
+def _makes_key(settings: Mapping[str, Any], name: str) -> bool:
+    return bool(settings["protection"] != "none" and name == settings["leader"])
+
+
+def _class_cells(party: Mapping[str, Any], classes: list[str]) -> list[str]:
+    counts = party["class_rows"]
+    if counts is None:
+        return ["not known" for _ in classes]
+    return [_share_cell(counts.get(label, 0), party["rows"]) for label in classes]
+
+
+def _share_cell(number: int, total: int) -> str:
+    return f"{format_count(number)} ({100 * number / total:.0f}%)" if total else format_count(number)
+
+
+def _star(table: Table) -> Table:
+    rows = tuple(
+        tuple(f"{cell} *" if (row, column) in table.marked else cell for column, cell in enumerate(cells))
+        for row, cells in enumerate(table.rows)
+    )
+    return replace(table, rows=rows, note=table.note.replace("Marked:", "*:"), marked=frozenset())
