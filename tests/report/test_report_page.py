@@ -101,7 +101,7 @@ def test_hostile_names_stay_text(sample: dict[str, Any]) -> None:
     sample["exactness"][0]["step"] = HOSTILE
     sample["machine"][HOSTILE] = sample["engine"][HOSTILE] = sample["versions"][HOSTILE] = HOSTILE
     sample["settings"][HOSTILE] = [HOSTILE]
-    sample["aggregator_saw"] = [HOSTILE, f"step: disclosed: {HOSTILE}"]
+    sample["aggregator_saw"] = [HOSTILE, f"step: disclosed ({HOSTILE}), from {HOSTILE}"]
     sample["notes"] = [HOSTILE]
     page = render_page(sample)
     assert "<script" not in page
@@ -127,7 +127,14 @@ def test_what_the_aggregator_saw_is_listed_readable_things_first(sample: dict[st
     page = render_page(sample)
     section = page[page.index("<h2>What the aggregator could see") : page.index("<h2>Settings")]
     assert section.count('<th scope="row">') == len(sample["aggregator_saw"])
-    assert section.index("readable to it") < section.index("encrypted: can add it, not open it")
+    assert section.index("readable to it") < section.index("encrypted, cannot open it")
+    assert section.count("<td>every party</td>") == len(sample["aggregator_saw"]) - 1
+    assert "<td>public-key</td><td>northside</td><td>nothing secret</td>" in section
+
+
+def test_a_line_of_another_form_is_shown_whole(sample: dict[str, Any]) -> None:
+    sample["aggregator_saw"] = ["a line that a later release writes: disclosed"]
+    assert "<td>a line that a later release writes: disclosed</td>" in render_page(sample)
 
 
 def test_nothing_measured_draws_nothing(nothing_measured: dict[str, Any]) -> None:

@@ -21,11 +21,14 @@ from hekat.report.tables import (
 
 # The browser itself then refuses whatever might come from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_SEEN_LINE = re.compile(r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)\b:?\s*(?P<rest>.*)", re.DOTALL)
+_SEEN_LINE = re.compile(
+    r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)(?: \((?P<what>.*)\))?, from (?P<peers>.+)",
+    re.DOTALL,
+)
 _SEEN_ORDER = ("disclosed", "ciphertext", "sealed", "public", "")
 _SEEN_CLASSES = {
     "disclosed": "readable to it",
-    "ciphertext": "encrypted: can add it, not open it",
+    "ciphertext": "encrypted, cannot open it",
     "sealed": "sealed to it: it alone opens",
     "public": "public",
     "": "as its ledger says",
@@ -134,29 +137,28 @@ def _aggregator(summary: Mapping[str, Any]) -> str:
     lines = summary["aggregator_saw"]
     if not lines:
         return _section("What the aggregator could see", _paragraphs("Not recorded in this summary."))
-    rows = [_seen_row(line) for line in lines]
+    everybody = ", ".join(sorted(party["name"] for party in summary["parties"]))
+    rows = [_seen_row(line, everybody) for line in lines]
     rows.sort(key=lambda row: _SEEN_ORDER.index(row[0]))
     table = Table(
         "From the aggregator's signed ledger: all it was sent",
-        ("how it could read it", "step", "what it was"),
+        ("how it could read it", "step", "from", "what it was"),
         tuple((_SEEN_CLASSES[cls], *cells) for cls, *cells in rows),
         "A * in a step stands for a number, as in every round. Beside this it sees sizes and times of messages.",
-        text_columns=3,
+        text_columns=4,
     )
     return _section("What the aggregator could see", _table(table))
 
 
-def _seen_row(line: str) -> tuple[str, str, str]:
-    """(class, step, text) of one line of the summary; a line of another form is kept whole, without a class."""
+def _seen_row(line: str, everybody: str) -> tuple[str, str, str, str]:
+    """(class, step, from whom, text) of a line of the summary; one of another form is kept whole, without a class."""
     found = _SEEN_LINE.fullmatch(line)
     if found is None:
-        return "", "", line
-    what = found["rest"]
-    if found["cls"] == "public" and (not what or what.startswith("(")):
-        what = f"nothing secret {what}".strip()
+        return "", "", "", line
+    what, peers = found["what"] or "nothing secret", found["peers"]
     if found["cls"] == "ciphertext":
         what = f"key held by {what}"
-    return found["cls"], found["step"], _capitalise(what)
+    return found["cls"], found["step"], "every party" if peers == everybody else peers, what
 
 
 def _settings(summary: Mapping[str, Any]) -> str:

@@ -23,6 +23,8 @@ _TEXT = 9
 _MOST_LINES = 24
 # Rounds are labelled one by one, every second, every fifth and so on, so that at most this many labels stand in a row.
 _MOST_TICKS = 25
+# From here on axes are labelled as tables are, thousands set apart.
+_LARGE = 10_000
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 _KINDS = {
     "alone": (svg.ALONE, "s", "one party alone"),
@@ -56,6 +58,8 @@ def plot_results(summary: Mapping[str, Any]) -> str | None:
         panel.set_xlabel(f"{metric.title}{' in %' if metric.percent else ''}\n{_direction(metric.higher_is_better)}")
         _style(panel, grid="both")
         panel.locator_params(axis="x", nbins=4)
+        if any(abs(r["metrics"].get(name, 0)) >= _LARGE for r in results):
+            panel.xaxis.set_major_formatter(lambda value, place: format_number(round(value)))
     _spread(figure)
     panels[0].set_yticks(range(len(labels)), labels)
     panels[0].set_ylim(len(labels) - 0.5, -0.5)
@@ -196,7 +200,8 @@ def _draw_rounds(axes: Axes, points: Mapping[str, Sequence[tuple[int, float]]]) 
     values = [value for found in points.values() for _, value in found]
     if min(values, default=0) > 0:
         axes.set_ylim(0, 1.06 * max(values))
-    axes.yaxis.set_major_formatter(lambda value, place: format_number(round(value, 12)))
+    if max(values, default=0) >= _LARGE:
+        axes.yaxis.set_major_formatter(lambda value, place: format_number(round(value)))
     _style(axes, grid="both")
 
 
