@@ -52,15 +52,16 @@ Limb divide_step(Limb* u, const Limb* v, std::size_t n) {
         --digit;
         rest += v[n - 1];
     }
-    Limb carry = 0;
-    Limb borrow = 0;
+    Limb carry = 0;  // of digit * v, and what was borrowed: at most 2^64 - 1 together
     for (std::size_t i = 0; i < n; ++i) {
         const Wide product = static_cast<Wide>(digit) * v[i] + carry;
-        carry = high_limb(product);
-        u[i] = subtract_with_borrow(u[i], low_limb(product), borrow);
+        const Limb before = u[i];
+        u[i] = before - low_limb(product);
+        carry = high_limb(product) + static_cast<Limb>(before < low_limb(product));
     }
-    u[n] = subtract_with_borrow(u[n], carry, borrow);
-    if (borrow != 0) {  // the estimate was one too large
+    const bool is_negative = u[n] < carry;
+    u[n] -= carry;
+    if (is_negative) {  // the estimate was one too large
         --digit;
         u[n] += add_limbs(u, u, v, n);
     }

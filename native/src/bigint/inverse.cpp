@@ -8,7 +8,7 @@ namespace hekat {
 namespace {
 
 using SignedLimb = std::int64_t;
-__extension__ using SignedWide = __int128;
+__extension__ typedef __int128 SignedWide;
 
 constexpr unsigned kDigitBits = 62;
 constexpr Limb kDigitMask = (Limb{1} << kDigitBits) - 1;

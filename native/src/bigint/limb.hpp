@@ -7,7 +7,7 @@
 namespace hekat {
 
 using Limb = std::uint64_t;
-__extension__ using Wide = unsigned __int128;
+__extension__ typedef unsigned __int128 Wide;
 
 inline constexpr std::size_t kLimbBits = 64;
 

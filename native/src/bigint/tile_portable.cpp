@@ -40,12 +40,10 @@ void multiply_row(Limb* z, Limb* w, const Limb* a, const Limb* b, std::size_t ti
         for (std::size_t k = 0; k < kTileLimbs; ++k) {
             column.add(z[k]);
             column.add(w[k]);
-#pragma GCC unroll 8
             for (std::size_t i = 0; i <= k; ++i) column.add_product(a[i], b[k - i]);
             z[k] = column.take();
         }
         for (std::size_t k = kTileLimbs; k < 2 * kTileLimbs - 1; ++k) {
-#pragma GCC unroll 8
             for (std::size_t i = k - kTileLimbs + 1; i < kTileLimbs; ++i) column.add_product(a[i], b[k - i]);
             high[k - kTileLimbs] = column.take();
         }

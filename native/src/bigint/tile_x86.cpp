@@ -300,14 +300,33 @@ __attribute__((target("avx2"))) void select_entry(Limb* z, const Limb* entries, 
     }
 }
 
-bool cpu_has_adx() {
-    // CPUID leaf 7: BMI2 is bit 8 of EBX, ADX bit 19. (GCC 12 has no name for adx in __builtin_cpu_supports.)
-    unsigned int a = 7;
-    unsigned int b = 0;
-    unsigned int c = 0;
-    unsigned int d = 0;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-    return ((b >> 8) & (b >> 19) & 1U) != 0U;
+struct CpuidRegisters {
+    unsigned int a;
+    unsigned int b;
+    unsigned int c;
+    unsigned int d;
+};
+
+CpuidRegisters cpuid(unsigned int leaf) {
+    CpuidRegisters found{leaf, 0, 0, 0};
+    __asm__ volatile("cpuid" : "+a"(found.a), "=b"(found.b), "+c"(found.c), "=d"(found.d));
+    return found;
+}
+
+// True where the processor has mulx (BMI2), adcx and adox (ADX) and AVX2, and the system keeps the AVX
+// registers.
+bool has_what_is_used() {
+    constexpr unsigned int kAvx2 = 1U << 5;
+    constexpr unsigned int kBmi2 = 1U << 8;
+    constexpr unsigned int kAdx = 1U << 19;
+    constexpr unsigned int kOsxsave = 1U << 27;
+    constexpr unsigned int kAvxState = 6;
+    if (cpuid(0).a < 7 || (cpuid(1).c & kOsxsave) == 0) return false;
+    unsigned int state = 0;
+    unsigned int state_high = 0;
+    __asm__ volatile("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
+    const unsigned int wanted = kAvx2 | kBmi2 | kAdx;
+    return (state & kAvxState) == kAvxState && (cpuid(7).b & wanted) == wanted;
 }
 
 }  // namespace
@@ -316,8 +335,7 @@ const TileKernels* x86_tile_kernels() {
     static constexpr TileKernels kernels{
         "x86-64 mulx, adx, avx2", multiply_row, reduce_tile, multiply_triangle,
         double_and_add_squares,   add,          subtract,    select_entry};
-    __builtin_cpu_init();
-    static const bool usable = __builtin_cpu_supports("avx2") && cpu_has_adx();
+    static const bool usable = has_what_is_used();
     return usable ? &kernels : nullptr;
 }
 
