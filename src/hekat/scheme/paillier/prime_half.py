@@ -15,6 +15,9 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import KeyRefusedError
 from hekat.scheme.paillier.table_cache import TableCache
 
+# Blinding must not be guessed; unlike a randomiser it need not be uniform.
+BLINDING_BITS: Final = 128
+
 
 class PrimeHalf:
     """Constants of the prime p of a key n = p q, as canonical limbs; prints none of them.
@@ -27,7 +30,8 @@ class PrimeHalf:
 
     __slots__ = (
         "_base",
-        "_tables",
+        "_blinding_tables",
+        "_randomiser_tables",
         "exact_inverse",
         "exponent",
         "join_constant",
@@ -50,7 +54,8 @@ class PrimeHalf:
         self.plain_constant: Final = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
         self.join_constant: Final = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
         self._base = limbs_from_ints([pow(_primitive_root(p), p, p * p)], self.square.limb_count)[0]
-        self._tables: Final = TableCache()
+        self._randomiser_tables: Final = TableCache()
+        self._blinding_tables: Final = TableCache()
 
     @property
     def limb_count(self) -> int:
@@ -59,8 +64,14 @@ class PrimeHalf:
 
     def randomiser_table(self, engine: Engine) -> FixedBaseTable:
         """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine."""
-        make = partial(engine.fixed_base_table, self._base, self.square, self.modulus.bits)
-        return self._tables.get(engine, make)
+        return self._randomiser_tables.get(engine, partial(self._make_table, engine, self.modulus.bits))
+
+    def blinding_table(self, engine: Engine) -> FixedBaseTable:
+        """The table of g_p for exponents of BLINDING_BITS bits; made once per engine."""
+        return self._blinding_tables.get(engine, partial(self._make_table, engine, BLINDING_BITS))
+
+    def _make_table(self, engine: Engine, exponent_bits: int) -> FixedBaseTable:
+        return engine.fixed_base_table(self._base, self.square, exponent_bits)
 
     def __repr__(self) -> str:
         return f"PrimeHalf({self.modulus.bits} bits)"

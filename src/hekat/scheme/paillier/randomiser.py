@@ -7,6 +7,8 @@ one ciphertext can therefore follow it through `djn` re-randomisation by that sy
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from typing import Final
 
 import gmpy2
@@ -50,7 +52,8 @@ def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueA
     limbs = random_below(count, key.n - 1, engine)
     one = np.ones((1, 1), np.uint64)
     r = engine.load(engine.int_add(limbs, one)[:, : key.n_modulus.limb_count], key.n_squared)
-    return engine.mod_exp(r, key.n_modulus.limbs)
+    # Only the time depends on the exponent, and n is public.
+    return engine.mod_exp_vartime(r, key.n_modulus.limbs)
 
 
 def djn_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
@@ -88,9 +91,10 @@ def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> Res
 
     -1 and u carry the squares to the other three cosets, so the result lies in each with odds 1/4 whatever it was.
     """
-    n_squared = key.n_squared.value
-    power = pow(_non_residue(key.n), key.n, n_squared)
-    candidates = limbs_from_ints([1, n_squared - 1, power, n_squared - power], key.n_squared.limb_count)
+    with _coset_lock:
+        candidates = _coset_factors.get(key)
+        if candidates is None:
+            candidates = _coset_factors[key] = _make_coset_factors(key)
     choice = random_bits(randomisers.size, COSET_BITS)
     # Every candidate is read for every choice, so that memory access tells nothing.
     factors = np.zeros((randomisers.size, key.n_squared.limb_count), np.uint64)
@@ -115,9 +119,15 @@ def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
     return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2))
 
 
-def _non_residue(n: int) -> int:
-    """The least u >= 2 with Jacobi symbol (u / n) = -1; exists as n is no square."""
+_coset_factors: weakref.WeakKeyDictionary[PublicKey, LimbArray] = weakref.WeakKeyDictionary()
+_coset_lock = threading.Lock()
+
+
+def _make_coset_factors(key: PublicKey) -> LimbArray:
+    """1, -1, u^n and -u^n mod n^2, u the least number of Jacobi symbol -1 (there is one as n is no square)."""
     u = 2
-    while gmpy2.jacobi(u, n) != -1:
+    while gmpy2.jacobi(u, key.n) != -1:
         u += 1
-    return u
+    n_squared = key.n_squared.value
+    power = int(gmpy2.powmod(u, key.n, n_squared))
+    return limbs_from_ints([1, n_squared - 1, power, n_squared - power], key.n_squared.limb_count)
