@@ -104,6 +104,8 @@ def test_another_format_version(sample: dict[str, Any], run_folder: Callable[[An
         (("settings", "protection"), "rot13", "'paillier' or 'none' at settings.protection"),
         (("bytes", "by_role", "county", "sent"), True, r"at bytes\.by_role\.county\.sent"),
         (("rounds", "encrypted", 0, "round"), 1.5, r"at rounds\.encrypted\[0\]\.round"),
+        (("exactness", 4, "bound"), 1e300, r"a finite number of at least 0 at exactness\[4\]\.bound"),
+        (("test_rows",), 2**70, "a whole number of at least 0 at test_rows"),
         (("aggregator_saw", 0), 7, r"a text at aggregator_saw\[0\]"),
     ],
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 # A check returns None where the value fits, else (place, expected); the place is relative to the value.
 Fault = tuple[str, str]
 Check = Callable[[Any], Fault | None]
+
+# Sums and margins of such numbers stay finite, so that they can be drawn.
+MAX_MAGNITUDE = 1e100
+MAX_COUNT = 2**53
 
 
 def text(value: Any) -> Fault | None:
@@ -17,8 +20,8 @@ def text(value: Any) -> Fault | None:
 
 
 def number(value: Any) -> Fault | None:
-    """A finite number; true and false are none."""
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """A finite number of a magnitude that no measurement passes; true and false are none."""
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_MAGNITUDE
     return None if fits else ("", "a finite number")
 
 
@@ -29,7 +32,7 @@ def amount(value: Any) -> Fault | None:
 
 def count(value: Any) -> Fault | None:
     """A whole number of at least 0."""
-    fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
     return None if fits else ("", "a whole number of at least 0")
 
 
