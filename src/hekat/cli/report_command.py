@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.tables import show_tables
-from hekat.report import load_summary, terminal_tables, write_report
+from hekat.cli.tables import show_findings, show_tables
+from hekat.report import load_summary, terminal_findings, terminal_tables, write_report
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,5 +33,6 @@ def run(options: argparse.Namespace) -> int:
         return 0
     console = Console()
     show_tables(console, terminal_tables(summary))
+    show_findings(console, terminal_findings(summary))
     console.print(f"\nreport      {path}", highlight=False)
     return 0

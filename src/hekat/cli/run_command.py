@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from hekat.cli.progress import RunProgress
-from hekat.cli.tables import show_tables
+from hekat.cli.tables import show_findings, show_tables
 from hekat.errors import HekatError, KeyRefusedError, PartyStoppedError
 from hekat.job.prepare import prepare
 from hekat.job.run import CHECKPOINT_FILE, RunResult, run_job
-from hekat.report import terminal_tables, write_report
+from hekat.report import terminal_findings, terminal_tables, write_report
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
         return 0
     show_tables(console, terminal_tables(result.summary))
+    show_findings(console, terminal_findings(result.summary))
     console.print(f"\nrun folder  {result.folder}", highlight=False)
     if report is not None:
         console.print(f"report      {report}", highlight=False)

@@ -3,6 +3,7 @@
 from hekat.report.findings import verdict
 from hekat.report.summary import load_summary
 from hekat.report.tables import Table, terminal_tables
+from hekat.report.terminal import Finding, terminal_findings
 from hekat.report.write import write_report
 
-__all__ = ["Table", "load_summary", "terminal_tables", "verdict", "write_report"]
+__all__ = ["Finding", "Table", "load_summary", "terminal_findings", "terminal_tables", "verdict", "write_report"]
