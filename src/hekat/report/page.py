@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hekat.report import findings, plots
+from hekat.report.seen import seen_table
 from hekat.report.style import STYLE
 from hekat.report.tables import (
     Table,
@@ -21,18 +21,6 @@ from hekat.report.tables import (
 
 # The browser itself then refuses whatever might come from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_SEEN_LINE = re.compile(
-    r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)(?: \((?P<what>.*)\))?, from (?P<peers>.+)",
-    re.DOTALL,
-)
-_SEEN_ORDER = ("disclosed", "ciphertext", "sealed", "public", "")
-_SEEN_CLASSES = {
-    "disclosed": "readable to it",
-    "ciphertext": "encrypted, cannot open it",
-    "sealed": "sealed to it: it alone opens",
-    "public": "public",
-    "": "as its ledger says",
-}
 _SETTING_NAMES = {
     "algorithm": "algorithm",
     "rounds": "rounds, at most",
@@ -134,31 +122,9 @@ def _exactness(summary: Mapping[str, Any]) -> str:
 
 
 def _aggregator(summary: Mapping[str, Any]) -> str:
-    lines = summary["aggregator_saw"]
-    if not lines:
+    if not summary["aggregator_saw"]:
         return _section("What the aggregator could see", _paragraphs("Not recorded in this summary."))
-    everybody = ", ".join(sorted(party["name"] for party in summary["parties"]))
-    rows = [_seen_row(line, everybody) for line in lines]
-    rows.sort(key=lambda row: _SEEN_ORDER.index(row[0]))
-    table = Table(
-        "From the aggregator's signed ledger: all it was sent",
-        ("how it could read it", "step", "from", "what it was"),
-        tuple((_SEEN_CLASSES[cls], *cells) for cls, *cells in rows),
-        "A * in a step stands for a number, as in every round. Beside this it sees sizes and times of messages.",
-        text_columns=4,
-    )
-    return _section("What the aggregator could see", _table(table))
-
-
-def _seen_row(line: str, everybody: str) -> tuple[str, str, str, str]:
-    """(class, step, from whom, text) of a line of the summary; one of another form is kept whole, without a class."""
-    found = _SEEN_LINE.fullmatch(line)
-    if found is None:
-        return "", "", "", line
-    what, peers = found["what"] or "nothing secret", found["peers"]
-    if found["cls"] == "ciphertext":
-        what = f"key held by {what}"
-    return found["cls"], found["step"], "every party" if peers == everybody else peers, what
+    return _section("What the aggregator could see", _table(seen_table(summary)))
 
 
 def _settings(summary: Mapping[str, Any]) -> str:
