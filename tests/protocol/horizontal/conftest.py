@@ -1,0 +1,139 @@
+"""Whole horizontal runs in this process: small seeded tables, the stored test key, roles that a test may replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.channel import PartyKey
+from hekat.data import Table
+from hekat.job.federation import Federation, Listener, copy_state
+from hekat.job.job_file import Job
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import (
+    CodecSettings,
+    HorizontalSettings,
+    ModelSettings,
+    TrainingSettings,
+)
+from hekat.protocol.horizontal.training import RoundRecord, TrainingState
+from hekat.protocol.horizontal.witness import Witness
+from hekat.scheme.paillier import KeyPair
+
+PARTIES = ("a", "b", "c")
+AGGREGATOR = "hub"
+
+
+@dataclass
+class Rehearsal(Federation):
+    """A federation in which `stand_ins` play their party's role instead of the real one."""
+
+    stand_ins: Mapping[str, Callable[[RecordedChannel], TrainingState | None]] = field(default_factory=dict)
+    records: list[RoundRecord] = field(default_factory=list)
+    saved: list[TrainingState] = field(default_factory=list)
+
+    def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
+        if name in self.stand_ins:
+            return self.stand_ins[name](channel)
+        return super()._play(name, channel)
+
+
+def make_tables(seed: int, *, rows: tuple[int, ...] = (24, 9, 40), task: str = "two classes") -> dict[str, Table]:
+    """Tables of 4 columns of very different scales whose labels depend on them; `task` names the kind of label."""
+    rng = np.random.default_rng(seed)
+    direction = rng.normal(size=4)
+    tables: dict[str, Table] = {}
+    for name, count in zip(PARTIES, rows, strict=False):
+        features = rng.normal(size=(count, 4))
+        score = features @ direction + 0.3 * rng.normal(size=count)
+        if task == "number":
+            labels = 3.0 * score + 1.0
+        elif task == "three classes":
+            labels = np.digitize(score, [-0.7, 0.7]).astype(np.int64)
+        else:
+            labels = (score > 0).astype(np.int64)
+        scales = np.array([1.0, 200.0, 1e-3, 7.0])
+        shifts = np.array([0.0, 1000.0, 0.0, -3.0])
+        tables[name] = Table(features * scales + shifts, labels, ("u", "v", "w", "x"), name)
+    return tables
+
+
+def make_settings(
+    *,
+    model: ModelSettings | None = None,
+    codec: CodecSettings | None = None,
+    training: TrainingSettings | None = None,
+    task: str = "two classes",
+    protection: str = "paillier",
+    weight_max: int = 64,
+    parties: tuple[str, ...] = PARTIES,
+) -> HorizontalSettings:
+    classes = {"two classes": ("no", "yes"), "three classes": ("low", "middle", "high"), "number": None}[task]
+    return HorizontalSettings(
+        parties=parties,
+        aggregator=AGGREGATOR,
+        classes=classes,
+        weight_max=weight_max,
+        protection=protection,  # type: ignore[arg-type]
+        key_bits=2048,
+        model=model or ModelSettings(),
+        codec=codec or CodecSettings(),
+        training=training or TrainingSettings(round_count=3),
+        allow_two_parties=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def key_pair(paillier_keys) -> KeyPair:
+    return paillier_keys[2048][0]
+
+
+@pytest.fixture(scope="session")
+def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
+    """Makes a federation of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+
+    def make(
+        settings: HorizontalSettings,
+        tables: Mapping[str, Table],
+        *,
+        ledger_folder: Path | None = None,
+        witness: bool = True,
+        **others,
+    ) -> Rehearsal:
+        job = Job("test", bytes(32), settings, "rows", None, False, False, witness, timeout_s=30.0)
+        records: list[RoundRecord] = []
+        saved: list[TrainingState] = []
+
+        def save(state: TrainingState) -> None:
+            saved.append(copy_state(state))
+
+        rehearsal = Rehearsal(
+            job=job,
+            settings=settings,
+            tables=tables,
+            party_keys={name: PartyKey.generate() for name in settings.everyone},
+            run_id="rehearsal",
+            ledger_folder=ledger_folder,
+            listener=Listener(on_round=lambda record, state: records.append(record), save=save),
+            key_pair=key_pair,
+            witness=Witness() if witness and settings.protection == "paillier" else None,
+            **others,
+        )
+        rehearsal.records, rehearsal.saved = records, saved
+        return rehearsal
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tables_of() -> Callable[..., dict[str, Table]]:
+    return make_tables
+
+
+@pytest.fixture(scope="session")
+def settings_of() -> Callable[..., HorizontalSettings]:
+    return make_settings

@@ -1,0 +1,72 @@
+"""The standardiser: pooled mean and spread from encrypted sums, whatever the columns' scales and the split of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.protocol.horizontal.aggregation import Alone
+from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
+
+# Far too small a rate to move the model: only the standardiser is looked at.
+STILL = TrainingSettings(algorithm="fedsgd", round_count=1, batch_rows=0, learning_rate=1e-12)
+
+
+def make_columns(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return np.column_stack(
+        [
+            rng.normal(0, 1e-6, rows),
+            rng.normal(5e8, 1e8, rows),
+            rng.uniform(-1, 1, rows),
+            rng.normal(2000, 10, rows),
+            np.full(rows, 3.7),
+            np.zeros(rows),
+            np.full(rows, -(2.0**20)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_encrypted_moments_are_those_of_the_pooled_rows(layout, seed, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    tables = {}
+    for name, rows in (("a", 3), ("b", 30), ("c", 61)):
+        labels = np.arange(rows) % 2
+        tables[name] = Table(make_columns(rng, rows), labels, tuple("tuvwxyz"), name)
+    settings = settings_of(training=STILL, codec=CodecSettings(layout=layout))
+    found = rehearse(settings, tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    scale = np.abs(pooled).max(axis=0) + (np.abs(pooled).max(axis=0) == 0)
+    assert np.all(np.abs(found.mean - pooled.mean(axis=0)) <= 1e-8 * scale)
+    assert np.allclose(found.spread[:4], pooled.std(axis=0)[:4], rtol=1e-3)
+    assert found.spread[4:].tolist() == [1.0, 1.0, 1.0], "constant columns are left at their scale"
+    applied = found.apply(pooled)
+    assert np.abs(applied[:, 4:]).max() < 0.1, "and come out as about zero"
+    assert np.allclose(applied[:, :4].std(axis=0), 1.0, rtol=1e-3)
+
+
+def test_alone_finds_the_moments_of_its_own_rows() -> None:
+    features = make_columns(np.random.default_rng(3), 40)
+    found = fit_standardiser(Alone(), features, weight_max=100)
+    assert np.allclose(found.mean, features.mean(axis=0), rtol=1e-12, atol=1e-18)
+    assert np.allclose(found.spread[:4], features.std(axis=0)[:4], rtol=1e-9)
+
+
+def test_a_column_too_large_to_scale_is_named(rehearse, tables_of, settings_of) -> None:
+    features = np.ones((4, 3))
+    features[2, 1] = 2.0**41
+    with pytest.raises(InputError, match="column 2 .*too large"):
+        fit_standardiser(Alone(), features, weight_max=10)
+
+
+def test_without_standardising_features_pass_as_they_are(rehearse, tables_of, settings_of) -> None:
+    tables = tables_of(1)
+    found = rehearse(settings_of(training=replace(STILL, standardise=False)), tables).run().standardiser
+    assert np.array_equal(found.apply(tables["a"].features), tables["a"].features)
+    assert isinstance(found, Standardiser)
