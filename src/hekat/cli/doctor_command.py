@@ -11,6 +11,7 @@ import platform
 import sys
 
 from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
+from hekat.errors import EngineError
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
@@ -36,24 +37,39 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{title}\n")
             for name, value in facts.items():
                 sys.stdout.write(f"  {name:<16} {value}\n")
-    return 0 if findings["engines"][DEFAULT_ENGINE] == READY else 2
+    return 0 if findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"] else 2
 
 
 def examine() -> dict[str, dict[str, str]]:
     """All findings by section."""
-    engine = get_engine()
-    asked = os.environ.get(ENGINE_VARIABLE)
-    why = f"{ENGINE_VARIABLE}={asked}" if asked else "the default"
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
     return {
         "machine": {"platform": platform.platform(), "cores": str(cores), "python": platform.python_version()},
         "engines": available_engines(),
-        "active engine": {"name": f"{engine.name} ({why})", **engine.describe()},
+        "active engine": _describe_active_engine(),
         "gpu": {"used": "no: this release has no GPU engine"},
-        "packages": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "packages": {name: _version_of(name) for name in _PACKAGES},
         "extras": {name: _describe_extra(name) for name in _EXTRAS},
         "variables": {name: os.environ.get(name, "not set") for name in _VARIABLES},
     }
+
+
+def _describe_active_engine() -> dict[str, str]:
+    """The engine that runs would use; where there is none, the problem and its cure, since that is what is asked."""
+    asked = os.environ.get(ENGINE_VARIABLE)
+    why = f"{ENGINE_VARIABLE}={asked}" if asked else "the default"
+    try:
+        engine = get_engine()
+    except EngineError as error:
+        return {"name": f"none ({why})", "problem": error.what, "cure": error.cure or "reinstall Hekat"}
+    return {"name": f"{engine.name} ({why})", **engine.describe()}
+
+
+def _version_of(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed; cure: pip install hekat"
 
 
 def _describe_extra(name: str) -> str:

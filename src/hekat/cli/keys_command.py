@@ -55,8 +55,13 @@ def _add_party(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("show", help="describe a key file: kind, bits, fingerprint, protection")
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser = actions.add_parser(
+        "show",
+        help="describe a Paillier key file: kind, bits, fingerprint, protection",
+        description="Says what a Paillier key file holds, without opening it: no passphrase is asked, no key is shown. "
+        "The fingerprint is the same for a private key and its public key.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file that `hekat keys generate` wrote")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=show)
 

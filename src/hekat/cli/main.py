@@ -55,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HekatError as error:
         _show_error(error, as_json=getattr(options, "json", False))
         return error.exit_code
-    except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted\n")
+    except KeyboardInterrupt as interrupt:
+        sys.stderr.write("\n".join(["\ninterrupted", *_notes_of(interrupt)]) + "\n")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has left (`hekat audit RUN | head`): nothing is wrong, and nobody to tell.
@@ -75,6 +75,13 @@ def _show_error(error: HekatError, *, as_json: bool) -> None:
         return
     for name, text in parts.items():
         sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {text}\n")
+    for note in _notes_of(error):
+        sys.stderr.write(f"{note}\n")
+
+
+def _notes_of(error: BaseException) -> list[str]:
+    """What the command added about where things lie."""
+    return list(getattr(error, "__notes__", []))
 
 
 def _place_of(error: BaseException) -> str:

@@ -34,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
     console = Console()
     show_tables(console, terminal_tables(summary))
     show_findings(console, terminal_findings(summary))
-    console.print(f"\nreport      {path}", highlight=False)
+    console.print(f"\nreport      {path}", highlight=False, markup=False, soft_wrap=True)
     return 0

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
-from hekat.errors import HekatError, KeyRefusedError, PartyStoppedError
+from hekat.errors import HekatError, KeyRefusedError
 from hekat.job.prepare import prepare
 from hekat.job.run import CHECKPOINT_FILE, RunResult, run_job
 from hekat.report import terminal_findings, terminal_tables, write_report
@@ -54,8 +54,9 @@ def run(options: argparse.Namespace) -> int:
     with RunProgress(console) as progress:
         try:
             result = run_job(prepared, options.runs, progress, resume_from=options.resume)
-        except (KeyboardInterrupt, PartyStoppedError):
-            _tell_how_to_go_on(progress.folder, options.job)
+        except BaseException as error:
+            for note in _how_to_go_on(progress.folder, options.job):
+                error.add_note(note)
             raise
     report = _write_report(result, console)
     if options.json:
@@ -63,19 +64,26 @@ def run(options: argparse.Namespace) -> int:
         return 0
     show_tables(console, terminal_tables(result.summary))
     show_findings(console, terminal_findings(result.summary))
-    console.print(f"\nrun folder  {result.folder}", highlight=False)
+    _print_path(console, f"\nrun folder  {result.folder}")
     if report is not None:
-        console.print(f"report      {report}", highlight=False)
-    console.print(f"audit       hekat audit {result.folder}", highlight=False)
+        _print_path(console, f"report      {report}")
+    _print_path(console, f"audit       hekat audit {result.folder}")
     return 0
 
 
-def _tell_how_to_go_on(folder: Path | None, job: Path) -> None:
+def _print_path(console: Console, line: str) -> None:
+    """A line that is never broken, so that its path can be copied."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _how_to_go_on(folder: Path | None, job: Path) -> list[str]:
+    """Where a run that did not end well lies, and how to take it up again."""
     if folder is None:
-        return
-    sys.stderr.write(f"\nthe run lies in {folder}\n")
+        return []
+    notes = [f"the run lies in {folder}"]
     if (folder / CHECKPOINT_FILE).exists():
-        sys.stderr.write(f"go on from its last checkpoint with: hekat run {job} --resume {folder}\n")
+        notes.append(f"go on from its last checkpoint with: hekat run {job} --resume {folder}")
+    return notes
 
 
 def _write_report(result: RunResult, console: Console) -> Path | None:

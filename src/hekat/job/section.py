@@ -102,7 +102,7 @@ class Section:
         close = difflib.get_close_matches(stranger, self._known, n=1, cutoff=0.5)
         raise JobError(
             f"{self._name(stranger)} is not a setting",
-            expected=f"one of {', '.join(self._known)}",
+            expected=f"one of {', '.join(dict.fromkeys(self._known))}",
             got=stranger,
             cure=f"did you mean {close[0]}?" if close else "remove it",
         )
@@ -139,7 +139,8 @@ def read_toml(path: Path, what: str) -> Section:
             f"{what} not found",
             expected=f"a file at {path}",
             got="nothing there",
-            cure="check the path; a job's site file is site.toml beside it, unless --site names another",
+            cure="check the path"
+            + (": it is site.toml beside the job, or what --site names" if "site" in what else ""),
         ) from None
     except UnicodeDecodeError:
         raise JobError(

@@ -74,8 +74,12 @@ def check_site_allows(site: Site, job: Job) -> None:
             f"the site does not allow protection '{protection}'",
             expected=" or ".join(policy.protections) or "no job at all: policy.protections is empty",
             got=protection,
-            cure="the site's owner can add it to policy.protections"
-            + (", or set compare.plain = false in the job" if protection == "none" else ""),
+            cure=(
+                "set compare.plain = false in the job"
+                if protection != settings.protection
+                else "set protection.kind = 'paillier' in the job"
+            )
+            + ", or let the site's owner add it to policy.protections",
         )
     if settings.protection == "paillier" and settings.key_bits < policy.min_key_bits:
         raise PolicyError(

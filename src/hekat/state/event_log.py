@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -58,7 +59,8 @@ class EventLog:
             try:
                 write_all(self._handle, line)
             except BaseException:
-                os.ftruncate(self._handle, self._size)
+                with suppress(OSError):  # the reason to tell is why the line did not fit
+                    os.ftruncate(self._handle, self._size)
                 raise
             self._size += len(line)
 

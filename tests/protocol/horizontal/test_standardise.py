@@ -61,7 +61,7 @@ def test_alone_finds_the_moments_of_its_own_rows() -> None:
 def test_a_column_too_large_to_scale_is_named(rehearse, tables_of, settings_of) -> None:
     features = np.ones((4, 3))
     features[2, 1] = 2.0**41
-    with pytest.raises(InputError, match="column 2 .*too large"):
+    with pytest.raises(InputError, match=r"column 2 .*too large"):
         fit_standardiser(Alone(), features, weight_max=10)
 
 

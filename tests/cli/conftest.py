@@ -1,0 +1,131 @@
+"""A small job as a newcomer would write it: three CSV files, a job file, a site file, a stored key; and the command."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.cli.main import main
+from hekat.wire.keyfile import save_private_key
+
+JOB = """format = 1
+name = "clinics"
+protocol = "horizontal"
+parties = ["north", "east", "south"]
+aggregator = "hub"
+data = "visits"
+classes = ["no", "yes"]
+weight_max = 100
+
+[training]
+rounds = 2
+batch_rows = 8
+
+[protection]
+key_bits = 2048
+"""
+
+SITE = """format = 1
+
+[policy]
+min_key_bits = 2048
+
+[party.north]
+paillier_key = "leader.key"
+[party.north.data.visits]
+source = "csv"
+path = "north.csv"
+label = "ill"
+
+[party.east.data.visits]
+source = "csv"
+path = "east.csv"
+label = "ill"
+
+[party.south.data.visits]
+source = "csv"
+path = "south.csv"
+label = "ill"
+"""
+
+
+@dataclass
+class Answer:
+    """What one command gave back."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Workplace:
+    """A folder with job.toml, site.toml and north.csv, east.csv, south.csv; `run()` is `hekat run job.toml`."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    def edit(self, file: str, pattern: str, replacement: str) -> None:
+        """Replace the first match of `pattern`, which must be there."""
+        path = self.folder / file
+        text, count = re.subn(pattern, replacement, path.read_text(), count=1, flags=re.MULTILINE)
+        assert count == 1, f"{pattern} is not in {file}"
+        path.write_text(text)
+
+    def call(self, *arguments: object) -> Answer:
+        self.capture.readouterr()
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:  # argparse
+            code = int(stop.code or 0)
+        out, err = self.capture.readouterr()
+        return Answer(code, out, err)
+
+    def run(self, *options: object) -> Answer:
+        return self.call("run", self.folder / "job.toml", "--runs", self.runs, *options)
+
+    def start(self, *arguments: object, prelude: str = "") -> subprocess.Popen[str]:
+        """The command in a process of its own; `prelude` is Python that runs before it."""
+        program = f"{prelude}\nimport sys\nfrom hekat.cli.main import main\nsys.exit(main())"
+        return subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+
+    def folders(self) -> list[Path]:
+        return sorted(self.runs.iterdir()) if self.runs.exists() else []
+
+
+def write_table(path: Path, seed: int, rows: int = 20) -> None:
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(rows, 3))
+    ill = features[:, 0] + 0.2 * rng.normal(size=rows) > 0
+    ill[:2] = [True, False]
+    lines = ["age,dose,days,ill"]
+    lines += [f"{a:.4f},{b:.4f},{c:.4f},{'yes' if y else 'no'}" for (a, b, c), y in zip(features, ill, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys) -> Workplace:
+    for seed, party in enumerate(("north", "east", "south")):
+        write_table(tmp_path / f"{party}.csv", seed)
+    (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "site.toml").write_text(SITE)
+    save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
+    return Workplace(tmp_path, capsys)

@@ -1,0 +1,306 @@
+"""Everything a newcomer can get wrong, from the command line: a short answer with the cure, code 2, nothing written."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+CELL = r"^([^,\n]+),([^,\n]+),([^,\n]+),(yes|no)$"
+
+
+def replace_cell(text: str) -> Callable:
+    """Puts `text` in the dose of the first row at east."""
+    return lambda place: place.edit("east.csv", CELL, rf"\1,{text},\3,\4")
+
+
+def job(pattern: str, replacement: str) -> Callable:
+    return lambda place: place.edit("job.toml", pattern, replacement)
+
+
+def site(pattern: str, replacement: str) -> Callable:
+    return lambda place: place.edit("site.toml", pattern, replacement)
+
+
+def keep_rows(count: int) -> Callable:
+    def change(place) -> None:
+        path = place.folder / "east.csv"
+        path.write_text("\n".join(path.read_text().splitlines()[: count + 1]) + "\n")
+
+    return change
+
+
+def write(file: str, content: bytes) -> Callable:
+    return lambda place: (place.folder / file).write_bytes(content)
+
+
+def remove(file: str) -> Callable:
+    return lambda place: (place.folder / file).unlink()
+
+
+def make_folder(file: str) -> Callable:
+    def change(place) -> None:
+        (place.folder / file).unlink()
+        (place.folder / file).mkdir()
+
+    return change
+
+
+def one_class_only(place) -> None:
+    path = place.folder / "east.csv"
+    path.write_text(re.sub("yes$", "no", path.read_text(), flags=re.MULTILINE))
+
+
+def public_key_as_private(place) -> None:
+    assert place.call("keys", "show", place.folder / "leader.key").code == 0
+    from hekat.wire.keyfile import load_private_key, save_public_key
+
+    save_public_key(place.folder / "public.key", load_private_key(place.folder / "leader.key").public)
+    place.edit("site.toml", "leader.key", "public.key")
+
+
+# name: (what is changed, words that the answer must hold: what was wrong, and its cure)
+CASES: dict[str, tuple[Callable, list[str]]] = {
+    "a text among numbers": (replace_cell("high"), ["line 2", "'dose'", "a text", "cure"]),
+    "NaN": (replace_cell("nan"), ["line 2", "'dose'", "NaN", "cure"]),
+    "infinite": (replace_cell("inf"), ["line 2", "'dose'", "infinite", "cure"]),
+    "an empty cell": (replace_cell(""), ["line 2", "'dose'", "an empty cell", "cure"]),
+    "a label is missing": (
+        lambda place: place.edit("east.csv", CELL, r"\1,\2,\3,"),
+        ["line 2", "no label", "fill it in"],
+    ),
+    "no label column named": (site('label = "ill"\n', ""), ["no", "label", "cure"]),
+    "label column misspelt": (site('label = "ill"', 'label = "il"'), ["no column 'il'", "did you mean 'ill'"]),
+    "a label of no class": (
+        lambda place: place.edit("east.csv", CELL, r"\1,\2,\3,maybe"),
+        ["none of the classes", "no, yes", "row 1"],
+    ),
+    "one class only": (one_class_only, ["east", "one class only", "leave this party out"]),
+    "one row": (keep_rows(1), ["east", "one row", "at least 2"]),
+    "no rows": (keep_rows(0), ["east", "no rows"]),
+    "columns differ": (
+        lambda place: place.edit("east.csv", "dose", "dosis"),
+        ["north and east", "'dosis'", "'dose'", "cure"],
+    ),
+    "columns in another order": (
+        lambda place: place.edit("east.csv", "age,dose", "dose,age"),
+        ["north and east", "another order"],
+    ),
+    "zero parties": (job(r"parties = .*", "parties = []"), ["too few parties", "at least 3", "got: 0"]),
+    "one party": (job(r"parties = .*", 'parties = ["north"]'), ["too few parties", "got: 1"]),
+    "two parties": (
+        job(r"parties = .*", 'parties = ["north", "east"]'),
+        ["each other's update", "allow_two_parties = true"],
+    ),
+    "a party twice": (
+        job(r"parties = .*", 'parties = ["north", "east", "north"]'),
+        ["named twice", "north", "rename"],
+    ),
+    "a party that is a path": (job('"east"', '"../east"'), ["name cannot be used", "'../east'", "rename"]),
+    "a party the site does not know": (job('"east"', '"west"'), ["no party 'west'", "east", "cure"]),
+    "the aggregator is a party": (job('"hub"', '"east"'), ["aggregator is also a party", "name of its own"]),
+    "key too small": (job("key_bits = 2048", "key_bits = 1024"), ["too small", "2048", "1024", "cure"]),
+    "key of an odd size": (job("key_bits = 2048", "key_bits = 3001"), ["key_bits", "even", "3001"]),
+    "key file of another size": (job("key_bits = 2048", "key_bits = 3072"), ["3072 bits", "2048 bits", "cure"]),
+    "a job key misspelt": (job("weight_max", "wieght_max"), ["weight_max", "wieght_max", "misspelt"]),
+    "a training key misspelt": (job("rounds", "round"), ["training.round", "did you mean rounds"]),
+    "a section misspelt": (job(r"\[training\]", "[trainig]"), ["trainig", "did you mean training"]),
+    "a site key misspelt": (site("paillier_key", "pailier_key"), ["pailier_key", "did you mean paillier_key"]),
+    "a wrong type": (job("rounds = 2", 'rounds = "2"'), ["training.rounds", "a whole number", "a text", "cure"]),
+    "a choice misspelt": (job(r"\[training\]", '[codec]\nlayout = "balancd"\n[training]'), ["codec.layout", "balancd"]),
+    "not TOML": (job("rounds = 2", "rounds = = 2"), ["not TOML", "line 11", "cure"]),
+    "another format": (job("format = 1", "format = 7"), ["another format", "format = 7", "cure"]),
+    "no format": (job("format = 1", ""), ["does not say its format", "format = 1"]),
+    "another protocol": (job("horizontal", "vertical"), ["no such protocol", "'horizontal'", "'vertical'"]),
+    "no time to answer": (job("weight_max", "timeout_s = 0\nweight_max"), ["timeout_s", "above 0", "cure"]),
+    "weight_max too small": (job("weight_max = 100", "weight_max = 19"), ["more rows", "19", "20", "weight_max"]),
+    "the job file is not there": (remove("job.toml"), ["job file not found", "job.toml", "check the path"]),
+    "the job file is a folder": (make_folder("job.toml"), ["job file", "directory", "cure"]),
+    "the job file is binary": (write("job.toml", b"\x93NUMPY\xff\x00" * 9), ["job file is not text", "UTF-8", "cure"]),
+    "the job file is empty": (write("job.toml", b""), ["job file is empty", "format = 1", "examples/hospitals"]),
+    "the site file is not there": (remove("site.toml"), ["site file not found", "--site"]),
+    "a data file is not there": (remove("east.csv"), ["east.csv", "not there", "check the path"]),
+    "a data file is empty": (write("east.csv", b""), ["east.csv", "empty", "cure"]),
+    "a data file is a folder": (make_folder("east.csv"), ["east.csv", "folder", "cure"]),
+    "a data file is binary": (write("east.csv", b"\xff\xfe\x00" * 9), ["east.csv", "UTF-8", "cure"]),
+    "the job's data is not at a site": (job('"visits"', '"visit"'), ["no data called 'visit'", "visits", "cure"]),
+    "an aggregator with a private key": (
+        lambda place: (place.folder / "site.toml").write_text(
+            (place.folder / "site.toml").read_text() + '\n[party.hub]\npaillier_key = "leader.key"\n'
+        ),
+        ["aggregator is given a private key", "open none", "remove the key"],
+    ),
+    "an aggregator with data": (
+        lambda place: (place.folder / "site.toml").write_text(
+            (place.folder / "site.toml").read_text() + '\n[party.hub.data.visits]\nsource = "csv"\npath = "east.csv"\n'
+        ),
+        ["aggregator is given data", "cure"],
+    ),
+    "a key at a party that does not lead": (
+        lambda place: place.edit("site.toml", r"\[party.north\]", "[party.south]"),
+        ["south", "does not lead", "cure"],
+    ),
+    "the key file is not there": (remove("leader.key"), ["leader.key", "No such file", "cure"]),
+    "the key file is readable by others": (
+        lambda place: (place.folder / "leader.key").chmod(0o644),
+        ["leader.key", "others", "chmod 600"],
+    ),
+    "the key file is a public key": (public_key_as_private, ["public.key", "no private key", "cure"]),
+    "the party key is not there": (
+        site("paillier_key =", 'party_key = "none.key"\npaillier_key ='),
+        ["none.key", "hekat keys"],
+    ),
+    "protection the site does not allow": (
+        job("key_bits = 2048", 'kind = "none"'),
+        ["does not allow protection 'none'", "policy.protections", "protection.kind"],
+    ),
+    "a comparison the site does not allow": (
+        lambda place: place.edit("job.toml", r"\[protection\]", "[compare]\nplain = true\n\n[protection]"),
+        ["does not allow protection 'none'", "compare.plain = false"],
+    ),
+    "an exactness check the site does not allow": (
+        lambda place: place.edit("job.toml", r"\[protection\]", "[checks]\nexactness = true\n\n[protection]"),
+        ["exactness check", "checks.exactness = false"],
+    ),
+    "no such optimiser": (job("rounds = 2", 'rounds = 2\noptimiser = "adm"'), ["no such optimiser", "'adam'"]),
+    "no such model": (job(r"\[training\]", '[model]\nname = "logreg"\n[training]'), ["no such model", "logistic"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_short_answer_and_nothing_written(case, workplace) -> None:
+    change, words = CASES[case]
+    change(workplace)
+    before = sorted(workplace.folder.rglob("*"))
+    answer = workplace.run()
+    print(answer.err)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert "Traceback" not in answer.err
+    lines = answer.err.strip().splitlines()
+    assert len(lines) <= 5
+    assert [line.split(":")[0].strip() for line in lines] in (
+        ["error", "expected", "got", "cure"],
+        ["error", "expected", "cure"],
+        ["error", "got", "cure"],
+        ["error", "expected", "got"],
+    )
+    missing = [word for word in words if word not in answer.err]
+    assert missing == []
+    assert sorted(workplace.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("case", ["NaN", "zero parties", "a training key misspelt"])
+def test_the_answer_as_json(case, workplace) -> None:
+    CASES[case][0](workplace)
+    answer = workplace.run("--json")
+    assert answer.code == 2
+    assert set(json.loads(answer.out)) == {"error", "expected", "got", "cure"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["trian"], ["run"], ["run", "a", "b"], ["keys"], ["audit"], ["run", "--x"]])
+def test_wrong_arguments(arguments, workplace) -> None:
+    answer = workplace.call(*arguments)
+    assert answer.code == 2
+    assert answer.err.startswith("error: ")
+    assert "--help" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [("job.toml", "no run folder can be made"), ("job.toml/runs", "no run folder"), ("/proc/none", "no run folder")],
+)
+def test_a_place_for_runs_that_takes_none(runs, words, workplace) -> None:
+    answer = workplace.call("run", workplace.folder / "job.toml", "--runs", workplace.folder / runs)
+    assert answer.code == 2
+    assert words in answer.err
+    assert "cure: " in answer.err
+
+
+def test_values_beyond_the_clip_are_counted_honestly(workplace) -> None:
+    workplace.edit("job.toml", r"\[training\]", '[codec]\nclipping = "fixed"\nalpha = 1e-6\n[training]')
+    answer = workplace.run("--json")
+    assert answer.code == 0
+    summary = json.loads(answer.out)
+    # 3 weights and a bias at 3 parties in 2 rounds; a bound of a millionth clips every one that moved.
+    assert summary["clipped"]["of"] == 4 * 3 * 2
+    assert summary["clipped"]["count"] > 20
+    events = [json.loads(line) for line in (Path(summary["folder"]) / "events.jsonl").read_text().splitlines()]
+    assert sum(event.get("clipped", 0) for event in events) == summary["clipped"]["count"]
+
+
+def whole_files(folder: Path) -> None:
+    """Every file of a run folder reads as what it is; none is a leftover of writing."""
+    from hekat.state.array_file import decode_arrays
+
+    for path in folder.rglob("*"):
+        assert not path.name.startswith("."), path
+        if path.suffix == ".jsonl":
+            text = path.read_text()
+            assert text.endswith("\n") or not text
+            [json.loads(line) for line in text.splitlines()]
+        elif path.suffix == ".json":
+            json.loads(path.read_text())
+        elif path.suffix == ".npz":
+            decode_arrays(path.read_bytes(), "checkpoint" if "checkpoint" in path.name else "model", path.name)
+
+
+@pytest.mark.parametrize("limit", [0, 150, 700, 5000, 9000])
+def test_a_disk_that_fills_up(limit, workplace) -> None:
+    """A limit on the size of files stands for the disk: first nothing fits, then less and less is missing."""
+    process = workplace.start(
+        *("run", workplace.folder / "job.toml", "--runs", workplace.runs),
+        prelude=f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))",
+    )
+    _, err = process.communicate(timeout=120)
+    print(err)
+    assert process.returncode == 2
+    assert "Traceback" not in err
+    assert "error: " in err
+    assert "File too large" in err
+    assert "cure: " in err
+    for folder in workplace.folders():
+        assert limit >= 150
+        whole_files(folder)
+
+
+def test_a_full_disk(workplace) -> None:
+    """/dev/full is a disk without room; events.jsonl is the first file a run writes."""
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    process = workplace.start(
+        *("run", workplace.folder / "job.toml", "--runs", workplace.runs),
+        prelude=(
+            "import os\nopen_file = os.open\n"
+            "os.open = lambda path, flags, *rest, **kw: "
+            "open_file('/dev/full', os.O_WRONLY) if str(path).endswith('events.jsonl') "
+            "else open_file(path, flags, *rest, **kw)"
+        ),
+    )
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "No space left on device" in err
+    assert "free some space" in err
+    assert workplace.folders() == []
+
+
+def test_resume_of_what_cannot_be_resumed(workplace) -> None:
+    assert "no such folder" in workplace.run("--resume", workplace.folder / "nothing").err
+    answer = workplace.run("--json")
+    finished = Path(json.loads(answer.out)["folder"])
+    answer = workplace.run("--resume", finished)
+    assert answer.code == 2
+    assert "is finished" in answer.err
+    workplace.edit("job.toml", "rounds = 2", "rounds = 3")
+    answer = workplace.run("--resume", finished)
+    assert answer.code == 2
+    assert "belongs to another job" in answer.err
+    (finished / "checkpoint.npz").write_bytes(b"PK\x03\x04 half a file")
+    assert "is damaged" in workplace.run("--resume", finished).err
+    shutil.rmtree(finished / "ledger")
+    assert len(workplace.folders()) == 1

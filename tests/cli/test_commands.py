@@ -1,0 +1,294 @@
+"""The commands as a user calls them: help, exit codes, JSON, keys, a run with its report, audits and resumption."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hekat.state.array_file import decode_arrays
+
+HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
+COMMANDS = ["run", "doctor", "report", "audit", "keys", "keys generate", "keys party", "keys show"]
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_says_what_the_command_does(command, workplace) -> None:
+    answer = workplace.call(*command.split(), "--help")
+    assert answer.code == 0
+    assert answer.out.startswith(f"usage: hekat {command}".rstrip())
+    assert len(answer.out.split()) > 25
+
+
+def test_version(workplace) -> None:
+    assert re.fullmatch(r"hekat \d+\.\d+\.\d+\S*\n", workplace.call("--version").out)
+
+
+def test_doctor(workplace, monkeypatch) -> None:
+    answer = workplace.call("doctor", "--json")
+    assert answer.code == 0
+    findings = json.loads(answer.out)
+    assert findings["engines"]["cpu"] == "ready"
+    assert "the default" in findings["active engine"]["name"]
+    assert "engines" in workplace.call("doctor").out
+    monkeypatch.setenv("HEKAT_ENGINE", "reference")
+    assert "HEKAT_ENGINE=reference" in json.loads(workplace.call("doctor", "--json").out)["active engine"]["name"]
+    monkeypatch.setenv("HEKAT_ENGINE", "abacus")
+    answer = workplace.call("doctor")
+    assert answer.code == 2
+    assert "abacus" in answer.out
+    assert "cpu" in answer.out
+
+
+def test_make_and_show_keys(workplace) -> None:
+    file, passphrase = workplace.folder / "new.key", workplace.folder / "passphrase"
+    passphrase.write_text("correct horse\n")
+    answer = workplace.call("keys", "generate", file, "--bits", 2048, "--passphrase-file", passphrase, "--json")
+    assert answer.code == 0
+    made = json.loads(answer.out)
+    assert made["bits"] == 2048
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    shown = json.loads(workplace.call("keys", "show", file, "--json").out)
+    assert shown == {
+        "kind": "private key",
+        "bits": 2048,
+        "fingerprint": made["fingerprint"],
+        "protection": "passphrase",
+        "readable_by_others": False,
+    }
+    public = json.loads(workplace.call("keys", "show", made["public"], "--json").out)
+    assert (public["kind"], public["fingerprint"]) == ("public key", made["fingerprint"])
+    assert made["fingerprint"] in workplace.call("keys", "show", file).out
+    again = workplace.call("keys", "generate", file)
+    assert again.code == 2
+    assert "exists" in again.err
+    # The job takes the protected key with its passphrase, and only so.
+    workplace.edit("site.toml", "leader.key", "new.key")
+    without = workplace.run()
+    assert without.code == 2
+    assert "--passphrase-file" in without.err
+    passphrase.write_text("wrong\n")
+    wrong = workplace.run("--passphrase-file", passphrase)
+    assert wrong.code == 2
+    assert "passphrase" in wrong.err
+    assert workplace.folders() == []
+    passphrase.write_text("correct horse\n")
+    assert workplace.run("--passphrase-file", passphrase).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["generate", "x.key", "--bits", "1024"], "too small"),
+        (["generate", "x.key", "--bits", "2047"], "even number"),
+        (["generate", "x.key", "--passphrase-file", "none"], "cannot be read"),
+        (["generate", "none/x.key"], "is not there"),
+        (["party", "none/x.key"], "cure"),
+        (["show", "none"], "No such file"),
+    ],
+)
+def test_keys_refused(arguments, words, workplace, monkeypatch) -> None:
+    monkeypatch.chdir(workplace.folder)
+    answer = workplace.call("keys", *arguments)
+    assert answer.code == 2
+    assert words in answer.err
+    assert not (workplace.folder / "x.key").exists()
+
+
+def test_a_party_key_is_pinned_in_the_run(workplace) -> None:
+    made = json.loads(workplace.call("keys", "party", workplace.folder / "east.key", "--json").out)
+    workplace.edit("site.toml", r"\[party\.east\.data", '[party.east]\nparty_key = "east.key"\n[party.east.data')
+    assert workplace.run().code == 0
+    (folder,) = workplace.folders()
+    assert json.loads((folder / "parties.json").read_text())["east"] == made["pin"]
+    assert workplace.call("audit", folder).code == 0
+
+
+@pytest.fixture
+def hospitals(workplace, paillier_keys):
+    """The example's own job with two rounds and the stored key, so that it takes a second."""
+    for name in ("job.toml", "site.toml", "hospitals.py"):
+        shutil.copy(HOSPITALS / name, workplace.folder / name)
+    workplace.edit("job.toml", "rounds = 20", "rounds = 2")
+    workplace.edit("job.toml", "key_bits = 3072", "key_bits = 2048")
+    workplace.edit("site.toml", r"\[party.northside.data", '[party.northside]\npaillier_key = "leader.key"\n\\g<0>')
+    return workplace
+
+
+def test_the_hospitals_run_report_and_audit(hospitals) -> None:
+    answer = hospitals.run()
+    assert answer.code == 0, answer.err
+    (folder,) = hospitals.folders()
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    parties = tomllib.loads((hospitals.folder / "job.toml").read_text())["parties"]
+    ledgers = {f"ledger/{name}.jsonl" for name in (*parties, "aggregator")}
+    assert files == ledgers | {
+        *("events.jsonl", "checkpoint.npz", "model.npz", "summary.json", "parties.json", "report.html")
+    }
+    assert str(folder) in answer.out
+    assert "northside" in answer.out
+    summary = json.loads((folder / "summary.json").read_text())
+    assert {row["name"] for row in summary["results"]} >= {"plain federated", "encrypted federated"}
+    assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
+    assert not any("UNENCRYPTED" in line for line in summary["aggregator_saw"])
+    (folder / "report.html").unlink()
+    redrawn = hospitals.call("report", folder, "--json")
+    assert redrawn.code == 0
+    assert json.loads(redrawn.out)["run_id"] == summary["run_id"]
+    assert (folder / "report.html").stat().st_size > 1000
+    audited = hospitals.call("audit", folder)
+    assert audited.code == 0
+    assert "What aggregator learned" in audited.out
+    one = hospitals.call("audit", folder, "--party", "county", "--json")
+    assert [ledger["party"] for ledger in json.loads(one.out)["ledgers"]] == ["county"]
+    metadata, _ = decode_arrays((folder / "model.npz").read_bytes(), "model", "model")
+    assert metadata["classes"] == ["malignant", "benign"]
+    assert len(metadata["columns"]) == 30
+
+
+def test_no_key_and_no_value_of_the_data_in_what_a_run_leaves(workplace, paillier_keys) -> None:
+    assert workplace.run().code == 0
+    (folder,) = workplace.folders()
+    private = paillier_keys[2048][0].private
+    key_texts = {form for prime in (private.p, private.q) for form in (str(int(prime)), f"{int(prime):x}")}
+    cells = {
+        cell
+        for party in ("north", "east", "south")
+        for line in (workplace.folder / f"{party}.csv").read_text().splitlines()[1:]
+        for cell in line.split(",")[:3]
+    }
+    for path in folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not any(text.encode() in content.lower() for text in key_texts), path.name
+            for prime in (private.p, private.q):
+                size = (int(prime).bit_length() + 7) // 8
+                assert int(prime).to_bytes(size, "big") not in content, path.name
+                assert int(prime).to_bytes(size, "little") not in content, path.name
+            if path.suffix in (".json", ".jsonl"):
+                # Whole numbers in the texts, so that 0.1234 is not found inside 10.12345.
+                numbers = set(re.findall(r"-?\d+\.\d+", content.decode()))
+                assert not numbers & cells, path.name
+
+
+def test_ledgers_that_agree_that_were_tampered_with_and_of_other_runs(workplace) -> None:
+    assert workplace.run().code == 0
+    assert workplace.run().code == 0
+    first, second = workplace.folders()
+    a, b = first / "ledger" / "east.jsonl", first / "ledger" / "hub.jsonl"
+    agreeing = workplace.call("audit", a, b, "--json")
+    assert agreeing.code == 0
+    assert [found["agrees"] for found in json.loads(agreeing.out)["reconciled"]] == [True]
+    other = workplace.call("audit", a, second / "ledger" / "hub.jsonl")
+    assert other.code == 2
+    assert "two sessions" in other.err
+    lines = a.read_text().splitlines(keepends=True)
+    a.write_text("".join(lines[:-6]))
+    shortened = workplace.call("audit", a, b)
+    assert shortened.code == 1
+    assert "NOT SIGNED" in shortened.out
+    lines[4] = lines[4].replace('"index":4', '"index":4 ', 1)
+    a.write_text("".join(lines))
+    tampered = workplace.call("audit", a, b)
+    assert tampered.code == 2
+    assert "line 5" in tampered.err
+    assert "cure" in tampered.err
+
+
+@pytest.mark.parametrize("what", ["nothing", "job.toml", "."])
+def test_audit_of_what_is_no_ledger(what, workplace) -> None:
+    answer = workplace.call("audit", workplace.folder / what)
+    assert answer.code == 2
+    assert answer.err.startswith("error: ")
+    assert "cure: " in answer.err
+
+
+@pytest.mark.parametrize("what", ["nothing", "job.toml", "."])
+def test_report_of_what_is_no_run(what, workplace) -> None:
+    answer = workplace.call("report", workplace.folder / what)
+    assert answer.code == 2
+    assert answer.err.startswith("error: ")
+
+
+def test_unprotected_runs_say_so_loudly(workplace) -> None:
+    workplace.edit("job.toml", r"\[protection\]", '[protection]\nkind = "none"')
+    workplace.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["none"]')
+    answer = workplace.run()
+    assert answer.code == 0
+    assert "Protection is NONE" in answer.out
+    assert "UNENCRYPTED" in workplace.call("audit", workplace.folders()[0], "--party", "hub").out
+
+
+def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
+    """East's weights pass every bound in round 2: the run ends with its name, and goes on once it is mended."""
+    from hekat.protocol.horizontal import training
+
+    original = training.local_update
+    rounds: list[int] = []
+
+    def diverge(model, parameters, features, labels, settings, rng):
+        update, loss, weight = original(model, parameters, features, labels, settings, rng)
+        rounds.append(1)
+        # Three parties a round: the fifth update is one of round 2.
+        return (
+            (({name: values * float("nan") for name, values in update.items()}), loss, weight)
+            if len(rounds) == 5
+            else (update, loss, weight)
+        )
+
+    training.local_update = diverge
+    try:
+        answer = workplace.run()
+    finally:
+        training.local_update = original
+    assert answer.code == 2
+    assert re.search(r"error: party '(north|east|south)' stopped in step 'round-[12]/", answer.err)
+    assert re.search(r"because: training diverged at party (north|east|south) in round 2", answer.err)
+    assert "saved: checkpoint of round 1" in answer.err
+    (folder,) = workplace.folders()
+    assert f"--resume {folder}" in answer.err
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["event"], last["saved"]) == ("stopped", "checkpoint of round 1")
+    resumed = workplace.run("--resume", folder, "--json")
+    assert resumed.code == 0
+    assert [entry["round"] for entry in json.loads(resumed.out)["rounds"]["encrypted"]] == [2]
+
+
+def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
+    workplace.edit("job.toml", "rounds = 2", "rounds = 100000")
+    process = workplace.start("run", workplace.folder / "job.toml", "--runs", workplace.runs)
+    while not list(workplace.runs.glob("*/checkpoint.npz")):
+        assert process.poll() is None, process.communicate()[1]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    (folder,) = workplace.folders()
+    assert f"--resume {folder}" in err
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["event"], last["error"]) == ("stopped", "KeyboardInterrupt")
+    metadata, _ = decode_arrays((folder / "checkpoint.npz").read_bytes(), "checkpoint", "checkpoint")
+    assert metadata["rounds_done"] >= 1
+
+
+def test_a_reader_that_leaves_early_is_no_error(workplace) -> None:
+    assert workplace.run().code == 0
+    program = "import sys; from hekat.cli.main import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "audit", str(workplace.folders()[0])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=30) == 0
+    assert err == b""
