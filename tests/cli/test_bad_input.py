@@ -234,6 +234,14 @@ def test_values_beyond_the_clip_are_counted_honestly(workplace) -> None:
     assert sum(event.get("clipped", 0) for event in events) == summary["clipped"]["count"]
 
 
+def test_an_engine_that_is_not_there(workplace, monkeypatch) -> None:
+    monkeypatch.setenv("HEKAT_ENGINE", "abacus")
+    answer = workplace.run()
+    assert answer.code == 2
+    assert "'abacus'" in answer.err
+    assert workplace.folders() == []
+
+
 def whole_files(folder: Path) -> None:
     """Every file of a run folder reads as what it is; none is a leftover of writing."""
     from hekat.state.array_file import decode_arrays

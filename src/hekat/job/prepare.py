@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hekat.channel import PartyKey
 from hekat.data import Table, check_same_schema, load_table
+from hekat.engine.select import get_engine
 from hekat.errors import InputError, JobError
 from hekat.job.job_file import Job, load_job
 from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
@@ -63,6 +64,7 @@ def prepare(
             )
     build_model(settings, first.features.shape[1])
     build_optimiser(settings.training)
+    get_engine()
     return Prepared(
         job, site, tables, test_table, _load_key(site, job, ask_passphrase), _load_party_keys(site, settings.everyone)
     )

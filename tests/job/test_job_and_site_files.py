@@ -1,0 +1,318 @@
+"""Job and site files: what they hold once read, and every way of writing them wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from hekat.errors import HekatError, JobError, PolicyError
+from hekat.job.job_file import load_job
+from hekat.job.prepare import prepare
+from hekat.job.site_file import check_site_allows, find_source, load_site
+
+HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
+
+SMALLEST_JOB = {
+    "format": "1",
+    "name": '"j"',
+    "protocol": '"horizontal"',
+    "parties": '["a", "b", "c"]',
+    "aggregator": '"hub"',
+    "data": '"rows"',
+    "weight_max": "10",
+}
+
+
+def write_job(folder: Path, *, without: str = "", sections: str = "", **changes: str) -> Path:
+    values = {**SMALLEST_JOB, **changes}
+    lines = [f"{key} = {value}" for key, value in values.items() if key != without]
+    path = folder / "job.toml"
+    path.write_text("\n".join(lines) + "\n" + sections)
+    return path
+
+
+def write_site(folder: Path, text: str) -> Path:
+    path = folder / "site.toml"
+    path.write_text("format = 1\n" + text)
+    return path
+
+
+def test_the_smallest_job_gets_the_safe_defaults(tmp_path) -> None:
+    path = write_job(tmp_path)
+    job = load_job(path)
+    settings = job.settings
+    assert (settings.protection, settings.key_bits, settings.codec.layout) == ("paillier", 3072, "balanced")
+    assert (settings.codec.clipping, settings.codec.value_bits) == ("adaptive", 16)
+    assert (job.compare_plain, job.check_exactness, settings.allow_two_parties) == (False, False, False)
+    assert job.digest == hashlib.sha256(path.read_bytes()).digest()
+    assert job.test_data is None
+    assert settings.classes is None
+
+
+def test_every_key_is_read(tmp_path) -> None:
+    sections = """
+[model]
+name = "mlp"
+hidden = [8, 4]
+l2 = 1
+seed = 3
+[training]
+algorithm = "fedsgd"
+rounds = 7
+local_epochs = 1
+batch_rows = 0
+learning_rate = 0.5
+optimiser = "adam"
+standardise = false
+patience = 2
+min_improvement = 0.01
+seed = 9
+[training.optimiser_settings]
+beta_1 = 0.8
+[codec]
+value_bits = 8
+layout = "offset"
+rounding = "stochastic"
+clipping = "fixed"
+alpha = 2
+target_clipped_fraction = 0.01
+[protection]
+kind = "paillier"
+key_bits = 2048
+[compare]
+alone = true
+plain = true
+[checks]
+exactness = true
+"""
+    job = load_job(
+        write_job(
+            tmp_path,
+            sections=sections,
+            parties='["a", "b"]',
+            allow_two_parties="true",
+            classes='["x", "y", "z"]',
+            test_data='"test"',
+            timeout_s="9",
+        )
+    )
+    settings = job.settings
+    assert (settings.model.name, settings.model.hidden, settings.model.l2, settings.model.seed) == (
+        "mlp",
+        (8, 4),
+        1.0,
+        3,
+    )
+    training = settings.training
+    assert (training.algorithm, training.round_count, training.batch_rows) == ("fedsgd", 7, 0)
+    assert (training.learning_rate, training.optimiser, training.standardise) == (0.5, "adam", False)
+    assert training.optimiser_settings == {"beta_1": 0.8}
+    assert (training.patience, training.min_improvement, training.seed) == (2, 0.01, 9)
+    codec = settings.codec
+    assert (codec.value_bits, codec.layout, codec.rounding) == (8, "offset", "stochastic")
+    assert (codec.clipping, codec.alpha, codec.target_clipped_fraction) == ("fixed", 2.0, 0.01)
+    assert (settings.key_bits, settings.allow_two_parties, settings.classes) == (2048, True, ("x", "y", "z"))
+    assert (job.compare_alone, job.compare_plain, job.check_exactness) == (True, True, True)
+    assert (job.test_data, job.timeout_s) == ("test", 9.0)
+
+
+@pytest.mark.parametrize("key", SMALLEST_JOB)
+def test_a_missing_key_is_named(key, tmp_path) -> None:
+    with pytest.raises(JobError) as caught:
+        load_job(write_job(tmp_path, without=key))
+    assert key in caught.value.what
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize("key", SMALLEST_JOB)
+def test_a_misspelt_required_key_is_pointed_at(key, tmp_path) -> None:
+    misspelt = key[0] + key[2] + key[1] + key[3:]
+    with pytest.raises(JobError) as caught:
+        load_job(write_job(tmp_path, without=key, **{misspelt: SMALLEST_JOB[key]}))
+    assert key in caught.value.what
+
+
+WRONG_TYPES = {
+    "a text": '"x"',
+    "a number": "1.5",
+    "truth": "true",
+    "a list": "[1]",
+    "a table": "{ x = 1 }",
+    "a date": "2026-01-01",
+}
+KINDS = {
+    "format": (),
+    "name": ("a text",),
+    "protocol": (),
+    "parties": (),
+    "aggregator": ("a text",),
+    "data": ("a text",),
+    "weight_max": (),
+    "classes": (),
+    "test_data": ("a text",),
+    "timeout_s": ("a number",),
+    "allow_two_parties": ("truth",),
+    "model": ("a table",),
+}
+
+
+@pytest.mark.parametrize(("key", "right"), KINDS.items())
+def test_every_wrong_type_is_named(key, right, tmp_path) -> None:
+    for kind, text in WRONG_TYPES.items():
+        if kind in right:
+            continue
+        with pytest.raises(JobError) as caught:
+            load_job(write_job(tmp_path, **{key: text}))
+        assert key in caught.value.what, kind
+        assert caught.value.expected, kind
+        assert caught.value.cure, kind
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "suggestion"),
+    [
+        ("model", "nam = 'mlp'", "did you mean name?"),
+        ("training", "learning_rat = 0.1", "did you mean learning_rate?"),
+        ("codec", "valuebits = 8", "did you mean value_bits?"),
+        ("protection", "keybits = 2048", "did you mean key_bits?"),
+        ("compare", "plane = true", "did you mean plain?"),
+        ("checks", "exact = true", "did you mean exactness?"),
+        ("codec", "zzz = 1", "remove it"),
+    ],
+)
+def test_a_misspelt_setting_is_answered_with_the_right_one(section, line, suggestion, tmp_path) -> None:
+    with pytest.raises(JobError) as caught:
+        load_job(write_job(tmp_path, sections=f"[{section}]\n{line}\n"))
+    assert caught.value.what.startswith(f"{section}.")
+    assert caught.value.cure == suggestion
+
+
+@pytest.mark.parametrize("text", ["[1, true]", '["a", ""]', '["a", 1]', "[[]]"])
+def test_lists_of_mixed_kinds(text, tmp_path) -> None:
+    with pytest.raises(JobError, match="parties has an entry of the wrong type"):
+        load_job(write_job(tmp_path, parties=text))
+    with pytest.raises(JobError, match=r"model\.hidden has an entry"):
+        load_job(write_job(tmp_path, sections=f"[model]\nname = 'mlp'\nhidden = {text}\n"))
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_time_outs_that_are_none(seconds, tmp_path) -> None:
+    with pytest.raises(JobError, match="timeout_s"):
+        load_job(write_job(tmp_path, timeout_s=seconds))
+
+
+# --- site files ------------------------------------------------------------------------------------------------------
+
+SITE = """
+[party.a.data.rows]
+source = "csv"
+path = "a.csv"
+label = "y"
+ignore = ["id"]
+[party.b]
+party_key = "b.key"
+[party.b.data.rows]
+source = "npz"
+path = "b.npz"
+[party.c.data.rows]
+source = "python"
+function = "c:load"
+arguments = { part = 2 }
+[common_data.test]
+source = "csv"
+path = "test.csv"
+"""
+
+
+def test_a_site_is_read_with_paths_beside_it(tmp_path) -> None:
+    site = load_site(write_site(tmp_path, SITE))
+    assert site.folder == tmp_path.resolve()
+    assert site.parties["b"].party_key == tmp_path.resolve() / "b.key"
+    assert site.parties["a"].paillier_key is None
+    assert find_source(site, "a", "rows").options == {"path": "a.csv", "label": "y", "ignore": ("id",)}
+    assert find_source(site, "c", "rows").options == {"function": "c:load", "arguments": {"part": 2}}
+    assert find_source(site, None, "test").kind == "csv"
+    assert site.policy.protections == ("paillier",)
+    assert not site.policy.exactness_check
+
+
+@pytest.mark.parametrize(("party", "name"), [("a", "row"), (None, "tests")])
+def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
+    site = load_site(write_site(tmp_path, SITE))
+    with pytest.raises(JobError, match=f"no data called '{name}'") as caught:
+        find_source(site, party, name)
+    assert caught.value.expected == ("one of rows" if party else "one of test")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[party.a.data.rows]\nsource = 'xlsx'\npath = 'a'", "no kind of data source"),
+        ("[party.a.data.rows]\npath = 'a'", "party.a.data.rows.source is missing"),
+        ("[party.a.data.rows]\nsource = 'csv'", "party.a.data.rows.path is missing"),
+        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nlable = 'y'", "lable is not a setting"),
+        ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nlabel = 'y'", "label is not a setting"),
+        ("[party.a.data]\nrows = 'a.csv'", "party.a.data.rows has the wrong type"),
+        ("[party.a]\npaillier_key = 3", "paillier_key has the wrong type"),
+        ("[policy]\nprotections = ['pailier']", "names no protection"),
+        ("[policy]\nprotections = 'paillier'", "policy.protections has the wrong type"),
+        ("[policy]\nmin_key_bit = 4096", "min_key_bit is not a setting"),
+        ("[parties.a]\n", "parties is not a setting"),
+    ],
+)
+def test_site_files_written_wrong(text, words, tmp_path) -> None:
+    with pytest.raises(JobError, match=words) as caught:
+        load_site(write_site(tmp_path, text))
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("policy", "sections", "words"),
+    [
+        ("protections = ['none']", "", "does not allow protection 'paillier'"),
+        ("protections = []", "", "does not allow protection 'paillier'"),
+        ("", "[protection]\nkind = 'none'", "does not allow protection 'none'"),
+        ("", "[compare]\nplain = true", "does not allow protection 'none'"),
+        ("min_key_bits = 4096", "", "smaller than the site allows"),
+        ("", "[checks]\nexactness = true", "does not allow the exactness check"),
+    ],
+)
+def test_what_a_site_does_not_allow(policy, sections, words, tmp_path) -> None:
+    site = load_site(write_site(tmp_path, f"[policy]\n{policy}\n{SITE}"))
+    with pytest.raises(PolicyError, match=words) as caught:
+        check_site_allows(site, load_job(write_job(tmp_path, sections=sections)))
+    assert caught.value.expected
+    assert caught.value.got
+    assert caught.value.cure
+
+
+def test_what_a_site_allows(tmp_path) -> None:
+    policy = "[policy]\nprotections = ['paillier', 'none']\nexactness_check = true\nmin_key_bits = 3072\n"
+    site = load_site(write_site(tmp_path, policy + SITE))
+    sections = "[compare]\nplain = true\n[checks]\nexactness = true\n"
+    check_site_allows(site, load_job(write_job(tmp_path, sections=sections)))
+
+
+def test_an_empty_site_says_what_is_missing(tmp_path) -> None:
+    with pytest.raises(JobError, match="knows no party 'a'"):
+        check_site_allows(load_site(write_site(tmp_path, "")), load_job(write_job(tmp_path)))
+
+
+def test_the_example_is_sound() -> None:
+    prepared = prepare(HOSPITALS / "job.toml")
+    assert len(prepared.tables) == 5
+    assert prepared.test_table is not None
+    assert sum(map(len, prepared.tables.values())) + len(prepared.test_table) == 569
+    assert prepared.job.settings.protection == "paillier"
+    assert prepared.job.settings.key_bits == 3072
+    assert prepared.key_pair is None
+    assert "key" not in repr(prepared).lower().replace("key_bits", "").replace("_key=none", "")
+
+
+def test_every_refusal_is_one_kind_of_error(tmp_path) -> None:
+    for parties in ("[]", '["a"]', '["a", "a", "b"]', "3"):
+        with pytest.raises(HekatError) as caught:
+            load_job(write_job(tmp_path, parties=parties))
+        assert caught.value.exit_code == 2
