@@ -277,6 +277,27 @@ def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
     assert metadata["rounds_done"] >= 1
 
 
+def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
+    """8192 bits take many minutes: the answer to Ctrl-C must not wait for them."""
+    workplace.edit("job.toml", "key_bits = 2048", "key_bits = 8192")
+    workplace.edit("site.toml", 'paillier_key = "leader.key"\n', "")
+    process = workplace.start(
+        *("run", workplace.folder / "job.toml", "--runs", workplace.runs),
+        prelude=(
+            "import sys\nfrom hekat.cli.progress import RunProgress\n"
+            "RunProgress.search_key = lambda *found: print('searching', file=sys.stderr, flush=True)"
+        ),
+    )
+    assert "searching" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    (folder,) = workplace.folders()
+    assert f"the run lies in {folder}" in err
+    assert "--resume" not in err
+
+
 def test_a_reader_that_leaves_early_is_no_error(workplace) -> None:
     assert workplace.run().code == 0
     program = "import sys; from hekat.cli.main import main; sys.exit(main())"

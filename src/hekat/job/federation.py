@@ -20,7 +20,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.witness import Witness
-from hekat.scheme.paillier import KeyPair
+from hekat.scheme.paillier import KeyPair, generate_keys
 
 PROTOCOL = "horizontal"
 
@@ -35,7 +35,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Listener:
-    """Told of progress while a run goes on; called from the leader's thread."""
+    """Told of progress while a run goes on; `on_key` is called by the caller's thread, the rest by the leader's."""
 
     on_round: Callable[[RoundRecord, TrainingState], None] = lambda record, state: None
     on_key: Callable[[int, int], None] | None = None
@@ -70,6 +70,10 @@ class Federation:
         for name in self.settings.everyone:
             self.stopwatches[name] = Stopwatch(turn)
         start = time.perf_counter()
+        if self.settings.protection == "paillier" and self.key_pair is None:
+            # Here and not in the leader's thread: this can take a minute, and Ctrl-C reaches only this one.
+            with self.stopwatches[self.settings.leader].measure("keys"):
+                self.key_pair = generate_keys(self.settings.key_bits, progress=self.listener.on_key)
         roles = {name: self._role(name) for name in self.settings.everyone}
         try:
             results = run_parties(roles, timeout_s=self.job.timeout_s)
@@ -140,7 +144,6 @@ class Federation:
         return PartyRun(
             local=local,
             key_pair=self.key_pair if leads else None,
-            key_progress=self.listener.on_key if leads else None,
             witness=self.witness,
             on_packing=keep_packing,
         )

@@ -204,3 +204,19 @@ def test_two_parties_work_where_they_allow_it(rehearse, tables_of, settings_of) 
     tables = tables_of(19, rows=(20, 30))
     rehearsal = rehearse(settings_of(parties=("a", "b"), training=FEDSGD), tables)
     assert rehearsal.run().rounds_done == 3
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam", "rmsprop"])
+def test_fedavg_learns_with_every_server_optimiser_as_it_is(optimiser, rehearse, tables_of, settings_of) -> None:
+    training = replace(FEDAVG, round_count=6, optimiser=optimiser)
+    state = rehearse(settings_of(training=training, protection="none"), tables_of(21)).run()
+    assert state.losses[-1] < 0.7 * state.losses[0]
+    assert max(state.losses) == state.losses[0]
+
+
+def test_labels_of_a_large_unit_are_no_divergence(rehearse, tables_of, settings_of) -> None:
+    tables = {name: replace(table, labels=table.labels * 2e5) for name, table in tables_of(23, task="number").items()}
+    settings = settings_of(model=ModelSettings("linear"), training=replace(FEDSGD, round_count=5), task="number")
+    state = rehearse(settings, tables).run()
+    assert state.losses[0] > 2**16
+    assert state.losses[-1] < state.losses[0]

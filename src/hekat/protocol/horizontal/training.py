@@ -21,8 +21,8 @@ from hekat.protocol.horizontal.stopwatch import Stopwatch
 
 LOSS_UNITS = 2**20
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
-# million is well below it.
-MAX_LOSS = 2**40
+# billion is below it.
+MAX_LOSS = 2**60
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,12 @@ def build_model(settings: HorizontalSettings, column_count: int) -> Model:
 
 
 def build_optimiser(training: TrainingSettings) -> Optimiser:
-    """The server optimiser: for fedsgd at the learning rate, for fedavg a step of 1 unless set otherwise."""
-    rate = training.learning_rate if training.algorithm == "fedsgd" else 1.0
+    """The server optimiser: at the learning rate, but for fedavg with sgd or momentum a step of 1; or as it is set.
+
+    adam and rmsprop move each weight by about their rate, however small the mean change is: 1 would be far too much.
+    """
+    takes_whole_change = training.algorithm == "fedavg" and training.optimiser in ("sgd", "momentum")
+    rate = 1.0 if takes_whole_change else training.learning_rate
     return make_optimiser(training.optimiser, **{"learning_rate": rate, **training.optimiser_settings})
 
 
