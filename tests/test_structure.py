@@ -21,7 +21,9 @@ def _imports(path: Path) -> set[str]:
 
 
 def test_only_the_cpu_engine_imports_the_native_core() -> None:
-    importers = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if "hekat._native" in _imports(path)}
+    importers = {
+        path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if "hekat._native" in _imports(path)
+    }
     assert importers == {"engine/cpu.py"}
 
 
