@@ -113,7 +113,9 @@ def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
     """The table of h_s = h^n, h = -x^2 mod n for a random x of this process' own."""
     # Someone else's h could lie in a small subgroup; one's own cannot be chosen against oneself.
     n, n_squared = gmpy2.mpz(key.n), gmpy2.mpz(key.n_squared.value)
-    x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
+    x = gmpy2.mpz(0)
+    while gmpy2.gcd(x, n) != 1:  # a unit at the first draw but for odds of about 2^(1 - bits/2)
+        x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
     base = int(gmpy2.powmod(n - x * x % n, n, n_squared))
     limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]
     return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2))
