@@ -29,7 +29,8 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,dev]'
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
+	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev]'
 	touch $@
 
 build: $(VENV)/.demo
