@@ -5,8 +5,8 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -38,6 +38,14 @@ from hekat.errors import InputError, SealError
 
 HELLO_STEP = "hekat/hello"
 CONFIRM_STEP = "hekat/session-confirmed"
+
+
+Measure = Callable[[str], AbstractContextManager[None]]
+
+
+def not_measured(step: str) -> AbstractContextManager[None]:
+    """Measures nothing."""
+    return nullcontext()
 
 
 @dataclass
@@ -75,8 +83,11 @@ class SealedChannel:
         protocol: str,
         job_digest: bytes,
         chunk_bytes: int = CHUNK_BYTES,
+        measure: Measure = not_measured,
     ) -> None:
-        """Raises InputError for malformed arguments, SealError where pinned keys are missing or do not differ."""
+        """`measure("send")` is entered around sealing and `measure("open")` around opening, never around a wait.
+
+        Raises InputError for malformed arguments, SealError where pinned keys are missing or do not differ."""
         check_name(run_id, "run")
         check_name(protocol, "protocol")
         if not isinstance(job_digest, bytes) or len(job_digest) != DIGEST_BYTES:
@@ -98,8 +109,7 @@ class SealedChannel:
         self._next_received = dict.fromkeys(self._others, 0)
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, step)."""
-        self.seal_s = 0.0
-        self.open_s = 0.0
+        self._measure = measure
 
     @property
     def party(self) -> str:
@@ -172,7 +182,6 @@ class SealedChannel:
         check_step(step)
         check_payload(payload)
         session = self._opened()
-        start = time.perf_counter()
         header = SealedHeader(
             session_id=session.session_id,
             run_id=self._run_id,
@@ -185,8 +194,8 @@ class SealedChannel:
             payload_bytes=len(payload),
             chunk_bytes=self._chunk_bytes,
         )
-        sealed = seal_payload(payload, header, self._key, session.peers[to])
-        self.seal_s += time.perf_counter() - start
+        with self._measure("send"):
+            sealed = seal_payload(payload, header, self._key, session.peers[to])
         # Counted even if the sending below fails: no sequence number is ever used for two payloads.
         self._next_sent[to] += 1
         self._send_counted(to, step, sealed)
@@ -202,17 +211,16 @@ class SealedChannel:
         check_step(step)
         session = self._opened()
         data = self._receive_counted(sender, step, timeout_s)
-        start = time.perf_counter()
-        frame = parse_frame(data)
-        what = f"message of {sender!r} in step {step!r}"
-        check_signer(what, frame.header.signer, self._pinned[sender])
-        if not frame.verify(self._pinned[sender]):
-            raise altered_error(what)
-        self._check_bound(frame, session, sender, step, what)
-        payload = frame.open(session.key)
-        self._next_received[sender] += 1
-        self.open_s += time.perf_counter() - start
-        return payload
+        with self._measure("open"):
+            frame = parse_frame(data)
+            what = f"message of {sender!r} in step {step!r}"
+            check_signer(what, frame.header.signer, self._pinned[sender])
+            if not frame.verify(self._pinned[sender]):
+                raise altered_error(what)
+            self._check_bound(frame, session, sender, step, what)
+            payload = frame.open(session.key)
+            self._next_received[sender] += 1
+            return payload
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""

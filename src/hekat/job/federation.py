@@ -100,7 +100,6 @@ class Federation:
                 ) as ledger:
                     result = self._play(name, RecordedChannel(sealed, ledger))
                 self._keep_traffic(name, sealed, result)
-                self.stopwatches[name].seconds["open"] += sealed.open_s
                 return result
 
         return play
@@ -156,6 +155,7 @@ class Federation:
             run_id=self.run_id,
             protocol=PROTOCOL,
             job_digest=self.job.digest,
+            measure=self.stopwatches[channel.party].measure,
         )
 
     def _pinned(self, party: str) -> dict[str, PartyPublicKey]:

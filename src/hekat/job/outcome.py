@@ -231,5 +231,7 @@ def _notes(job: Job, main: Finished) -> list[str]:
         notes.append("float updates of all parties were compared inside this process to check the stated bound")
     if len(settings.parties) == 2:
         notes.append("with two parties each learns the other's update from every sum")
-    notes.append("parties took turns on this machine, so each figure is that of a machine to itself")
+    notes.append(
+        "roles took turns at the measured steps, so each figure is that of a machine to itself"
+    )
     return notes

@@ -110,12 +110,17 @@ def time_table(summary: Mapping[str, Any]) -> Table:
         )
     total = sum(summary["seconds_by_step"].values())
     rows.append(("all steps", "", "", "", format_fixed_seconds(total)))
+    wall = summary["seconds"].get("encrypted" if summary["settings"]["protection"] != "none" else "plain")
+    if wall is not None:
+        text = "greetings, ledgers, counting, checks, standardising"
+        rows.append(("no step", text, "", "", format_fixed_seconds(max(0.0, wall - total))))
+        rows.append(("from start to end", "", "", "", format_fixed_seconds(wall)))
     return Table(
         "Time by step, in seconds",
         ("step", "what happens", "all parties", "aggregator", "total"),
         tuple(rows),
-        "Sums over all rounds. All roles ran on this one machine and took turns, so each figure is that of a machine "
-        "to itself; waiting for others is not counted.",
+        "Sums over all rounds. All roles ran on this one machine and took turns at these steps, so each figure is that "
+        "of a machine to itself; waiting for others is not counted.",
         text_columns=2,
     )
 

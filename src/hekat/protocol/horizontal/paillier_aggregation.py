@@ -85,8 +85,7 @@ class PaillierAggregation:
         aggregator = self._settings.aggregator
         with self._stopwatch.measure("encrypt"):
             update = UpdateMessage(ciphertexts=to_bytes(encrypt(self._key, plain)))
-        with self._stopwatch.measure("send"):
-            self._channel.send(aggregator, f"{step}/update", update)
+        self._channel.send(aggregator, f"{step}/update", update)
         answer = self._channel.receive(aggregator, f"{step}/sum", SumMessage)
         with self._stopwatch.measure("decrypt"):
             ciphertexts = from_bytes(answer.ciphertexts, Ciphertexts, public_key=self._key.public)

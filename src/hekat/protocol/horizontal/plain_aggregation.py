@@ -37,8 +37,7 @@ class PlainAggregation:
         with self._stopwatch.measure("encode"):
             values = [counter.value for counter in counters]
             update = PlainUpdateMessage(values=flatten(tensors), weight=weight, counters=values)
-        with self._stopwatch.measure("send"):
-            self._channel.send(self._settings.aggregator, f"{step}/update", update)
+        self._channel.send(self._settings.aggregator, f"{step}/update", update)
         mean = self._channel.receive(self._settings.aggregator, f"{step}/sum", PlainMeanMessage)
         with self._stopwatch.measure("decode"):
             sums = {counter.name: total for counter, total in zip(counters, mean.counters, strict=True)}
