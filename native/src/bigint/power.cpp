@@ -33,12 +33,12 @@ unsigned power_window_bits(std::size_t bits) {
     return best;
 }
 
-std::size_t power_scratch_count(const Montgomery& modulus, std::size_t exponent_limbs) {
+std::size_t power_scratch_count(const ResidueRing& modulus, std::size_t exponent_limbs) {
     const unsigned window = power_window_bits(kLimbBits * exponent_limbs);
     return modulus.scratch_count() + ((std::size_t{1} << window) + 2) * modulus.width();
 }
 
-void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
            std::size_t exponent_limbs, Limb* scratch) {
     const std::size_t width = modulus.width();
     const std::size_t bits = kLimbBits * exponent_limbs;
@@ -67,7 +67,7 @@ void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exp
     std::memcpy(z, result, width * sizeof(Limb));
 }
 
-void power_vartime(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power_vartime(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
                    std::size_t exponent_limbs, Limb* scratch) {
     const std::size_t width = modulus.width();
     const std::size_t bits = bit_length_vartime(exponent, exponent_limbs);
