@@ -7,6 +7,8 @@
 #include "batch/inversion.hpp"
 #include "batch/powers.hpp"
 #include "bigint/integer.hpp"
+#include "bigint/montgomery.hpp"
+#include "bigint/montgomery_pairs.hpp"
 #include "check.hpp"
 
 namespace {
@@ -35,14 +37,29 @@ Limbs same_on_both(Pools& pools, std::size_t limbs, const std::string& what, con
 }
 
 // Residues below n: the product with a power of two less, so the top limb stays small.
-Limbs residues_below(const Montgomery& modulus, std::size_t count, Source& source) {
+Limbs residues_below(const ResidueRing& modulus, std::size_t count, Source& source) {
     const std::size_t limbs = modulus.limb_count();
     Limbs x = source.limbs(count * limbs);
     for (std::size_t i = 0; i < count; ++i) x[(i + 1) * limbs - 1] %= modulus.modulus()[limbs - 1];
     return x;
 }
 
-void test_elementwise(Pools& pools, const Montgomery& modulus, std::size_t count, Source& source) {
+// The same in the ring's own form.
+Limbs residues_at_rest(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
+    const Limbs values = residues_below(modulus, count, source);
+    Limbs x(values.size());
+    check(!load_residues(pools.one, modulus, x.data(), values.data(), modulus.limb_count(), count),
+          "every value is below");
+    return x;
+}
+
+Limbs one_at_rest(const ResidueRing& modulus) {
+    Limbs one(modulus.limb_count());
+    modulus.narrow(one.data(), modulus.one());
+    return one;
+}
+
+void test_elementwise(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
     const std::size_t limbs = modulus.limb_count();
     const Limbs values = residues_below(modulus, count, source);
     const Limbs x = same_on_both(pools, count * limbs, "load_residues", [&](ThreadPool& pool, Limb* z) {
@@ -71,9 +88,9 @@ void test_elementwise(Pools& pools, const Montgomery& modulus, std::size_t count
     check(powers[0] == powers[1], "constant and variable time agree");
 }
 
-void test_products(Pools& pools, const Montgomery& modulus, std::size_t count, Source& source) {
+void test_products(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
     const std::size_t limbs = modulus.limb_count();
-    const Limbs x = residues_below(modulus, count, source);
+    const Limbs x = residues_at_rest(pools, modulus, count, source);
     std::vector<std::int64_t> members(count);
     std::iota(members.begin(), members.end(), 0);
     const auto last = static_cast<std::int64_t>(count);
@@ -81,8 +98,8 @@ void test_products(Pools& pools, const Montgomery& modulus, std::size_t count, S
     const Limbs lines = same_on_both(pools, 4 * limbs, "multiply_lines", [&](ThreadPool& pool, Limb* z) {
         multiply_lines(pool, modulus, z, x.data(), members.data(), offsets.data(), 4);
     });
-    check(std::equal(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(limbs), modulus.one()),
-          "an empty line is one");
+    const Limbs one = one_at_rest(modulus);
+    check(std::equal(one.begin(), one.end(), lines.begin()), "an empty line is one");
 
     constexpr std::size_t kResults = 3;
     const Limbs exponents = source.limbs(count * kResults);
@@ -105,7 +122,7 @@ void test_products(Pools& pools, const Montgomery& modulus, std::size_t count, S
           "multiply_powers agrees with single powers");
 }
 
-void test_inversion(Pools& pools, const Montgomery& modulus, std::size_t count, Source& source) {
+void test_inversion(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
     const std::size_t limbs = modulus.limb_count();
     Limbs x(count * limbs, 0);  // 2^k has an inverse mod every odd n
     for (std::size_t i = 0; i < count; ++i) x[i * limbs] = Limb{1} << (i % 60);
@@ -118,9 +135,9 @@ void test_inversion(Pools& pools, const Montgomery& modulus, std::size_t count, 
     Limbs product(x.size());
     multiply_residues(pools.one, modulus, product.data(), {inverse.data(), limbs, false},
                       {loaded.data(), limbs, false}, count);
+    const Limbs one = one_at_rest(modulus);
     for (std::size_t i = 0; i < count; ++i) {
-        check(std::equal(modulus.one(), modulus.one() + limbs, product.data() + i * limbs),
-              "x times its inverse is 1");
+        check(std::equal(one.begin(), one.end(), product.data() + i * limbs), "x times its inverse is 1");
     }
     if (count == 0) return;
     const std::size_t zero = source.limb() % count;
@@ -129,7 +146,7 @@ void test_inversion(Pools& pools, const Montgomery& modulus, std::size_t count, 
           "the zero is named");
 }
 
-void test_fixed_base(Pools& pools, const Montgomery& modulus, std::size_t count, Source& source) {
+void test_fixed_base(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
     const std::size_t limbs = modulus.limb_count();
     const FixedBaseShape shape{100, 5};
     const Limbs base = residues_below(modulus, 1, source);
@@ -154,6 +171,15 @@ void test_fixed_base(Pools& pools, const Montgomery& modulus, std::size_t count,
     check(raise_fixed_base(pools.one, modulus, shape, plain.data(), table.data(), exponents.data(), 2,
                            count) == count - 1,
           "an exponent of 101 bits is named");
+}
+
+void test_ring(Pools& pools, const ResidueRing& modulus, Source& source) {
+    for (const std::size_t count : {0U, 1U, 7U, 8U, 9U, 130U}) {
+        test_elementwise(pools, modulus, count, source);
+        test_products(pools, modulus, count, source);
+        test_inversion(pools, modulus, count, source);
+        test_fixed_base(pools, modulus, count, source);
+    }
 }
 
 void test_integers(Pools& pools, std::size_t a_limbs, std::size_t b_limbs, std::size_t count,
@@ -203,13 +229,8 @@ int main() {
             Limbs n = source.limbs(limbs);
             n[0] |= 1;
             n[limbs - 1] |= Limb{1} << 62;
-            const Montgomery modulus(n.data(), limbs, *kernels);
-            for (const std::size_t count : {0U, 1U, 7U, 8U, 9U, 130U}) {
-                test_elementwise(pools, modulus, count, source);
-                test_products(pools, modulus, count, source);
-                test_inversion(pools, modulus, count, source);
-                test_fixed_base(pools, modulus, count, source);
-            }
+            test_ring(pools, Montgomery(n.data(), limbs, *kernels), source);
+            if (limbs <= 17) test_ring(pools, MontgomeryPairs(n.data(), limbs, *kernels), source);
         }
     }
     for (const std::size_t a_limbs : {1U, 5U, 6U, 8U, 33U}) {

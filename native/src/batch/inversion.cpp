@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bigint/inverse.hpp"
-
 namespace hekat {
 namespace {
 
 // The batch cut into blocks of neighbours, one running product per item within its block.
 class InversionBatch {
   public:
-    InversionBatch(ThreadPool& pool, const Montgomery& modulus, const Limb* x, std::size_t count)
+    InversionBatch(ThreadPool& pool, const ResidueRing& modulus, const Limb* x, std::size_t count)
         : pool_(pool),
           modulus_(modulus),
           x_(x),
@@ -40,8 +38,7 @@ class InversionBatch {
         }
     }
 
-    // inverse (width() limbs, zero before) = 1 / (the product of everything), Montgomery form; false where it
-    // has none.
+    // inverse (width() limbs) = 1 / (the product of everything); false where it has none.
     bool invert_total(Limb* inverse) const { return invert_one(inverse, total(block_count_ - 1)); }
 
     // The first item that has no inverse, there being one: running products lose theirs there for good.
@@ -106,18 +103,16 @@ class InversionBatch {
 
     bool invert_one(Limb* z, const Limb* x) const {
         SecretBuffer scratch(modulus_.scratch_count());
-        const bool found = invert_limbs(z, x, modulus_.modulus(), modulus_.limb_count());
-        modulus_.repair_inverse(z, z, scratch.data());
-        return found;
+        return modulus_.invert(z, x, scratch.data());
     }
 
     bool has_inverse(const Limb* x) const {
         SecretBuffer inverse(modulus_.width());
-        return invert_limbs(inverse.data(), x, modulus_.modulus(), modulus_.limb_count());
+        return invert_one(inverse.data(), x);
     }
 
     ThreadPool& pool_;
-    const Montgomery& modulus_;
+    const ResidueRing& modulus_;
     const Limb* x_;
     std::size_t count_;
     std::size_t block_items_;
@@ -128,7 +123,7 @@ class InversionBatch {
 
 }  // namespace
 
-std::optional<std::size_t> invert_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z,
+std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
                                            const Limb* x, std::size_t count) {
     if (count == 0) return std::nullopt;
     InversionBatch batch(pool, modulus, x, count);

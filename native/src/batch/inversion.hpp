@@ -9,7 +9,7 @@ namespace hekat {
 
 // z_i = 1 / x_i, with one true inversion for all. Returns the first index that has none, z then without
 // meaning.
-std::optional<std::size_t> invert_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z,
+std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
                                            const Limb* x, std::size_t count);
 
 }  // namespace hekat

@@ -19,7 +19,7 @@ constexpr double kMaxTaskNs = 1e8;
 // Everything one call works on.
 class MultiPower {
   public:
-    MultiPower(ThreadPool& pool, const Montgomery& modulus, const Limb* bases, const Limb* exponents,
+    MultiPower(ThreadPool& pool, const ResidueRing& modulus, const Limb* bases, const Limb* exponents,
                std::size_t exponent_limbs, const bool* negative, std::size_t base_count,
                std::size_t result_count)
         : pool_(pool),
@@ -164,7 +164,7 @@ class MultiPower {
     }
 
     ThreadPool& pool_;
-    const Montgomery& modulus_;
+    const ResidueRing& modulus_;
     const Limb* narrow_bases_;
     const Limb* exponents_;
     std::size_t exponent_limbs_;
@@ -187,7 +187,7 @@ class MultiPower {
 
 }  // namespace
 
-std::optional<std::size_t> multiply_powers(ThreadPool& pool, const Montgomery& modulus, Limb* z,
+std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
                                            const Limb* bases, const Limb* exponents,
                                            std::size_t exponent_limbs, const bool* negative,
                                            std::size_t base_count, std::size_t result_count) {

@@ -24,7 +24,7 @@ bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
 
 }  // namespace
 
-void raise_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const Items& bases,
+void raise_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Items& bases,
                     const Items& exponents, std::size_t count, bool vartime) {
     const double products = 1.2 * static_cast<double>(kLimbBits * exponents.limbs);
     const std::size_t width = modulus.width();
@@ -40,12 +40,12 @@ void raise_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const 
     });
 }
 
-void build_fixed_base_table(ThreadPool& pool, const Montgomery& modulus, const FixedBaseShape& shape,
+void build_fixed_base_table(ThreadPool& pool, const ResidueRing& modulus, const FixedBaseShape& shape,
                             Limb* table, const Limb* base) {
     const std::size_t width = modulus.width();
     SecretBuffer bases(shape.positions() * width);
     SecretBuffer scratch(modulus.scratch_count());
-    modulus.widen(bases.data(), base);
+    std::memcpy(bases.data(), base, modulus.limb_count() * sizeof(Limb));
     modulus.enter(bases.data(), bases.data(), scratch.data());
     // One after another, in slices short enough for an interrupt to be heard.
     const double step_ns = static_cast<double>(shape.window_bits) * product_ns(modulus);
@@ -66,7 +66,7 @@ void build_fixed_base_table(ThreadPool& pool, const Montgomery& modulus, const F
     });
 }
 
-std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const Montgomery& modulus,
+std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& modulus,
                                             const FixedBaseShape& shape, Limb* z, const Limb* table,
                                             const Limb* exponents, std::size_t exponent_limbs,
                                             std::size_t count) {

@@ -14,7 +14,7 @@ namespace {
 // What one chunk of a batch works in: scratch for products and two residues at full width.
 class Workspace {
   public:
-    explicit Workspace(const Montgomery& modulus)
+    explicit Workspace(const ResidueRing& modulus)
         : modulus_(modulus), memory_(modulus.scratch_count() + 4 * modulus.width()) {}
 
     Limb* scratch() { return memory_.data(); }
@@ -23,7 +23,7 @@ class Workspace {
     Limb* second() { return first() + 2 * modulus_.width(); }
 
   private:
-    const Montgomery& modulus_;
+    const ResidueRing& modulus_;
     SecretBuffer memory_;
 };
 
@@ -39,12 +39,11 @@ constexpr std::size_t kBlockMembers = 64;  // members of a line multiplied in on
 
 }  // namespace
 
-double product_ns(const Montgomery& modulus) {
-    const auto width = static_cast<double>(modulus.width());
-    return 1.2 * width * width + 100;
+double product_ns(const ResidueRing& modulus) {
+    return 0.6 * static_cast<double>(modulus.word_products()) + 100;
 }
 
-std::optional<std::size_t> load_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z,
+std::optional<std::size_t> load_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
                                          const Limb* values, std::size_t value_limbs, std::size_t count) {
     std::atomic<std::size_t> refused{kNone};
     pool.run(count, product_ns(modulus), [&](std::size_t begin, std::size_t end) {
@@ -62,7 +61,7 @@ std::optional<std::size_t> load_residues(ThreadPool& pool, const Montgomery& mod
     return std::nullopt;
 }
 
-void reduce_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const Limb* values,
+void reduce_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Limb* values,
                      std::size_t value_limbs, std::size_t count) {
     pool.run(count, 2 * product_ns(modulus), [&](std::size_t begin, std::size_t end) {
         Workspace space(modulus);
@@ -81,18 +80,18 @@ void reduce_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const
     });
 }
 
-void store_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const Limb* x, std::size_t count) {
+void store_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Limb* x, std::size_t count) {
     pool.run(count, product_ns(modulus), [&](std::size_t begin, std::size_t end) {
         Workspace space(modulus);
         for (std::size_t i = begin; i < end; ++i) {
             modulus.widen(space.first(), x + i * modulus.limb_count());
             modulus.leave(space.first(), space.first(), space.scratch());
-            modulus.narrow(z + i * modulus.limb_count(), space.first());
+            std::memcpy(z + i * modulus.limb_count(), space.first(), modulus.limb_count() * sizeof(Limb));
         }
     });
 }
 
-void multiply_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, const Items& a, const Items& b,
+void multiply_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Items& a, const Items& b,
                        std::size_t count) {
     pool.run(count, product_ns(modulus), [&](std::size_t begin, std::size_t end) {
         Workspace space(modulus);
@@ -105,7 +104,7 @@ void multiply_residues(ThreadPool& pool, const Montgomery& modulus, Limb* z, con
     });
 }
 
-void multiply_lines(ThreadPool& pool, const Montgomery& modulus, Limb* z, const Limb* x,
+void multiply_lines(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Limb* x,
                     const std::int64_t* members, const std::int64_t* offsets, std::size_t line_count) {
     const std::size_t limbs = modulus.limb_count();
     // Long lines are cut into blocks: each gives one partial product, then each line multiplies its partials.

@@ -26,13 +26,13 @@ unsigned fixed_base_window_bits(std::size_t limb_count) {
     return best;
 }
 
-void next_position_base(const Montgomery& modulus, unsigned window_bits, Limb* z, const Limb* base,
+void next_position_base(const ResidueRing& modulus, unsigned window_bits, Limb* z, const Limb* base,
                         Limb* scratch) {
     modulus.square(z, base, scratch);
     for (unsigned i = 1; i < window_bits; ++i) modulus.square(z, z, scratch);
 }
 
-void fill_position(const Montgomery& modulus, const FixedBaseShape& shape, Limb* entries, const Limb* base,
+void fill_position(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* entries, const Limb* base,
                    Limb* scratch) {
     const std::size_t limbs = modulus.limb_count();
     Limb* power = scratch + modulus.scratch_count();
@@ -44,17 +44,17 @@ void fill_position(const Montgomery& modulus, const FixedBaseShape& shape, Limb*
     }
 }
 
-std::size_t fixed_base_scratch_count(const Montgomery& modulus, std::size_t count) {
-    return modulus.scratch_count() + (count + 1) * modulus.width();
+std::size_t fixed_base_scratch_count(const ResidueRing& modulus, std::size_t count) {
+    return modulus.scratch_count() + (count + 2) * modulus.width();
 }
 
-void fixed_base_powers(const Montgomery& modulus, const FixedBaseShape& shape, Limb* z, const Limb* table,
+void fixed_base_powers(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* z, const Limb* table,
                        const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch) {
     const std::size_t limbs = modulus.limb_count();
     const std::size_t width = modulus.width();
-    Limb* entry = scratch + modulus.scratch_count();
+    Limb* packed = scratch + modulus.scratch_count();
+    Limb* entry = packed + width;
     Limb* results = entry + width;
-    std::memset(entry, 0, width * sizeof(Limb));
     for (std::size_t i = 0; i < count; ++i)
         std::memcpy(results + i * width, modulus.one(), width * sizeof(Limb));
     for (std::size_t position = 0; position < shape.positions(); ++position) {
@@ -62,7 +62,8 @@ void fixed_base_powers(const Montgomery& modulus, const FixedBaseShape& shape, L
         for (std::size_t i = 0; i < count; ++i) {
             const Limb digit = exponent_bits_at(exponents + i * exponent_limbs, exponent_limbs,
                                                 position * shape.window_bits, shape.window_bits);
-            modulus.kernels().select_entry(entry, entries, shape.entry_count(), limbs, digit);
+            modulus.kernels().select_entry(packed, entries, shape.entry_count(), limbs, digit);
+            modulus.widen(entry, packed);
             modulus.multiply(results + i * width, results + i * width, entry, scratch);
         }
     }

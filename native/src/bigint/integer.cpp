@@ -116,6 +116,20 @@ void multiply_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::siz
     }
 }
 
+Limb multiply_tiles_onto(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t a_tiles,
+                         const Limb* b, std::size_t b_tiles) {
+    Limb w[kTileLimbs];
+    Limb carry = 0;
+    for (std::size_t i = 0; i < a_tiles; ++i) {
+        std::memset(w, 0, sizeof w);
+        kernels.multiply_row(z + i * kTileLimbs, w, a + i * kTileLimbs, b, b_tiles);
+        // What a row runs over by belongs to its top tile, and the carry of that to the next row's.
+        Limb* top = z + (i + b_tiles) * kTileLimbs;
+        carry = kernels.add(top, top, w, carry, 1);
+    }
+    return carry;
+}
+
 void square_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t tiles) {
     // The products of different limbs, each once: first within each tile, then tile i by the tiles above it.
     for (std::size_t i = 0; i < tiles; ++i) {

@@ -29,6 +29,10 @@ std::size_t bit_length_vartime(const Limb* a, std::size_t count);
 void multiply_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t a_tiles, const Limb* b,
                     std::size_t b_tiles);
 
+// z += a * b for z of a_tiles + b_tiles tiles, apart from a and b; returns the carry. Constant time.
+Limb multiply_tiles_onto(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t a_tiles,
+                         const Limb* b, std::size_t b_tiles);
+
 // z = a * a for a of `tiles` tiles; z of 2 * tiles tiles, apart from a. Constant time.
 void square_tiles(const TileKernels& kernels, Limb* z, const Limb* a, std::size_t tiles);
 

@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "bigint/integer.hpp"
+#include "bigint/inverse.hpp"
 
 namespace hekat {
 
 Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels& kernels)
-    : kernels_(kernels),
-      limb_count_(limb_count),
+    : ResidueRing(limb_count, tiles_for(limb_count) * kTileLimbs, kernels),
       tiles_(tiles_for(limb_count)),
       n_(width()),
       r1_(width()),
@@ -33,29 +33,33 @@ Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels&
     multiply(r3_.data(), r2_.data(), r2_.data(), scratch.data());
 }
 
-void Montgomery::subtract_modulus_once(Limb* z, const Limb* x, Limb high, Limb* scratch) const {
+Limb Montgomery::subtract_modulus_once(Limb* z, const Limb* x, Limb high, Limb* scratch) const {
     const Limb borrow = kernels_.subtract(scratch, x, n_.data(), tiles_);
     // x + high 2^(64 width) < n exactly where the subtraction borrows and there is no high bit to lend.
     const Limb keep = mask_of_bit(borrow & (high ^ 1));
     for (std::size_t i = 0; i < width(); ++i) z[i] = scratch[i] ^ ((scratch[i] ^ x[i]) & keep);
+    return 1 + keep;
 }
 
-void Montgomery::reduce_product(Limb* z, Limb* t, Limb* scratch) const {
-    Limb m[kTileLimbs];
+Limb Montgomery::reduce(Limb* t, Limb* m, Limb carry) const {
     Limb w[kTileLimbs];
-    Limb carry = 0;
     for (std::size_t i = 0; i < tiles_; ++i) {
         Limb* low = t + i * kTileLimbs;
         Limb* high = low + width();
-        kernels_.reduce_tile(m, w, low, n_.data(), n_inverse_);
-        kernels_.multiply_row(low + kTileLimbs, w, m, n_.data() + kTileLimbs, tiles_ - 1);
-        // high + w + carry, the carry going to the next tile: the sum t + m n stays below 2 R n.
+        Limb* digits = m + i * kTileLimbs;
+        kernels_.reduce_tile(digits, w, low, n_.data(), n_inverse_);
+        kernels_.multiply_row(low + kTileLimbs, w, digits, n_.data() + kTileLimbs, tiles_ - 1);
+        // high + w + carry, the carry going to the next tile. The sum t + m n stays below 2 R^2.
         carry = kernels_.add(high, high, w, carry, 1);
     }
+    wipe(w, kTileLimbs);
+    return carry;
+}
+
+void Montgomery::reduce_product(Limb* z, Limb* t, Limb* scratch) const {
+    const Limb carry = reduce(t, scratch, 0);
     // t / R < 2n, of which `carry` is the limb above.
     subtract_modulus_once(z, t + width(), carry, scratch);
-    wipe(m, kTileLimbs);
-    wipe(w, kTileLimbs);
 }
 
 void Montgomery::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {
@@ -83,11 +87,18 @@ void Montgomery::leave(Limb* z, const Limb* x, Limb* scratch) const {
     reduce_product(z, scratch, scratch + 2 * width());
 }
 
-void Montgomery::widen(Limb* z, const Limb* x) const {
-    std::memcpy(z, x, limb_count_ * sizeof(Limb));
-    std::memset(z + limb_count_, 0, (width() - limb_count_) * sizeof(Limb));
+bool Montgomery::invert(Limb* z, const Limb* x, Limb* scratch) const {
+    const bool found = invert_limbs(z, x, n_.data(), limb_count());
+    std::memset(z + limb_count(), 0, (width() - limb_count()) * sizeof(Limb));
+    repair_inverse(z, z, scratch);
+    return found;
 }
 
-void Montgomery::narrow(Limb* z, const Limb* x) const { std::memcpy(z, x, limb_count_ * sizeof(Limb)); }
+void Montgomery::widen(Limb* z, const Limb* x) const {
+    std::memcpy(z, x, limb_count() * sizeof(Limb));
+    std::memset(z + limb_count(), 0, (width() - limb_count()) * sizeof(Limb));
+}
+
+void Montgomery::narrow(Limb* z, const Limb* x) const { std::memcpy(z, x, limb_count() * sizeof(Limb)); }
 
 }  // namespace hekat

@@ -17,7 +17,7 @@ constexpr unsigned kMaxPippengerBits = 12;
 // A product that may still be empty: the first factor is copied instead of multiplied.
 class RunningProduct {
   public:
-    RunningProduct(const Montgomery& modulus, Limb* value, Limb* scratch)
+    RunningProduct(const ResidueRing& modulus, Limb* value, Limb* scratch)
         : modulus_(modulus), value_(value), scratch_(scratch) {}
 
     bool empty() const { return empty_; }
@@ -41,7 +41,7 @@ class RunningProduct {
     }
 
   private:
-    const Montgomery& modulus_;
+    const ResidueRing& modulus_;
     Limb* value_;
     Limb* scratch_;
     bool empty_ = true;
@@ -94,7 +94,7 @@ unsigned pippenger_window_bits(std::size_t count, std::size_t bits) {
     return best;
 }
 
-void fill_powers(const Montgomery& modulus, Limb* table, const Limb* base, unsigned window_bits,
+void fill_powers(const ResidueRing& modulus, Limb* table, const Limb* base, unsigned window_bits,
                  Limb* scratch) {
     const std::size_t width = modulus.width();
     std::memcpy(table, modulus.one(), width * sizeof(Limb));
@@ -104,7 +104,7 @@ void fill_powers(const Montgomery& modulus, Limb* table, const Limb* base, unsig
     }
 }
 
-void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
+void multiply_powers_straus(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
                             const PowerTables& tables, std::size_t bits, Limb* scratch,
                             Checkpoint checkpoint) {
     const std::size_t width = modulus.width();
@@ -124,7 +124,7 @@ void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms
     product.store(z);
 }
 
-void multiply_powers_pippenger(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
+void multiply_powers_pippenger(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
                                unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t width = modulus.width();
     const std::size_t bucket_count = std::size_t{1} << window_bits;

@@ -1,7 +1,7 @@
 // Products of many powers, squarings shared: by tables per base (Straus) or by buckets per digit (Pippenger).
 #pragma once
 
-#include "bigint/montgomery.hpp"
+#include "bigint/residue_ring.hpp"
 
 namespace hekat {
 
@@ -39,7 +39,7 @@ unsigned straus_window_bits(std::size_t count, std::size_t bits, std::size_t res
 unsigned pippenger_window_bits(std::size_t count, std::size_t bits);
 
 // table[j] = base^j for j < 2^window_bits, width() limbs each.
-void fill_powers(const Montgomery& modulus, Limb* table, const Limb* base, unsigned window_bits,
+void fill_powers(const ResidueRing& modulus, Limb* table, const Limb* base, unsigned window_bits,
                  Limb* scratch);
 
 // Called once for every digit position of a product; may throw, and then ends it.
@@ -47,13 +47,13 @@ using Checkpoint = void (*)();
 
 // z = the product of the terms, Montgomery form, width() limbs. Variable time.
 // Source: Straus, Addition chains of vectors (1964).
-void multiply_powers_straus(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
+void multiply_powers_straus(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
                             const PowerTables& tables, std::size_t bits, Limb* scratch,
                             Checkpoint checkpoint);
 
 // The same; scratch: scratch_count() + (2^window_bits + 2) * width() limbs. Variable time.
 // Source: Pippenger, On the evaluation of powers and related problems (1976).
-void multiply_powers_pippenger(const Montgomery& modulus, Limb* z, const PowerTerms& terms,
+void multiply_powers_pippenger(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
                                unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint);
 
 }  // namespace hekat

@@ -9,6 +9,7 @@ namespace hekat {
 namespace {
 
 constexpr unsigned kMaxWindowBits = 6;
+constexpr std::size_t kReadsPerProduct = 256;  // table entries read in the time of a product, as measured
 
 }  // namespace
 
@@ -24,7 +25,8 @@ unsigned power_window_bits(std::size_t bits) {
     unsigned best = 1;
     std::size_t best_products = bits + 2;
     for (unsigned window = 2; window <= kMaxWindowBits; ++window) {
-        const std::size_t products = bits / window + (std::size_t{1} << window);
+        const std::size_t entries = std::size_t{1} << window;
+        const std::size_t products = bits / window + entries + bits / window * entries / kReadsPerProduct;
         if (products < best_products) {
             best = window;
             best_products = products;
@@ -33,12 +35,12 @@ unsigned power_window_bits(std::size_t bits) {
     return best;
 }
 
-std::size_t power_scratch_count(const Montgomery& modulus, std::size_t exponent_limbs) {
+std::size_t power_scratch_count(const ResidueRing& modulus, std::size_t exponent_limbs) {
     const unsigned window = power_window_bits(kLimbBits * exponent_limbs);
     return modulus.scratch_count() + ((std::size_t{1} << window) + 2) * modulus.width();
 }
 
-void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
            std::size_t exponent_limbs, Limb* scratch) {
     const std::size_t width = modulus.width();
     const std::size_t bits = kLimbBits * exponent_limbs;
@@ -50,8 +52,9 @@ void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exp
     Limb* table = result + width;
     std::memcpy(table, modulus.one(), width * sizeof(Limb));
     std::memcpy(table + width, base, width * sizeof(Limb));
-    for (std::size_t j = 2; j < entry_count; ++j) {
-        modulus.multiply(table + j * width, table + (j - 1) * width, base, products);
+    for (std::size_t j = 2; j < entry_count; j += 2) {
+        modulus.square(table + j * width, table + j / 2 * width, products);
+        modulus.multiply(table + (j + 1) * width, table + j * width, base, products);
     }
     const auto select = [&](Limb* to, std::size_t position) {
         const Limb digit = exponent_bits_at(exponent, exponent_limbs, position * window, window);
@@ -67,7 +70,7 @@ void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exp
     std::memcpy(z, result, width * sizeof(Limb));
 }
 
-void power_vartime(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power_vartime(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
                    std::size_t exponent_limbs, Limb* scratch) {
     const std::size_t width = modulus.width();
     const std::size_t bits = bit_length_vartime(exponent, exponent_limbs);

@@ -1,7 +1,7 @@
 // Powers of one residue: constant time by fixed windows, variable time by sliding ones.
 #pragma once
 
-#include "bigint/montgomery.hpp"
+#include "bigint/residue_ring.hpp"
 
 namespace hekat {
 
@@ -12,15 +12,15 @@ Limb exponent_bits_at(const Limb* exponent, std::size_t limb_count, std::size_t 
 unsigned power_window_bits(std::size_t bits);
 
 // Limbs of scratch that `power` and `power_vartime` need for exponents of exponent_limbs limbs.
-std::size_t power_scratch_count(const Montgomery& modulus, std::size_t exponent_limbs);
+std::size_t power_scratch_count(const ResidueRing& modulus, std::size_t exponent_limbs);
 
 // z = base^exponent, Montgomery forms below n of width() limbs; 0^0 = 1. z may be base.
 // Constant time: works through all 64 * exponent_limbs bits, tables read whole. The caller wipes scratch.
-void power(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
            std::size_t exponent_limbs, Limb* scratch);
 
 // The same power; its time tells the exponent.
-void power_vartime(const Montgomery& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power_vartime(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
                    std::size_t exponent_limbs, Limb* scratch);
 
 }  // namespace hekat

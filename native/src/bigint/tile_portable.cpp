@@ -3,6 +3,13 @@
 
 #include "bigint/tile.hpp"
 
+// Before a loop of few rounds, their number known: makes straight code of it.
+#if defined(__clang__)
+#define HEKAT_UNROLL _Pragma("unroll")
+#else
+#define HEKAT_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace hekat {
 namespace {
 
@@ -37,13 +44,17 @@ void multiply_row(Limb* z, Limb* w, const Limb* a, const Limb* b, std::size_t ti
     for (std::size_t tile = 0; tile < tiles; ++tile, z += kTileLimbs, b += kTileLimbs) {
         Limb high[kTileLimbs];
         Column column;
+        HEKAT_UNROLL
         for (std::size_t k = 0; k < kTileLimbs; ++k) {
             column.add(z[k]);
             column.add(w[k]);
+            HEKAT_UNROLL
             for (std::size_t i = 0; i <= k; ++i) column.add_product(a[i], b[k - i]);
             z[k] = column.take();
         }
+        HEKAT_UNROLL
         for (std::size_t k = kTileLimbs; k < 2 * kTileLimbs - 1; ++k) {
+            HEKAT_UNROLL
             for (std::size_t i = k - kTileLimbs + 1; i < kTileLimbs; ++i) column.add_product(a[i], b[k - i]);
             high[k - kTileLimbs] = column.take();
         }
@@ -54,14 +65,18 @@ void multiply_row(Limb* z, Limb* w, const Limb* a, const Limb* b, std::size_t ti
 
 void reduce_tile(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse) {
     Column column;
+    HEKAT_UNROLL
     for (std::size_t k = 0; k < kTileLimbs; ++k) {
         column.add(z[k]);
+        HEKAT_UNROLL
         for (std::size_t i = 0; i < k; ++i) column.add_product(m[i], n[k - i]);
         m[k] = column.low * n_inverse;
         column.add_product(m[k], n[0]);
         column.take();
     }
+    HEKAT_UNROLL
     for (std::size_t k = kTileLimbs; k < 2 * kTileLimbs - 1; ++k) {
+        HEKAT_UNROLL
         for (std::size_t i = k - kTileLimbs + 1; i < kTileLimbs; ++i) column.add_product(m[i], n[k - i]);
         w[k - kTileLimbs] = column.take();
     }
@@ -71,54 +86,78 @@ void reduce_tile(Limb* m, Limb* w, const Limb* z, const Limb* n, Limb n_inverse)
 void multiply_triangle(Limb* z, const Limb* a) {
     Column column;
     z[0] = 0;
+    HEKAT_UNROLL
     for (std::size_t k = 1; k < 2 * kTileLimbs - 1; ++k) {
         const std::size_t first = k < kTileLimbs ? 0 : k - kTileLimbs + 1;
+        HEKAT_UNROLL
         for (std::size_t i = first; 2 * i < k; ++i) column.add_product(a[i], a[k - i]);
         z[k] = column.take();
     }
     z[2 * kTileLimbs - 1] = column.take();
 }
 
+// Two limbs at a time, in what follows: of the two additions at most one carries, as the first that does
+// leaves room for the second.
+Wide pair_at(const Limb* x) { return (static_cast<Wide>(x[1]) << kLimbBits) | x[0]; }
+
 void double_and_add_squares(Limb* z, const Limb* a, std::size_t tiles) {
     Limb shifted_out = 0;
     Limb carry = 0;
     for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
-        const Wide square = static_cast<Wide>(a[i]) * a[i];
-        const Limb parts[2] = {low_limb(square), high_limb(square)};
-        for (std::size_t k = 2 * i; k < 2 * i + 2; ++k) {
-            const Limb doubled = (z[k] << 1) | shifted_out;
-            shifted_out = z[k] >> (kLimbBits - 1);
-            const Wide sum = static_cast<Wide>(doubled) + parts[k - 2 * i] + carry;
-            z[k] = low_limb(sum);
-            carry = high_limb(sum);
-        }
+        Wide sum = (pair_at(z + 2 * i) << 1) | shifted_out;
+        shifted_out = z[2 * i + 1] >> (kLimbBits - 1);
+        const Limb first =
+            static_cast<Limb>(__builtin_add_overflow(sum, static_cast<Wide>(a[i]) * a[i], &sum));
+        carry = first + static_cast<Limb>(__builtin_add_overflow(sum, static_cast<Wide>(carry), &sum));
+        z[2 * i] = low_limb(sum);
+        z[2 * i + 1] = high_limb(sum);
     }
 }
 
 Limb add(Limb* z, const Limb* a, const Limb* b, Limb carry, std::size_t tiles) {
-    for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
-        const Wide sum = static_cast<Wide>(a[i]) + b[i] + carry;
+    for (std::size_t i = 0; i < tiles * kTileLimbs; i += 2) {
+        Wide sum = 0;
+        const Limb first = static_cast<Limb>(__builtin_add_overflow(pair_at(a + i), pair_at(b + i), &sum));
+        carry = first + static_cast<Limb>(__builtin_add_overflow(sum, static_cast<Wide>(carry), &sum));
         z[i] = low_limb(sum);
-        carry = high_limb(sum);
+        z[i + 1] = high_limb(sum);
     }
     return carry;
 }
 
 Limb subtract(Limb* z, const Limb* a, const Limb* b, std::size_t tiles) {
     Limb borrow = 0;
-    for (std::size_t i = 0; i < tiles * kTileLimbs; ++i) {
-        const Wide difference = static_cast<Wide>(a[i]) - b[i] - borrow;
+    for (std::size_t i = 0; i < tiles * kTileLimbs; i += 2) {
+        Wide difference = 0;
+        const Limb first =
+            static_cast<Limb>(__builtin_sub_overflow(pair_at(a + i), pair_at(b + i), &difference));
+        borrow = first + static_cast<Limb>(
+                             __builtin_sub_overflow(difference, static_cast<Wide>(borrow), &difference));
         z[i] = low_limb(difference);
-        borrow = high_limb(difference) & 1;
+        z[i + 1] = high_limb(difference);
     }
     return borrow;
 }
 
 void select_entry(Limb* z, const Limb* entries, std::size_t entry_count, std::size_t limb_count, Limb index) {
-    std::memset(z, 0, limb_count * sizeof(Limb));
-    for (std::size_t entry = 0; entry < entry_count; ++entry, entries += limb_count) {
-        const Limb mask = mask_of_equal(entry, index);
-        for (std::size_t i = 0; i < limb_count; ++i) z[i] |= entries[i] & mask;
+    constexpr std::size_t kTogether = 16;
+    std::size_t start = 0;
+    for (; start + kTogether <= limb_count; start += kTogether) {
+        Limb sum[kTogether] = {};
+        const Limb* at = entries + start;
+        for (std::size_t entry = 0; entry < entry_count; ++entry, at += limb_count) {
+            const Limb mask = mask_of_equal(entry, index);
+            HEKAT_UNROLL
+            for (std::size_t i = 0; i < kTogether; ++i) sum[i] |= at[i] & mask;
+        }
+        std::memcpy(z + start, sum, sizeof sum);
+    }
+    for (; start < limb_count; ++start) {
+        Limb sum = 0;
+        for (std::size_t entry = 0; entry < entry_count; ++entry) {
+            sum |= entries[entry * limb_count + start] & mask_of_equal(entry, index);
+        }
+        z[start] = sum;
     }
 }
 

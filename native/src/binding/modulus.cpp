@@ -1,10 +1,13 @@
 // hekat._native.Modulus: what is precomputed for one modulus, and the batches of residues under it.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
 
+#include <memory>
 #include <optional>
 
 #include "batch/inversion.hpp"
 #include "batch/powers.hpp"
+#include "bigint/montgomery_pairs.hpp"
 #include "binding/arrays.hpp"
 
 namespace hekat::binding {
@@ -12,14 +15,22 @@ namespace {
 
 using MaybeIndex = std::optional<std::size_t>;
 
-void make_modulus(Montgomery* self, const LimbInput& limbs, bool portable) {
+// root: the number whose square the modulus is, where that is known.
+std::unique_ptr<ResidueRing> make_modulus(const LimbInput& limbs, const std::optional<LimbInput>& root,
+                                          bool portable) {
     require(limbs.shape(0) == 1 && limbs.shape(1) >= 1 && (limbs.data()[0] & 1) == 1,
             "a modulus is one odd number");
-    new (self)
-        Montgomery(limbs.data(), limbs.shape(1), portable ? portable_tile_kernels() : best_tile_kernels());
+    require(!root || (root->shape(0) == 1 && root->shape(1) >= 1 && (root->data()[0] & 1) == 1),
+            "a root is one odd number");
+    const TileKernels& kernels = portable ? portable_tile_kernels() : best_tile_kernels();
+    if (root && MontgomeryPairs::serve(limbs.shape(1), root->shape(1))) {
+        return std::make_unique<MontgomeryPairs>(root->data(), root->shape(1), kernels);
+    }
+    return std::make_unique<Montgomery>(limbs.data(), limbs.shape(1), kernels);
 }
 
-MaybeIndex load(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
+MaybeIndex load(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out,
+                const LimbInput& values) {
     require(values.shape(1) >= 1 && values.shape(1) <= modulus.limb_count(), "values are too wide");
     require_shape(out, values.shape(0), modulus.limb_count());
     return without_gil([&] {
@@ -27,20 +38,20 @@ MaybeIndex load(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& o
     });
 }
 
-void reduce(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
+void reduce(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
     require(values.shape(1) >= 1 && values.shape(1) <= 2 * modulus.limb_count(), "values are too wide");
     require_shape(out, values.shape(0), modulus.limb_count());
     without_gil(
         [&] { reduce_residues(pool, modulus, out.data(), values.data(), values.shape(1), values.shape(0)); });
 }
 
-void store(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+void store(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
     require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
     require_shape(out, a.shape(0), modulus.limb_count());
     without_gil([&] { store_residues(pool, modulus, out.data(), a.data(), a.shape(0)); });
 }
 
-void mul(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+void mul(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
          const LimbInput& b) {
     const std::size_t count = out.shape(0);
     require_shape(out, count, modulus.limb_count());
@@ -50,7 +61,7 @@ void mul(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, con
     without_gil([&] { multiply_residues(pool, modulus, out.data(), left, right, count); });
 }
 
-void exp(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+void exp(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
          const LimbInput& exponents, bool vartime) {
     const std::size_t count = out.shape(0);
     require_shape(out, count, modulus.limb_count());
@@ -60,7 +71,7 @@ void exp(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, con
     without_gil([&] { raise_residues(pool, modulus, out.data(), bases, powers, count, vartime); });
 }
 
-FixedBaseShape shape_of(const Montgomery& modulus, std::size_t exponent_bits, unsigned window_bits,
+FixedBaseShape shape_of(const ResidueRing& modulus, std::size_t exponent_bits, unsigned window_bits,
                         std::size_t rows, std::size_t limbs) {
     require(exponent_bits >= 1 && window_bits >= 1 && window_bits <= 16, "table sizes out of range");
     const FixedBaseShape shape{exponent_bits, window_bits};
@@ -69,7 +80,7 @@ FixedBaseShape shape_of(const Montgomery& modulus, std::size_t exponent_bits, un
     return shape;
 }
 
-void build_table(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& table, const LimbInput& base,
+void build_table(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& table, const LimbInput& base,
                  std::size_t exponent_bits, unsigned window_bits) {
     require(base.shape(0) == 1 && base.shape(1) == modulus.limb_count(), "base has the wrong shape");
     const FixedBaseShape shape =
@@ -77,7 +88,7 @@ void build_table(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& 
     without_gil([&] { build_fixed_base_table(pool, modulus, shape, table.data(), base.data()); });
 }
 
-MaybeIndex exp_fixed(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out,
+MaybeIndex exp_fixed(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out,
                      const LimbInput& table, const LimbInput& exponents, std::size_t exponent_bits,
                      unsigned window_bits) {
     const FixedBaseShape shape =
@@ -90,7 +101,7 @@ MaybeIndex exp_fixed(const Montgomery& modulus, ThreadPool& pool, const LimbOutp
     });
 }
 
-void product_lines(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+void product_lines(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
                    const IndexInput& members, const IndexInput& offsets) {
     require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
     require(offsets.shape(0) >= 1, "there are no offsets");
@@ -111,7 +122,7 @@ void product_lines(const Montgomery& modulus, ThreadPool& pool, const LimbOutput
     });
 }
 
-MaybeIndex multi_exp(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+MaybeIndex multi_exp(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
                      const LimbInput& exponents, const std::optional<BoolInput>& negative) {
     const std::size_t base_count = a.shape(0);
     const std::size_t result_count = out.shape(0);
@@ -127,7 +138,7 @@ MaybeIndex multi_exp(const Montgomery& modulus, ThreadPool& pool, const LimbOutp
     });
 }
 
-MaybeIndex inv(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+MaybeIndex inv(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
     require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
     require_shape(out, a.shape(0), modulus.limb_count());
     return without_gil([&] { return invert_residues(pool, modulus, out.data(), a.data(), a.shape(0)); });
@@ -137,8 +148,9 @@ MaybeIndex inv(const Montgomery& modulus, ThreadPool& pool, const LimbOutput& ou
 
 void bind_modulus(nb::module_& module) {
     module.def("table_window_bits", &fixed_base_window_bits, nb::arg("limb_count"));
-    nb::class_<Montgomery>(module, "Modulus")
-        .def("__init__", make_modulus, nb::arg("limbs").noconvert(), nb::arg("portable"))
+    nb::class_<ResidueRing>(module, "Modulus")
+        .def(nb::new_(&make_modulus), nb::arg("limbs").noconvert(), nb::arg("root").noconvert().none(),
+             nb::arg("portable"))
         .def("load", load, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("reduce", reduce, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())

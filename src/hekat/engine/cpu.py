@@ -51,8 +51,9 @@ MIN_WINDOW_BITS = 4
 class CpuEngine:
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
-    A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form. Operations release
-    the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second.
+    A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form: one number, or two
+    halves modulo the root of a square modulus where that is faster. Operations release the interpreter lock, may be
+    called from several threads at once, and answer Ctrl-C within a second.
     `portable` keeps to the plain C++ path where the processor has a faster one.
     """
 
@@ -278,7 +279,10 @@ class CpuEngine:
         with self._lock:
             native = self._moduli.get(modulus)
             if native is None:
-                native = _native.Modulus(modulus.limbs[np.newaxis], self._portable)
+                root = modulus.root_limbs
+                native = _native.Modulus(
+                    modulus.limbs[np.newaxis], None if root is None else root[np.newaxis], self._portable
+                )
                 self._moduli[modulus] = native
             return native
 

@@ -30,16 +30,18 @@ MAX_MODULUS_BITS = 16384
 class Modulus:
     """An odd modulus > 1; may be secret, so it never prints its value. Compared by identity.
 
-    Engines keep what they precompute per modulus for as long as this object lives.
+    `root`, where given, is the number whose square `value` is: an engine may compute faster by it, results are the
+    same. Engines keep what they precompute per modulus for as long as this object lives.
     """
 
-    __slots__ = ("__weakref__", "bits", "limb_count", "value")
+    __slots__ = ("__weakref__", "bits", "limb_count", "root", "value")
 
     value: int
     bits: int
     limb_count: int
+    root: int | None
 
-    def __init__(self, value: int) -> None:
+    def __init__(self, value: int, *, root: int | None = None) -> None:
         bits = value.bit_length()
         if value < 3 or value % 2 == 0 or bits > MAX_MODULUS_BITS:
             raise InputError(
@@ -47,7 +49,10 @@ class Modulus:
                 expected=f"an odd integer of {MIN_MODULUS_BITS} to {MAX_MODULUS_BITS} bits",
                 got=f"{'an even' if value % 2 == 0 else 'an odd'} one of {bits} bits",
             )
+        if root is not None and (root < 0 or root * root != value):
+            raise InputError("modulus refused", expected="a root whose square is the modulus", got="another number")
         object.__setattr__(self, "value", value)
+        object.__setattr__(self, "root", root)
         object.__setattr__(self, "bits", bits)
         object.__setattr__(self, "limb_count", limbs_for_bits(bits))
 
@@ -58,6 +63,14 @@ class Modulus:
     def limbs(self) -> LimbArray:
         """The modulus itself in canonical form, shape (limb_count,)."""
         return limbs_from_ints([self.value], self.limb_count).reshape(self.limb_count)
+
+    @property
+    def root_limbs(self) -> LimbArray | None:
+        """The root in canonical form, shape (limbs,), where it is known."""
+        if self.root is None:
+            return None
+        limb_count = limbs_for_bits(self.root.bit_length())
+        return limbs_from_ints([self.root], limb_count).reshape(limb_count)
 
     def __repr__(self) -> str:
         return f"Modulus({self.bits} bits)"

@@ -38,6 +38,12 @@ def test_generated_keys_have_their_exact_size(bits):
     assert PrivateKey(p, q) == keys.private
 
 
+def test_square_moduli_tell_engines_their_roots(paillier_keys):
+    keys = paillier_keys(512)
+    assert keys.public.n_squared.root == keys.public.n
+    assert [half.square.root for half in keys.private.halves] == [keys.private.p, keys.private.q]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("bits", [2048, 3072])
 def test_full_size_keys(bits):

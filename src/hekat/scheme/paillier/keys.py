@@ -64,7 +64,7 @@ class PublicKey:
             values: dict[str, Any] = {
                 "n": n,
                 "n_modulus": Modulus(n),
-                "n_squared": Modulus(n * n),
+                "n_squared": Modulus(n * n, root=n),
                 "plaintext_space": PlaintextSpace((n - 1) // 2),
                 "fingerprint": _fingerprint(n),
                 "djn_tables": TableCache(),

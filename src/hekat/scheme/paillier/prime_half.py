@@ -45,7 +45,7 @@ class PrimeHalf:
     def __init__(self, p: int, q: int) -> None:
         limb_count = limbs_for_bits(p.bit_length())
         self.modulus: Final = Modulus(p)
-        self.square: Final = Modulus(p * p)
+        self.square: Final = Modulus(p * p, root=p)
         self.other: Final = _limbs(q)
         self.other_squared: Final = _limbs(q * q)
         self.exponent: Final = limbs_from_ints([p - 1], limb_count)
