@@ -34,7 +34,7 @@ class Packing(Alone):
     def __init__(self) -> None:
         self.steps: list[str] = []
 
-    def sum_counters(self, step, counters):
+    def sum_counters(self, step, counters, *, value_bits=None):
         self.steps.append(step)
         return super().sum_counters(step, counters)
 

@@ -10,8 +10,9 @@ import pytest
 from hekat.data import Table
 from hekat.errors import InputError
 from hekat.protocol.horizontal.aggregation import Alone
+from hekat.protocol.horizontal.encode import UpdateCodec
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
-from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
+from hekat.protocol.horizontal.standardise import Standardiser, _Ranges, _spread_of, fit_standardiser
 
 # Far too small a rate to move the model: only the standardiser is looked at.
 STILL = TrainingSettings(algorithm="fedsgd", round_count=1, batch_rows=0, learning_rate=1e-12)
@@ -49,6 +50,76 @@ def test_encrypted_moments_are_those_of_the_pooled_rows(layout, seed, rehearse, 
     applied = found.apply(pooled)
     assert np.abs(applied[:, 4:]).max() < 0.1, "and come out as about zero"
     assert np.allclose(applied[:, :4].std(axis=0), 1.0, rtol=1e-3)
+
+
+def make_columns_beside_large_means(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return np.column_stack(
+        [
+            rng.normal(1.7e9, 9380, rows),
+            rng.normal(1e6, 50, rows),
+            rng.normal(-1e6, 1e-3, rows),
+            np.where(np.arange(rows) == 1, 1e9, 1e9 + 1.0),
+            np.full(rows, 1.7e9),
+            np.full(rows, 0.1) + rng.choice([0.0, 2.0**-56], rows),
+        ]
+    )
+
+
+@pytest.mark.parametrize("protection", ["paillier", "none"])
+@pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_spread_that_is_small_beside_its_mean_is_found(layout, seed, protection, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    tables = {
+        name: Table(make_columns_beside_large_means(rng, rows), np.arange(rows) % 2, tuple("uvwxyz"), name)
+        for name, rows in (("a", 5), ("b", 30), ("c", 61))
+    }
+    settings = settings_of(training=STILL, codec=CodecSettings(layout=layout), protection=protection)
+    found = rehearse(settings, tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    assert np.allclose(found.spread[:4], pooled.std(axis=0)[:4], rtol=1e-3)
+    assert np.all(np.abs(found.mean - pooled.mean(axis=0))[:4] <= 1e-3 * pooled.std(axis=0)[:4])
+    assert found.spread[4:].tolist() == [1.0, 1.0], "constant, and constant but for the last bit"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_columns_constant_at_each_party_but_not_over_all_are_scaled(seed, rehearse, settings_of) -> None:
+    values = np.random.default_rng(seed).normal(1e6, 1.0, 3)
+    tables = {
+        name: Table(np.full((rows, 1), value), np.arange(rows) % 2, ("x",), name)
+        for (name, rows), value in zip((("a", 5), ("b", 30), ("c", 61)), values, strict=True)
+    }
+    found = rehearse(settings_of(training=STILL), tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    assert np.allclose(found.spread, pooled.std(axis=0), rtol=1e-4)
+
+
+def test_one_row_far_out_among_very_many_still_has_a_spread() -> None:
+    deviations = np.array([1.0, 2.0**-40])
+    ranges = _Ranges(scale=np.ones(2), row_count=2**34, party_count=3)
+    spread = _spread_of(np.array([-(2.0**-33), -(2.0**-33)]), deviations, ranges)
+    assert spread.tolist() == [2.0**-18, 0.0]
+
+
+def test_yes_or_no_counters_travel_in_narrow_lanes(rehearse, tables_of, settings_of, tmp_path, monkeypatch) -> None:
+    sizes: dict[str, int] = {}
+    encode = UpdateCodec.encode
+
+    def keep(self, clipped, bounds, weight, counters):
+        plain = encode(self, clipped, bounds, weight, counters)
+        sizes[f"{len(counters)} counters"] = len(plain)
+        return plain
+
+    monkeypatch.setattr(UpdateCodec, "encode", keep)
+    rng = np.random.default_rng(1)
+    tables = {
+        name: Table(rng.normal(size=(6, 20)), np.arange(6) % 2, tuple(f"x{i}" for i in range(20)), name)
+        for name in ("a", "b", "c")
+    }
+    rehearse(settings_of(training=STILL), tables).run()
+    # 81 and 34 exponents of 20 columns, at 600 and more lanes of 3 bits to a 2048-bit key; 19-bit lanes take 16 and 7.
+    assert sizes["1621 counters"] == 3
+    assert sizes["680 counters"] == 2
 
 
 def test_alone_finds_the_moments_of_its_own_rows() -> None:

@@ -41,8 +41,8 @@ class Aggregation(Protocol):
     @property
     def clips(self) -> bool: ...
 
-    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
-        """The sum of each counter over all parties, exact."""
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
+        """The sum of each counter over all parties, exact; `value_bits` 1 packs yes-or-no counters most tightly."""
         ...
 
     def weighted_mean(
@@ -82,7 +82,7 @@ class Alone:
 
     clips = False
 
-    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         return {counter.name: counter.value for counter in counters}
 
     def weighted_mean(

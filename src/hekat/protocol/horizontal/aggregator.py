@@ -2,7 +2,7 @@
 
 1. receive every party's schema; refuse parties whose columns differ; tell all to start
 2. receive the public key
-3. serve the standardiser's three sums
+3. serve the standardiser's four sums
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
 """
@@ -33,6 +33,7 @@ from hekat.protocol.horizontal.messages import (
     UpdateMessage,
 )
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
@@ -53,8 +54,8 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     summation = _make_summation(channel, settings, run.stopwatch)
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
-        for part in ("scale", "mean", "variance"):
-            summation.serve(f"standardise/{part}")
+        for step in STANDARDISE_STEPS:
+            summation.serve(step)
     for number in range(run.rounds_done + 1, settings.training.round_count + 1):
         step = f"round-{number}"
         if settings.protection == "paillier":

@@ -52,8 +52,8 @@ class PaillierAggregation:
         self._witness, self._on_packing = witness, on_packing
         self._codecs: dict[int, UpdateCodec] = {}
 
-    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
-        return self.weighted_mean(step, {}, {}, 1, counters).counters
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
 
     def weighted_mean(
         self,

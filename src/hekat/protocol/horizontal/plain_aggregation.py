@@ -21,8 +21,8 @@ class PlainAggregation:
     def __init__(self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch) -> None:
         self._channel, self._settings, self._stopwatch = channel, settings, stopwatch
 
-    def sum_counters(self, step: str, counters: Sequence[Counter]) -> dict[str, int]:
-        return self.weighted_mean(step, {}, {}, 1, counters).counters
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
 
     def weighted_mean(
         self,

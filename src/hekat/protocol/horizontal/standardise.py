@@ -9,16 +9,25 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray
 from hekat.protocol.horizontal.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
+from hekat.protocol.horizontal.counters import IntArray
 
-# Moments are sent once, so they get the widest lanes a codec has.
+STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
+"""The sums in their order; the aggregator serves them by these names."""
+
+# Moments are sent once, so they get the widest lanes a codec has; powers of two are agreed on by yes or no.
 MOMENT_BITS = 32
-# Below this, in units of a column's largest power of two squared, a variance is not told apart from rounding: 2^-31 is
-# what 32-bit lanes leave uncertain for each party.
+FLAG_BITS = 1
+# Deviations from the mean, in units of the column's largest power of two: more than 2 there is none, and below 2^-32
+# lies what the mean's own rounding hides.
+LEAST_DEVIATION = -32
+MOST_DEVIATION = 1
+# A column that is constant deviates from the agreed mean by that one's rounding, in the same units for each party:
+# stochastic rounding of 32-bit lanes is off by 2^-31, and powers of two round that up.
+MEAN_RESOLUTION_PER_PARTY = 2.0**-30
+# Below this, in units of the squared deviation scale, a variance is not told apart from rounding: 2^-31 of it, and
+# twice that of the mean it is taken around, is what 32-bit lanes leave uncertain for each party.
 LEAST_VARIANCE = 2.0**-28
 LEAST_VARIANCE_PER_PARTY = 2.0**-29
-# A party's mean square around the common mean, times its share s of the rows, is at most 1 / (2 - s) for values in
-# [-1, 1]; twice that leaves room for the rounding of the mean.
-SQUARE_BOUND = 2.0
 
 
 @dataclass(frozen=True)
@@ -46,29 +55,48 @@ def fit_standardiser(aggregation: Aggregation, features: FloatArray, weight_max:
 
     1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
     2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers;
-    3. the weighted mean of the squares around it.
+    3. how many parties have each power of two as their largest deviation from that mean (counters);
+    4. the weighted means of deviations and of their squares, scaled to [-1, 1] by the largest of those: so the spread
+       is as exact beside a large mean as beside none, and the mean is refined.
 
-    Parties learn the three sums; the aggregator learns nothing. Raises InputError for a column beyond 2^40.
+    Parties learn the four sums; the aggregator learns nothing. Raises InputError for a column beyond 2^40.
     """
     row_count = features.shape[0]
     ranges = _agree_on_ranges(aggregation, features, weight_max)
-    scaled = features / ranges.scale
     # No party has more rows than all together: so precision does not depend on how generous weight_max is.
     share = min(1.0, ranges.row_count / weight_max)
-    mean = aggregation.weighted_mean(
-        "standardise/mean", {"mean": scaled.mean(axis=0)}, {"mean": share}, row_count, value_bits=MOMENT_BITS
-    ).mean["mean"]
-    squares = ((scaled - mean) ** 2).mean(axis=0)
-    variance = aggregation.weighted_mean(
-        "standardise/variance",
-        {"square": squares},
-        {"square": SQUARE_BOUND * share},
+    rough = aggregation.weighted_mean(
+        "standardise/mean",
+        {"mean": (features / ranges.scale).mean(axis=0)},
+        {"mean": share},
         row_count,
         value_bits=MOMENT_BITS,
-    ).mean["square"]
-    constant = variance < max(LEAST_VARIANCE, LEAST_VARIANCE_PER_PARTY * ranges.party_count)
-    spread = np.sqrt(np.maximum(variance, 0.0))
-    return Standardiser(mean * ranges.scale, np.where(constant, 1.0, spread * ranges.scale))
+    ).mean["mean"]
+    rough = rough * ranges.scale
+    deviation_scale = _agree_on_deviations(aggregation, (features - rough) / ranges.scale)
+    unit = deviation_scale * ranges.scale
+    deviations = (features - rough) / unit
+    moments = aggregation.weighted_mean(
+        "standardise/variance",
+        {"offset": deviations.mean(axis=0), "square": (deviations**2).mean(axis=0)},
+        {"offset": share, "square": share},
+        row_count,
+        value_bits=MOMENT_BITS,
+    ).mean
+    variance = moments["square"] - moments["offset"] ** 2
+    spread = _spread_of(variance, deviation_scale, ranges) * unit
+    return Standardiser(rough + moments["offset"] * unit, np.where(spread == 0, 1.0, spread))
+
+
+def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Ranges) -> FloatArray:
+    """Spreads in units of the deviation scale; 0 for a constant column."""
+    resolution = max(LEAST_VARIANCE, LEAST_VARIANCE_PER_PARTY * ranges.party_count)
+    unresolved = variance < resolution
+    constant = unresolved & (deviation_scale <= MEAN_RESOLUTION_PER_PARTY * ranges.party_count)
+    # A few rows far out among very many: one of them alone, at half the deviation scale or more, makes this variance.
+    least = min(resolution, 0.25 / ranges.row_count)
+    spread: FloatArray = np.sqrt(np.where(unresolved, np.maximum(variance, least), variance))
+    return np.where(constant, 0.0, spread)
 
 
 def _agree_on_ranges(aggregation: Aggregation, features: FloatArray, weight_max: int) -> _Ranges:
@@ -83,15 +111,35 @@ def _agree_on_ranges(aggregation: Aggregation, features: FloatArray, weight_max:
         )
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
     counters = [
-        Counter(f"{column}/{exponent}", int(largest[column] == exponent), maximum=1)
-        for column in range(features.shape[1])
-        for exponent in exponents
+        *_exponent_flags(largest, exponents),
+        Counter("rows", features.shape[0], maximum=weight_max),
     ]
-    counters.append(Counter("rows", features.shape[0], maximum=weight_max))
-    sums = aggregation.sum_counters("standardise/scale", counters)
-    top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in range(features.shape[1])]
+    sums = aggregation.sum_counters("standardise/scale", counters, value_bits=FLAG_BITS)
     return _Ranges(
-        scale=np.ldexp(1.0, np.array(top, dtype=np.int64)),
+        scale=_largest_power(sums, features.shape[1], exponents),
         row_count=sums["rows"],
         party_count=sum(sums[f"0/{exponent}"] for exponent in exponents),
     )
+
+
+def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:
+    """The least power of two that no party's deviation passes, column by column; at least 2^LEAST_DEVIATION."""
+    exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
+    largest = np.clip(exponents_of(np.abs(deviations).max(axis=0)), LEAST_DEVIATION, MOST_DEVIATION)
+    sums = aggregation.sum_counters("standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
+    return _largest_power(sums, deviations.shape[1], exponents)
+
+
+def _exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
+    """For each column and each exponent a counter that is 1 where the exponent is the column's."""
+    return [
+        Counter(f"{column}/{exponent}", int(largest[column] == exponent), maximum=1)
+        for column in range(largest.size)
+        for exponent in exponents
+    ]
+
+
+def _largest_power(sums: dict[str, int], column_count: int, exponents: range) -> FloatArray:
+    """For each column two to the largest exponent that any party counted."""
+    top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in range(column_count)]
+    return np.ldexp(1.0, np.array(top, dtype=np.int64))
