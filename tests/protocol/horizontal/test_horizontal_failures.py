@@ -24,6 +24,7 @@ from hekat.protocol.horizontal.messages import PublicKeyMessage, SharedSecretsMe
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.training import LocalRun
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 
@@ -278,8 +279,8 @@ def test_the_aggregator_receives_ciphertexts_and_what_is_declared_and_never_a_ke
         if isinstance(message, PublicKeyMessage):
             assert from_bytes(message.public_key, PublicKey).fingerprint == key_pair.public.fingerprint
     updates = [message.ciphertexts for _, message in seen if isinstance(message, UpdateMessage)]
-    # Three standardiser sums, one histogram, three rounds, at three parties: no ciphertext ever comes twice.
-    assert len(updates) == len(set(updates)) == 3 * 7
+    # Four standardiser sums, one histogram, three rounds, at three parties: no ciphertext ever comes twice.
+    assert len(updates) == len(set(updates)) == 3 * 8
 
 
 def test_only_parties_learn_the_shared_secrets_and_no_ledger_holds_them(
@@ -315,6 +316,8 @@ def test_messages_and_runs_do_not_print_secrets(key_pair, rehearse, tables_of, s
     rehearsal = rehearse(settings_of(), tables_of(1))
     shared = SharedSecretsMessage(private_key=to_bytes(key_pair.private), digest_key=b"K" * 32)
     prime = int(key_pair.private.p)
+    local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None, digest_key=b"K" * 32)
+    assert "KKK" not in repr(local)
     for thing in (rehearsal, key_pair, key_pair.private):
         assert str(prime) not in repr(thing)
         assert f"{prime:x}" not in repr(thing).lower()

@@ -31,7 +31,11 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class CodecSettings:
-    """How floats become lanes. `alpha` is the first bound (adaptive) or the bound (fixed), in units of the update."""
+    """How floats become lanes.
+
+    `alpha` is the first bound (adaptive) or the bound (fixed) of what is quantised: update * weight / weight_max, where
+    the weight is the party's rows behind the update. A party with few rows so has its update clipped the latest.
+    """
 
     value_bits: int = 16
     layout: str = "balanced"

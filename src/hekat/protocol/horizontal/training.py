@@ -58,7 +58,7 @@ class LocalRun:
     on_round: Callable[[RoundRecord, TrainingState], None]
     save: Callable[[TrainingState], None]
     resume_from: TrainingState | None = None
-    digest_key: bytes = b""
+    digest_key: bytes = field(default=b"", repr=False)
 
 
 def build_model(settings: HorizontalSettings, column_count: int) -> Model:
