@@ -8,7 +8,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from hekat.state.array_file import decode_arrays, encode_arrays
 
 CELL = r"^([^,\n]+),([^,\n]+),([^,\n]+),(yes|no)$"
 
@@ -312,3 +315,19 @@ def test_resume_of_what_cannot_be_resumed(workplace) -> None:
     assert "is damaged" in workplace.run("--resume", finished).err
     shutil.rmtree(finished / "ledger")
     assert len(workplace.folders()) == 1
+
+
+def test_a_forged_checkpoint_leaves_no_run_folder(workplace) -> None:
+    assert workplace.run().code == 0
+    (first,) = workplace.folders()
+    path = first / "checkpoint.npz"
+    metadata, arrays = decode_arrays(path.read_bytes(), "checkpoint", "it")
+    metadata.update(rounds_done=1, metrics_history=metadata["metrics_history"][:1])
+    arrays["codec_state/standardiser/spread"] = np.zeros(3)
+    path.write_bytes(encode_arrays("checkpoint", metadata, arrays))
+    answer = workplace.run("--resume", first)
+    assert answer.code == 2
+    assert "cannot be resumed" in answer.err
+    assert "cure: " in answer.err
+    assert workplace.folders() == [first]
+    assert workplace.run("--resume", "x" * 5000).code == 2

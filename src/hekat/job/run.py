@@ -19,7 +19,6 @@ from hekat.job.prepare import Prepared
 from hekat.job.training_state_file import load_state, save_state, save_trained_model
 from hekat.ledger import audit
 from hekat.model import evaluate
-from hekat.model.parameters import check_same_shapes
 from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -98,14 +97,16 @@ def _describe_stop(error: BaseException) -> dict[str, str]:
 
 def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
     path, settings = folder / CHECKPOINT_FILE, prepared.job.settings
-    if not path.exists():
+    with disk_errors_as_state_errors(f"{path} cannot be read"):
+        is_there = path.is_file()
+    if not is_there:
         raise StateError(
             f"there is nothing to resume in {folder}",
             expected=f"the folder of an earlier run, with its {CHECKPOINT_FILE}",
             got=f"a folder without {CHECKPOINT_FILE}" if folder.is_dir() else "no such folder",
             cure="check the path; a run that stopped in its first round is begun anew, without --resume",
         )
-    state = load_state(path, prepared.job)
+    state = load_state(path, prepared.job, prepared.tables[settings.leader].features.shape[1])
     if state.finished or state.rounds_done >= settings.training.round_count:
         raise StateError(
             f"the run in {folder} is finished",
@@ -113,8 +114,6 @@ def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
             got=f"{state.rounds_done} rounds" + (", then the stop rule ended it" if state.finished else ""),
             cure="begin a new run, with more rounds in the job file if you want more",
         )
-    column_count = prepared.tables[settings.leader].features.shape[1]
-    check_same_shapes(f"checkpoint {path}", state.parameters, build_model(settings, column_count).parameter_shapes)
     return state
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hekat.job.check_resumable import check_resumable
 from hekat.job.job_file import Job
 from hekat.protocol.horizontal.standardise import Standardiser
 from hekat.protocol.horizontal.training import TrainingState
@@ -29,9 +30,13 @@ def save_state(path: Path, job: Job, state: TrainingState) -> None:
     )
 
 
-def load_state(path: Path, job: Job) -> TrainingState:
-    """The state in the checkpoint at `path`. Raises StateError where it is damaged or of another job."""
+def load_state(path: Path, job: Job, column_count: int) -> TrainingState:
+    """The state in the checkpoint at `path`, for tables of `column_count` columns.
+
+    Raises StateError where it is damaged, of another job, or cannot be a state of this job's training.
+    """
     checkpoint = load_checkpoint(path, job.digest)
+    check_resumable(f"checkpoint {path}", checkpoint, job.settings, column_count)
     codec_state = checkpoint.codec_state
     mean, spread = codec_state["standardiser/mean"], codec_state["standardiser/spread"]
     return TrainingState(

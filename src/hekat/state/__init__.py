@@ -1,7 +1,7 @@
 """What outlasts a process: checkpoints, models, durable counters, run folders and their event logs."""
 
 from hekat.state.atomic_file import replace_file
-from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, save_checkpoint
+from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.counter import Counter
 from hekat.state.event_log import EventLog
 from hekat.state.model_file import load_model, save_model
@@ -16,6 +16,7 @@ __all__ = [
     "create_run_directory",
     "load_checkpoint",
     "load_model",
+    "refuse_checkpoint",
     "replace_file",
     "save_checkpoint",
     "save_model",

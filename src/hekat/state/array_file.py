@@ -72,7 +72,12 @@ def decode_arrays(data: bytes, kind: str, where: str) -> tuple[dict[str, Any], d
     metadata_text = header.get("metadata")
     if not isinstance(metadata_text, str) or header.get("digest") != _digest(kind, metadata_text, members):
         raise _damaged(where)
-    metadata = json.loads(metadata_text)
+    try:
+        metadata = json.loads(metadata_text)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(where) from error
+    if not isinstance(metadata, dict):
+        raise _damaged(where)
     return metadata, members
 
 

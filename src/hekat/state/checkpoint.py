@@ -58,9 +58,11 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
     """The checkpoint at `path`, which must be of the job with `job_digest`.
 
-    Raises StateError where it is not there, damaged, of another format version, or of another job.
+    Raises StateError where it is not there, damaged, of another format version, of another job, or where an entry is
+    not what `save_checkpoint` writes: its digest shows damage, but everybody can write one that holds.
     """
-    metadata, arrays = decode_arrays(read_file(path), _KIND, f"checkpoint {path}")
+    what = f"checkpoint {path}"
+    metadata, arrays = decode_arrays(read_file(path), _KIND, what)
     if metadata.get("version") != CHECKPOINT_FORMAT:
         raise StateError(
             f"checkpoint {path} has another format version",
@@ -68,6 +70,7 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
             got=f"version {metadata.get('version')}",
             cure="resume with the release of Hekat that wrote it",
         )
+    _check_metadata(metadata, what)
     if metadata["job_digest"] != job_digest.hex():
         raise StateError(
             f"checkpoint {path} belongs to another job",
@@ -78,6 +81,8 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
     groups: dict[str, dict[str, Array]] = {group: {} for group in _GROUPS}
     for key, values in arrays.items():
         group, _, name = key.partition("/")
+        if group not in groups or not name or values.dtype.kind not in "biuf":
+            raise refuse_checkpoint(what, f"numbers under {', '.join(_GROUPS)}", f"{key!r}, an array of {values.dtype}")
         groups[group][name] = values
     codec_state = {
         name: float(values) if values.ndim == 0 else values for name, values in groups["codec_state"].items()
@@ -90,3 +95,29 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
         codec_state=codec_state,
         metrics_history=tuple(metadata["metrics_history"]),
     )
+
+
+def refuse_checkpoint(what: str, expected: str, got: str) -> StateError:
+    """The error for a checkpoint whose digest holds and whose content does not."""
+    return StateError(
+        f"{what} cannot be resumed",
+        expected=expected,
+        got=got,
+        cure="resume from a folder that `hekat run` wrote, or begin a new run",
+    )
+
+
+def _check_metadata(metadata: dict[str, Any], what: str) -> None:
+    if not isinstance(metadata.get("job_digest"), str):
+        raise refuse_checkpoint(what, "the job's digest", "none")
+    rounds_done = metadata.get("rounds_done")
+    if type(rounds_done) is not int or rounds_done < 0:
+        got = str(rounds_done) if type(rounds_done) is int else type(rounds_done).__name__
+        raise refuse_checkpoint(what, "rounds_done, a whole number >= 0", got)
+    history = metadata.get("metrics_history")
+    if not isinstance(history, list) or not all(_is_entry(entry) for entry in history):
+        raise refuse_checkpoint(what, "metrics_history, a list of named numbers", "something else")
+
+
+def _is_entry(entry: object) -> bool:
+    return isinstance(entry, dict) and all(type(value) in (int, float) for value in entry.values())
