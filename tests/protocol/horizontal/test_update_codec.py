@@ -74,6 +74,22 @@ def test_a_sum_of_other_contributors_is_refused(layout, change) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("what", ["row counts", "counter 'rows'"])
+def test_totals_beyond_what_the_contributors_could_make_are_refused(layout, what) -> None:
+    """Digits in range, their sum not: what a lane can hold is more than what a counter may be."""
+    codec = make_codec(layout, 16, 3)
+    like, bounds = {"weight": np.zeros(5)}, {"weight": 1.0}
+    generous = UpdateCodec(codec.layout, "nearest", WEIGHT_MAX + 1 if what == "row counts" else WEIGHT_MAX)
+    weight, sent, limit = (WEIGHT_MAX + 1, 10, 10) if what == "row counts" else (10, 11, 11)
+    plain = generous.encode(like, bounds, weight, [Counter("rows", sent, limit)])
+    total = add([plain] * 3)
+    assert generous.decode(total, like, bounds, [Counter("rows", 0, limit)], 3).counters == {"rows": 3 * sent}
+    with pytest.raises(BoundError, match=what) as caught:
+        codec.decode(total, like, bounds, [Counter("rows", 0, 10)], 3)
+    assert str(3 * weight if what == "row counts" else 3 * sent) not in str(caught.value)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_plaintext_at_all_of_zero_is_taken_for_a_sum(layout) -> None:
     codec = make_codec(layout, 16, 3)
     like = {"weight": np.zeros(5)}

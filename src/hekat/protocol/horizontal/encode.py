@@ -63,8 +63,9 @@ class UpdateCodec:
         weight_sum, *totals = totals
         if self._contributor_maxima:
             _check_contributors(totals.pop(0), addend_count)
-        if weight_sum < addend_count:
-            raise _malformed("the sum of row counts", f"at least {addend_count}")
+        _check_total("the sum of row counts", weight_sum, addend_count, addend_count * self._weight_max)
+        for counter, total in zip(counters, totals, strict=True):
+            _check_total(f"the sum of counter {counter.name!r}", total, 0, addend_count * counter.maximum)
         mean = {
             name: self.layout.dequantise(levels, self._range_factor * bounds[name], addend_count)
             * (self._weight_max / weight_sum)
@@ -103,6 +104,11 @@ class UpdateCodec:
 def _check_contributors(counted: int, announced: int) -> None:
     if counted != announced:
         raise _malformed("the number of contributors", f"{announced}, as announced")
+
+
+def _check_total(what: str, total: int, least: int, most: int) -> None:
+    if not least <= total <= most:
+        raise _malformed(what, f"{least} to {most}")
 
 
 def _malformed(what: str, expected: str) -> BoundError:
