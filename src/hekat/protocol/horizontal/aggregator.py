@@ -16,9 +16,11 @@ import numpy as np
 
 from hekat.codec import daciq_alpha
 from hekat.data import check_same_schema
+from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import MIN_BOUND
+from hekat.protocol.horizontal.counters import plain_counters
 from hekat.protocol.horizontal.messages import (
     ClipMessage,
     PlainMeanMessage,
@@ -32,6 +34,7 @@ from hekat.protocol.horizontal.messages import (
     SumMessage,
     UpdateMessage,
 )
+from hekat.protocol.horizontal.received import check_ciphertexts, check_plain_update, check_ranges
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -107,13 +110,7 @@ class EncryptedSummation:
             update = self._channel.receive(party, f"{step}/update", UpdateMessage)
             with self._stopwatch.measure("aggregate"):
                 ciphertexts = from_bytes(update.ciphertexts, Ciphertexts, public_key=self._key)
-                if total is not None and total.shape != ciphertexts.shape:
-                    raise InputError(
-                        f"party {party} sent an update of another size in {step}",
-                        expected=f"{len(total)} ciphertexts",
-                        got=f"{len(ciphertexts)}",
-                        cure="all parties must run the same job, model and release",
-                    )
+                check_ciphertexts(ciphertexts, party, step, total)
                 total = ciphertexts if total is None else add(total, ciphertexts)
         if total is None:
             raise InputError("a sum over no parties", expected="at least 2 parties", got="0")
@@ -134,10 +131,12 @@ class PlainSummation:
             self._channel.receive(party, f"{step}/update", PlainUpdateMessage) for party in self._settings.parties
         ]
         with self._stopwatch.measure("aggregate"):
+            for party, update in zip(self._settings.parties, updates, strict=True):
+                check_plain_update(update, party, step, updates[0], self._settings.weight_max)
             weight_sum = sum(update.weight for update in updates)
             values = sum((u.values * u.weight for u in updates), np.zeros_like(updates[0].values)) / weight_sum
-            counters = [sum(column) for column in zip(*(u.counters for u in updates), strict=True)]
-            message = PlainMeanMessage(values=values, weight_sum=weight_sum, counters=counters)
+            counters = [sum(column) for column in zip(*(ints_from_limbs(u.counters) for u in updates), strict=True)]
+            message = PlainMeanMessage(values=values, weight_sum=weight_sum, counters=plain_counters(counters))
         for party in self._settings.parties:
             self._channel.send(party, f"{step}/sum", message)
 
@@ -154,6 +153,8 @@ def _serve_bounds(
     if codec.clipping != "daciq":
         return
     ranges = [channel.receive(party, f"{step}/range", RangeMessage) for party in settings.parties]
+    for party, message in zip(settings.parties, ranges, strict=True):
+        check_ranges(message, party, step, ranges[0])
     minimum = np.min([message.minimum for message in ranges], axis=0)
     maximum = np.max([message.maximum for message in ranges], axis=0)
     sizes = ranges[0].sizes

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hekat.engine.limbs import LimbArray, limbs_from_ints
 from hekat.errors import BoundError
 
 IntArray = npt.NDArray[np.int64]
+
+# A loss counter of 2^16 parties needs 136 bits.
+PLAIN_COUNTER_LIMBS = 4
 
 
 def digit_count(maximum: int, level: int) -> int:
@@ -56,3 +60,8 @@ def decode_counter_sums(digit_sums: IntArray, maxima: Sequence[int], level: int)
 def counter_lanes(maxima: Sequence[int], level: int) -> int:
     """Lanes that the counters take together."""
     return sum(digit_count(maximum, level) for maximum in maxima)
+
+
+def plain_counters(values: Sequence[int]) -> LimbArray:
+    """Counters as they travel unencrypted: limbs, shape (count, PLAIN_COUNTER_LIMBS)."""
+    return limbs_from_ints(values, PLAIN_COUNTER_LIMBS)

@@ -14,6 +14,7 @@ from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors
 from hekat.protocol.horizontal.encode import UpdateCodec
 from hekat.protocol.horizontal.messages import ClipMessage, RangeMessage, SumMessage, UpdateMessage
+from hekat.protocol.horizontal.received import check_bounds
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -107,6 +108,7 @@ class PaillierAggregation:
         )
         self._channel.send(self._settings.aggregator, f"{step}/range", message)
         answer = self._channel.receive(self._settings.aggregator, f"{step}/clip", ClipMessage)
+        check_bounds(answer.alpha, self._settings.aggregator, step, len(names))
         return {name: float(alpha) for name, alpha in zip(names, answer.alpha, strict=True)}
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:

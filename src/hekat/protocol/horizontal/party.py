@@ -27,6 +27,7 @@ from hekat.protocol.horizontal.messages import (
 )
 from hekat.protocol.horizontal.paillier_aggregation import Packing, PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
+from hekat.protocol.horizontal.received import check_party_count
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import LocalRun, TrainingState, train
 from hekat.protocol.horizontal.witness import Witness
@@ -65,7 +66,8 @@ def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     columns = list(table.feature_names)
     digest = schema_digest(table)
     channel.send(settings.aggregator, "ready", ReadyMessage(schema=digest, columns=columns))
-    channel.receive(settings.aggregator, "start", StartMessage)
+    start = channel.receive(settings.aggregator, "start", StartMessage)
+    check_party_count(start.party_count, settings.aggregator, "start", settings)
 
 
 def _share_keys(channel: RecordedChannel, settings: HorizontalSettings, run: PartyRun) -> tuple[PrivateKey, bytes]:

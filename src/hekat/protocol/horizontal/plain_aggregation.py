@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, flatten, unflatten
+from hekat.protocol.horizontal.counters import plain_counters
 from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.horizontal.received import check_plain_mean
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -34,13 +37,16 @@ class PlainAggregation:
         *,
         value_bits: int | None = None,
     ) -> Aggregate:
+        aggregator = self._settings.aggregator
         with self._stopwatch.measure("encode"):
-            values = [counter.value for counter in counters]
+            values = plain_counters([counter.value for counter in counters])
             update = PlainUpdateMessage(values=flatten(tensors), weight=weight, counters=values)
-        self._channel.send(self._settings.aggregator, f"{step}/update", update)
-        mean = self._channel.receive(self._settings.aggregator, f"{step}/sum", PlainMeanMessage)
+        self._channel.send(aggregator, f"{step}/update", update)
+        mean = self._channel.receive(aggregator, f"{step}/sum", PlainMeanMessage)
         with self._stopwatch.measure("decode"):
-            sums = {counter.name: total for counter, total in zip(counters, mean.counters, strict=True)}
+            check_plain_mean(mean, aggregator, step, update, self._settings)
+            totals = ints_from_limbs(mean.counters)
+            sums = {counter.name: total for counter, total in zip(counters, totals, strict=True)}
             return Aggregate(unflatten(mean.values, tensors), mean.weight_sum, sums)
 
     def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
