@@ -316,3 +316,25 @@ def test_every_refusal_is_one_kind_of_error(tmp_path) -> None:
         with pytest.raises(HekatError) as caught:
             load_job(write_job(tmp_path, parties=parties))
         assert caught.value.exit_code == 2
+
+
+def test_the_digest_is_of_the_bytes_that_were_parsed(tmp_path, monkeypatch) -> None:
+    """A file that changes between two readings would be run as one job and signed as another: there is one reading."""
+    path = write_job(tmp_path)
+    read, readings = Path.read_bytes, []
+
+    def read_and_change(self: Path) -> bytes:
+        readings.append(self)
+        content = read(self)
+        self.write_bytes(content.replace(b'"j"', b'"k"'))
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_change)
+    before = hashlib.sha256(read(path)).digest()
+    job = load_job(path)
+    assert (job.name, job.digest, readings) == ("j", before, [path])
+
+
+def test_a_whole_number_beyond_every_float_is_refused(tmp_path) -> None:
+    with pytest.raises(JobError, match="timeout_s is too large"):
+        load_job(write_job(tmp_path, timeout_s="1" + "0" * 400))

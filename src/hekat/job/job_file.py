@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hekat.errors import JobError
-from hekat.job.section import Section, check_format, read_toml
+from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.protocol.horizontal.settings import (
     CodecSettings,
     HorizontalSettings,
@@ -36,7 +36,8 @@ class Job:
 
 def load_job(path: Path) -> Job:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
-    top = read_toml(path, "job file")
+    data_bytes = read_bytes(path, "job file")  # once: the digest is of the very bytes that are parsed
+    top = parse_toml(data_bytes, path, "job file")
     check_format(top, JOB_FORMAT, "job file")
     protocol = top.take("protocol", str)
     if protocol != "horizontal":
@@ -65,7 +66,7 @@ def load_job(path: Path) -> Job:
     top.finish()
     return Job(
         name=name,
-        digest=hashlib.sha256(path.read_bytes()).digest(),
+        digest=hashlib.sha256(data_bytes).digest(),
         settings=settings,
         data=data,
         test_data=test_data,

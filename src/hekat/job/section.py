@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ _TYPE_NAMES: dict[type, str] = {
     list: "a list",
     dict: "a table",
 }
+# Controls, surrogates, line and paragraph separators.
+_CONTROL_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+_BIDI_CONTROLS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 class Section:
@@ -47,7 +51,7 @@ class Section:
             return default
         value = self._values.pop(key)
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            value = _to_float(value, self._name(key))
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise JobError(
                 f"{self._name(key)} has the wrong type",
@@ -55,6 +59,8 @@ class Section:
                 got=_TYPE_NAMES.get(type(value), "a date or time"),
                 cure=f"correct {self._name(key)}",
             )
+        if isinstance(value, str):
+            _check_text(value, self._name(key))
         return value
 
     def take_optional(self, key: str, kind: type[T]) -> T | None:
@@ -88,6 +94,8 @@ class Section:
 
     def take_sections(self) -> dict[str, Section]:
         """Every remaining key, each of which must be a table."""
+        for key in self.remaining():
+            _check_text(key, f"a name under {self.place or 'the top of the file'}")
         return {key: self.take_section(key) for key in self.remaining()}
 
     def remaining(self) -> list[str]:
@@ -127,13 +135,44 @@ def _all_texts(values: Sequence[Any], name: str) -> tuple[str, ...]:
             got=_kinds(values),
             cure=f"correct {name}",
         )
+    for value in values:
+        _check_text(value, name)
     return tuple(values)
+
+
+def _check_text(text: str, name: str) -> None:
+    """Refuse what steers a terminal or turns the direction of reading: such a text reads as another than it is."""
+    for char in text:
+        if unicodedata.category(char) in _CONTROL_CATEGORIES or unicodedata.bidirectional(char) in _BIDI_CONTROLS:
+            raise JobError(
+                f"{name} holds a control character",
+                expected="a text of printable characters",
+                got=f"the character U+{ord(char):04X}",
+                cure=f"remove it from {name}",
+            )
+
+
+def _to_float(value: int, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise JobError(
+            f"{name} is too large",
+            expected="a number below 1e308",
+            got=f"a whole number of {value.bit_length()} bits",
+            cure=f"correct {name}",
+        ) from None
 
 
 def read_toml(path: Path, what: str) -> Section:
     """The top table of a TOML file. Raises JobError where it is not there or not TOML, with line and column."""
+    return parse_toml(read_bytes(path, what), path, what)
+
+
+def read_bytes(path: Path, what: str) -> bytes:
+    """All bytes of a job or site file. Raises JobError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_bytes()
     except FileNotFoundError:
         raise JobError(
             f"{what} not found",
@@ -142,16 +181,23 @@ def read_toml(path: Path, what: str) -> Section:
             cure="check the path"
             + (": it is site.toml beside the job, or what --site names" if "site" in what else ""),
         ) from None
-    except UnicodeDecodeError:
-        raise JobError(
-            f"{what} is not text", expected="a UTF-8 text file", got=f"other bytes in {path}", cure="check the path"
-        ) from None
     except OSError as error:
         raise JobError(
             f"{what} cannot be read",
             expected="a readable text file",
             got=f"{path}: {error.strerror or type(error).__name__}",
             cure="give the path of the file itself" if path.is_dir() else "check the path and its permissions",
+        ) from None
+
+
+def parse_toml(data: bytes, path: Path, what: str) -> Section:
+    """The top table of TOML bytes that were read from `path`. Raises JobError."""
+    try:
+        # Line ends as in a file opened as text.
+        text = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise JobError(
+            f"{what} is not text", expected="a UTF-8 text file", got=f"other bytes in {path}", cure="check the path"
         ) from None
     if not text.strip():
         raise JobError(
