@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from hekat.channel import PartyPublicKey
+from hekat.cli.printable import printable
 from hekat.errors import LedgerError
 from hekat.job.run import LEDGER_FOLDER, PARTIES_FILE
 from hekat.ledger import AuditReport, audit, reconcile
@@ -48,13 +49,13 @@ def run(options: argparse.Namespace) -> int:
         }
         sys.stdout.write(json.dumps(content, indent=1) + "\n")
     else:
-        _show(reports, [found.to_text() for found in reconciled])
+        _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
     return 0 if agree else DISAGREE
 
 
 def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
     for report in reports:
-        sys.stdout.write(report.to_text() + "\n" + "-" * 100 + "\n\n")
+        sys.stdout.write(printable(report.to_text(), keep="\n") + "\n" + "-" * 100 + "\n\n")
     for text in reconciled:
         sys.stdout.write(text.rstrip() + "\n")
 

@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 
+from hekat.cli.printable import printable
 from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
 from hekat.errors import EngineError
 
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         for title, facts in findings.items():
             sys.stdout.write(f"{title}\n")
             for name, value in facts.items():
-                sys.stdout.write(f"  {name:<16} {value}\n")
+                sys.stdout.write(f"  {name:<16} {printable(value)}\n")
     return 0 if findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"] else 2
 
 

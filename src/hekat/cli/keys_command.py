@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hekat.channel import PartyKey
+from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.scheme.paillier import generate_keys
 from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key
@@ -139,4 +140,4 @@ def _print(facts: dict[str, object], *, as_json: bool) -> None:
         return
     width = max(len(name) for name in facts)
     for name, value in facts.items():
-        sys.stdout.write(f"{name.replace('_', ' '):<{width}}  {value}\n")
+        sys.stdout.write(f"{name.replace('_', ' '):<{width}}  {printable(value)}\n")

@@ -17,9 +17,11 @@ from typing import Any, NoReturn
 
 import hekat
 from hekat.cli import audit_command, doctor_command, keys_command, report_command, run_command
+from hekat.cli.printable import printable
 from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = 130
+DEBUG_VARIABLE = "HEKAT_DEBUG"
 _COMMANDS = (run_command, doctor_command, report_command, audit_command, keys_command)
 
 
@@ -27,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
     """Answers a wrong argument in the style of every other refusal."""
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"error: {message}\n  cure: {self.prog} --help\n")
+        sys.stderr.write(f"error: {printable(message)}\n  cure: {self.prog} --help\n")
         raise SystemExit(2)
 
 
@@ -62,32 +64,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left (`hekat audit RUN | head`): nothing is wrong, and nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            raise
+        _show_parts(_explain_defect(error), _notes_of(error), as_json=getattr(options, "json", False))
+        return HekatError.exit_code
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"warning: {message}\n")
+    sys.stderr.write(f"warning: {printable(message)}\n")
 
 
 def _show_error(error: HekatError, *, as_json: bool) -> None:
-    parts = _explain(error)
+    _show_parts(_explain(error), _notes_of(error), as_json=as_json)
+
+
+def _show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(parts, indent=1) + "\n")
         return
     for name, text in parts.items():
-        sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {text}\n")
-    for note in _notes_of(error):
+        sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {printable(text)}\n")
+    for note in notes:
         sys.stderr.write(f"{note}\n")
 
 
 def _notes_of(error: BaseException) -> list[str]:
     """What the command added about where things lie."""
-    return list(getattr(error, "__notes__", []))
+    return [printable(note) for note in getattr(error, "__notes__", [])]
 
 
 def _place_of(error: BaseException) -> str:
     """File and line where `error` arose; never its text, which may hold a value."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+
+
+def _explain_defect(error: Exception) -> dict[str, str]:
+    """An exception that nobody foresaw: its type and place, and never its text."""
+    return {
+        "error": f"{type(error).__name__} at {_place_of(error)}",
+        "cure": "this is a defect in Hekat: please report it with the command "
+        f"({DEBUG_VARIABLE}=1 shows the traceback, which may hold values)",
+    }
 
 
 def _explain(error: HekatError) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hekat.cli.printable import printable
 from hekat.cli.tables import show_findings, show_tables
 from hekat.report import load_summary, terminal_findings, terminal_tables, write_report
 
@@ -34,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
     console = Console()
     show_tables(console, terminal_tables(summary))
     show_findings(console, terminal_findings(summary))
-    console.print(f"\nreport      {path}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"\nreport      {printable(path)}", highlight=False, markup=False, soft_wrap=True)
     return 0

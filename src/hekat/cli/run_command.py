@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from hekat.cli.printable import printable
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
 from hekat.errors import HekatError, KeyRefusedError
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_path(console: Console, line: str) -> None:
     """A line that is never broken, so that its path can be copied."""
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(line, keep="\n"), highlight=False, markup=False, soft_wrap=True)
 
 
 def _how_to_go_on(folder: Path | None, job: Path) -> list[str]:
@@ -91,7 +92,7 @@ def _write_report(result: RunResult, console: Console) -> Path | None:
     try:
         return write_report(result.folder)
     except HekatError as error:
-        console.print(f"[yellow]no report was written:[/] {escape(str(error))}", highlight=False)
+        console.print(f"[yellow]no report was written:[/] {escape(printable(error))}", highlight=False)
         return None
 
 

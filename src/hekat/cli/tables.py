@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.padding import Padding
 from rich.table import Table as RichTable
 
+from hekat.cli.printable import printable
 from hekat.report import Finding, Table
 
 NARROW_COLUMNS = 100
@@ -18,22 +19,27 @@ NARROW_COLUMNS = 100
 def show_tables(console: Console, tables: Iterable[Table]) -> None:
     """Print each table under its title, its note below; a narrow terminal gets no column of explanations."""
     for table in tables:
-        shown = RichTable(title=escape(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        shown = RichTable(title=_show(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         is_wide = console.width >= NARROW_COLUMNS
         kept = [number for number in range(len(table.columns)) if is_wide or not 0 < number < table.text_columns]
         for number in kept:
             is_text = number < table.text_columns
-            shown.add_column(escape(table.columns[number]), justify="left" if is_text else "right", no_wrap=number == 0)
+            shown.add_column(_show(table.columns[number]), justify="left" if is_text else "right", no_wrap=number == 0)
         for row in table.rows:
-            shown.add_row(*(escape(row[number]) for number in kept))
+            shown.add_row(*(_show(row[number]) for number in kept))
         console.print(shown)
         if table.note:
-            console.print(f"  {escape(table.note)}", highlight=False, style="dim")
+            console.print(f"  {_show(table.note)}", highlight=False, style="dim")
 
 
 def show_findings(console: Console, findings: Iterable[Finding]) -> None:
     """Print each finding's lines under its title."""
     for finding in findings:
-        console.print(f"\n{escape(finding.title)}", style="bold", highlight=False)
+        console.print(f"\n{_show(finding.title)}", style="bold", highlight=False)
         for line in finding.lines:
-            console.print(Padding(escape(line), (0, 0, 0, 2)), highlight=False)
+            console.print(Padding(_show(line), (0, 0, 0, 2)), highlight=False)
+
+
+def _show(text: str) -> str:
+    """`text` as it stands, neither markup nor terminal sequence."""
+    return escape_markup(printable(text))
