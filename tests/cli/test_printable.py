@@ -86,7 +86,7 @@ def test_an_audit_of_files_with_escapes(workplace) -> None:
     (folder,) = workplace.folders()
     ledger, parties = folder / "ledger" / "east.jsonl", folder / "parties.json"
     content = ledger.read_text()
-    ledger.write_text(content.replace("public-key", "\\u001b[31mkey"))
+    ledger.write_text(content.replace("horizontal", "\\u001b[31mh", 1))
     answer = workplace.call("audit", folder)
     assert answer.code == 2
     assert "\x1b" not in answer.out + answer.err

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from hekat.channel import PartyPublicKey
 from hekat.cli.printable import printable
@@ -13,7 +14,7 @@ from hekat.errors import LedgerError
 from hekat.job.run import LEDGER_FOLDER, PARTIES_FILE
 from hekat.ledger import AuditReport, audit, reconcile
 
-DISAGREE = 1
+NOT_WHOLE = 1
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,8 +23,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="verify ledgers: what each party learned, and whether two agree",
         description="With a run's folder: verify every ledger in it and say what each party learned, step by step. "
         "With two ledger files: check that everything one sent the other received, byte for byte.",
-        epilog="Exit code 1 where two ledgers disagree, 2 where one does not hold. Public keys come from the run's "
-        "parties.json; to rule out that somebody exchanged it, pass the file you pinned with --parties.",
+        epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold. Public "
+        "keys come from the run's parties.json; to rule out that somebody exchanged it, pass the file you pinned with "
+        "--parties.",
     )
     parser.add_argument("paths", type=Path, nargs="+", metavar="RUN or LEDGER", help="a run's folder, or ledger files")
     parser.add_argument("--party", help="only this party's ledger")
@@ -42,15 +44,20 @@ def run(options: argparse.Namespace) -> int:
         if any(peer.peer == b.party for peer in a.passed) or any(peer.peer == a.party for peer in b.passed)
     ]
     agree = all(found.agrees for found in reconciled)
+    missing = _find_missing(options, reports)
+    unsigned = [report.party for report in reports if not report.signed]
     if options.json:
         content = {
             "ledgers": [json.loads(report.to_json()) for report in reports],
             "reconciled": [json.loads(found.to_json()) for found in reconciled],
+            "missing": missing,
+            "unsigned": unsigned,
         }
         sys.stdout.write(json.dumps(content, indent=1) + "\n")
     else:
         _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
-    return 0 if agree else DISAGREE
+        _warn(missing, unsigned, agree=agree)
+    return 0 if agree and not missing and not unsigned else NOT_WHOLE
 
 
 def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
@@ -58,6 +65,27 @@ def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
         sys.stdout.write(printable(report.to_text(), keep="\n") + "\n" + "-" * 100 + "\n\n")
     for text in reconciled:
         sys.stdout.write(text.rstrip() + "\n")
+
+
+def _warn(missing: list[str], unsigned: list[str], *, agree: bool) -> None:
+    """Said last, where it is read: what this audit could not show."""
+    lines = [f"NO LEDGER of {party}: what it learned cannot be told" for party in missing]
+    lines += [f"NOT SIGNED: the ledger of {party}; lines may be missing at its end" for party in unsigned]
+    if not agree:
+        lines.append("LEDGERS DISAGREE: see above")
+    if lines:
+        sys.stdout.write("\n" + "".join(f"WARNING: {printable(line)}\n" for line in lines))
+
+
+def _find_missing(options: argparse.Namespace, reports: list[AuditReport]) -> list[str]:
+    """Parties of an audited folder without a ledger: those with a public key, and those that a ledger tells of."""
+    folders = [path for path in options.paths if path.is_dir()]
+    if not folders or options.party is not None:
+        return []
+    known = {peer.peer for report in reports for peer in report.passed}
+    for folder in folders:
+        known |= _read_parties(options.parties or folder / PARTIES_FILE).keys()
+    return sorted(known - {report.party for report in reports})
 
 
 def _find_ledgers(path: Path, party: str | None) -> list[Path]:
@@ -85,19 +113,26 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
 
 def _public_key(ledger: Path, parties: Path | None) -> PartyPublicKey:
     source = parties or ledger.resolve().parent.parent / PARTIES_FILE
-    try:
-        texts = json.loads(source.read_text(encoding="utf-8"))
-        text = texts[ledger.stem]
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError):
+    text = _read_parties(source).get(ledger.stem)
+    if text is None:
         raise LedgerError(
             f"no public key for the ledger {ledger.name}",
             expected=f"{source} with an entry {ledger.stem!r}",
             got="none",
             cure="pass the file of pinned public keys with --parties",
-        ) from None
+        )
     if not isinstance(text, str):
         raise LedgerError(
             f"the public key of {ledger.stem!r} in {source} is no text",
             expected="the line that `hekat keys party` prints",
         )
     return PartyPublicKey.from_text(text)
+
+
+def _read_parties(source: Path) -> dict[str, Any]:
+    """Names and public keys in `source`; empty where it is no such file."""
+    try:
+        texts = json.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return texts if isinstance(texts, dict) else {}

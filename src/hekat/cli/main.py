@@ -1,6 +1,7 @@
 """Entry of the `hekat` command: picks the subcommand, and turns every refusal into a short answer and an exit code.
 
-Exit codes: 0 done; 1 `audit` found ledgers that do not agree; 2 refused or failed, with the cure; 130 interrupted.
+Exit codes: 0 done; 1 `audit` found ledgers that disagree, are missing or are not signed;
+2 refused or failed, with the cure; 130 interrupted.
 """
 
 from __future__ import annotations
