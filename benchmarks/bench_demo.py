@@ -18,6 +18,9 @@ JOB = Path(__file__).parents[1] / "examples" / "hospitals" / "job.toml"
 class Quiet:
     """No progress: nothing between the figures."""
 
+    def open_folder(self, path: Path) -> None:
+        return None
+
     def begin(self, phase: str, step_count: int) -> None:
         return None
 
