@@ -74,6 +74,7 @@ fuzz: $(VENV)/.dev
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.dev
 	for file in engine paillier codec aggregation demo; do $(BIN)/python benchmarks/bench_$$file.py || exit 1; done
+	$(BIN)/python benchmarks/write_readme_table.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache

@@ -139,6 +139,11 @@ def test_the_hospitals_run_report_and_audit(hospitals) -> None:
     assert {row["name"] for row in summary["results"]} >= {"plain federated", "encrypted federated"}
     assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     assert not any("UNENCRYPTED" in line for line in summary["aggregator_saw"])
+    # The README quotes a run: what does not depend on key or machine must be what runs print.
+    readme = (HOSPITALS.parents[1] / "README.md").read_text()
+    quoted = re.search(r"numbers packed \(values, weight, counters\)\s+(\d+)", readme)
+    assert quoted is not None
+    assert int(quoted[1]) == summary["packing"]["lane_count"]
     (folder / "report.html").unlink()
     redrawn = hospitals.call("report", folder, "--json")
     assert redrawn.code == 0
