@@ -262,7 +262,9 @@ def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
     assert (last["event"], last["saved"]) == ("stopped", "checkpoint of round 1")
     resumed = workplace.run("--resume", folder, "--json")
     assert resumed.code == 0
-    assert [entry["round"] for entry in json.loads(resumed.out)["rounds"]["encrypted"]] == [2]
+    summary = json.loads(resumed.out)
+    assert [entry["round"] for entry in summary["rounds"]["encrypted"]] == [2]
+    assert any(note.startswith("resumed after round 1: ") for note in summary["notes"])
 
 
 def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:

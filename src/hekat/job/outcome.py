@@ -229,9 +229,13 @@ def _notes(job: Job, main: Finished) -> list[str]:
         notes.append("the plain comparison sent updates unencrypted, inside this process only, by the site's leave")
     if main.federation.witness is not None:
         notes.append("float updates of all parties were compared inside this process to check the stated bound")
+    resumed = main.federation.resume_from
+    if resumed is not None:
+        notes.append(
+            f"resumed after round {resumed.rounds_done}: rounds, seconds, bytes and clipped values of the {main.name} "
+            "run are those of the rounds after it"
+        )
     if len(settings.parties) == 2:
         notes.append("with two parties each learns the other's update from every sum")
-    notes.append(
-        "roles took turns at the measured steps, so each figure is that of a machine to itself"
-    )
+    notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
     return notes
