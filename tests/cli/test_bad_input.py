@@ -331,3 +331,10 @@ def test_a_forged_checkpoint_leaves_no_run_folder(workplace) -> None:
     assert "cure: " in answer.err
     assert workplace.folders() == [first]
     assert workplace.run("--resume", "x" * 5000).code == 2
+
+
+def test_a_time_out_tells_which_key_to_raise(workplace) -> None:
+    workplace.edit("job.toml", "weight_max", "timeout_s = 1e-9\nweight_max")
+    answer = workplace.run()
+    assert answer.code == 2
+    assert "raise timeout_s in the job (now 1e-09 s)" in answer.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from hekat.protocol.horizontal.settings import (
 )
 
 JOB_FORMAT = 1
+TIMEOUT_S_PER_PARTY = 120.0
+MAX_TIMEOUT_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,8 @@ def load_job(path: Path) -> Job:
     name = top.take("name", str)
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
-    timeout_s = top.take("timeout_s", float, 120.0)
-    if not (math.isfinite(timeout_s) and timeout_s > 0):
-        raise JobError(
-            "timeout_s refused",
-            expected="seconds above 0",
-            got=str(timeout_s),
-            cure="change timeout_s, or leave it out",
-        )
     settings = _read_settings(top)
+    timeout_s = _read_timeout(top, len(settings.parties))
     compare = top.take_section("compare")
     compare_alone = compare.take("alone", bool, False)
     compare_plain = compare.take("plain", bool, False)
@@ -75,6 +69,19 @@ def load_job(path: Path) -> Job:
         check_exactness=check_exactness,
         timeout_s=timeout_s,
     )
+
+
+def _read_timeout(top: Section, party_count: int) -> float:
+    """Seconds a role waits for a message. Roles take turns on this machine, so the default grows with the parties."""
+    timeout_s = top.take("timeout_s", float, TIMEOUT_S_PER_PARTY * party_count)
+    if not 0 < timeout_s <= MAX_TIMEOUT_S:
+        raise JobError(
+            "timeout_s refused",
+            expected=f"seconds above 0, up to {MAX_TIMEOUT_S:g} (7 days)",
+            got=str(timeout_s),
+            cure="change timeout_s, or leave it out",
+        )
+    return timeout_s
 
 
 def _read_settings(top: Section) -> HorizontalSettings:

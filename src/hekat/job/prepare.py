@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from hekat.channel import PartyKey
 from hekat.data import Table, check_same_schema, load_table
@@ -12,9 +15,16 @@ from hekat.engine.select import get_engine
 from hekat.errors import InputError, JobError
 from hekat.job.job_file import Job, load_job
 from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
+from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import build_model, build_optimiser
 from hekat.scheme.paillier import KeyPair
 from hekat.wire.keyfile import describe_key_file, load_private_key
+
+MAX_PARAMETERS = 2**31
+# The largest power of two that the encrypted histogram of a column's exponents tells.
+MAX_STANDARDISED = 2.0**40
+# Squares and their sums over rows stay finite.
+MAX_MAGNITUDE = 2.0**480
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,41 @@ def prepare(
                 got=f"{len(table)} rows",
                 cure="raise weight_max in the job (it is public: choose a bound that tells little)",
             )
-    build_model(settings, first.features.shape[1])
+    _check_parameter_count(settings, first.features.shape[1])
+    for table in tables.values():
+        check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)
+    if test_table is not None:
+        check_magnitudes(test_table, MAX_MAGNITUDE)
     build_optimiser(settings.training)
     get_engine()
     return Prepared(
         job, site, tables, test_table, _load_key(site, job, ask_passphrase), _load_party_keys(site, settings.everyone)
     )
+
+
+def _check_parameter_count(settings: HorizontalSettings, column_count: int) -> None:
+    shapes = build_model(settings, column_count).parameter_shapes
+    count = sum(math.prod(shape) for shape in shapes.values())
+    if count > MAX_PARAMETERS:
+        raise InputError(
+            "the model is too large",
+            expected="at most 2^31 parameters",
+            got=f"{count}",
+            cure="lower model.hidden, or leave out columns",
+        )
+
+
+def check_magnitudes(table: Table, most: float) -> None:
+    """Raise InputError that names the first column with a magnitude above `most`; never the value."""
+    largest = np.abs(table.features).max(axis=0, initial=0.0)
+    too_large = np.flatnonzero(largest > most)
+    if too_large.size:
+        raise InputError(
+            f"column {table.feature_names[int(too_large[0])]!r} of {table.name} has values too large to train on",
+            expected=f"magnitudes up to 2^{math.frexp(most)[1] - 1}",
+            got="a larger one",
+            cure="change the column's unit, or leave it out",
+        )
 
 
 def _load(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.errors import PartyStoppedError, StateError
+from hekat.errors import ChannelTimeoutError, PartyStoppedError, StateError
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import Job
 from hekat.job.outcome import Finished, summarise
@@ -93,6 +93,14 @@ def _describe_stop(error: BaseException) -> dict[str, str]:
         return {"error": type(error).__name__}
     cause = type(error.__cause__ or error).__name__
     return {"error": cause, "party": error.party, "step": error.step, "saved": error.saved or "nothing"}
+
+
+def _name_timeout_key(cause: BaseException | None, timeout_s: float) -> BaseException | None:
+    """A time-out with the job's key in its cure; any other cause as it is."""
+    if not isinstance(cause, ChannelTimeoutError):
+        return cause
+    cure = f"{cause.cure}: raise timeout_s in the job (now {timeout_s:g} s)"
+    return ChannelTimeoutError(cause.what, expected=cause.expected, got=cause.got, cure=cure)
 
 
 def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
@@ -193,7 +201,10 @@ class _Session:
             witness=Witness() if self._job.check_exactness and settings.protection == "paillier" else None,
             resume_from=resumed,
         )
-        state = federation.run()
+        try:
+            state = federation.run()
+        except PartyStoppedError as error:
+            raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
         return Finished(federation, state, records, metrics)
 
     def _saver(self) -> Callable[[TrainingState], None]:

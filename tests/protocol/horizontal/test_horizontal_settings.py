@@ -66,7 +66,7 @@ def test_codec_settings_refused(changes, words) -> None:
     ("changes", "words"),
     [
         ({"algorithm": "fedprox"}, "algorithm"),
-        ({"round_count": 0}, "round_count"),
+        ({"round_count": 0}, "rounds"),
         ({"local_epochs": 0}, "local_epochs"),
         ({"batch_rows": -1}, "batch_rows"),
         ({"patience": -1}, "patience"),

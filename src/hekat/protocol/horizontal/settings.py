@@ -16,7 +16,19 @@ Clipping = Literal["adaptive", "fixed", "daciq"]
 
 PROTECTIONS = ("paillier", "none")
 MAX_NAME_LENGTH = 64
+# A name is a file's name too, with an ending; file systems take 255 bytes.
+MAX_NAME_BYTES = 100
 MAX_SEED = 2**63 - 1
+MAX_LAYER_SIZE = 2**20
+# The bounds between which adaptive clipping moves.
+MIN_ALPHA, MAX_ALPHA = 2.0**-40, 2.0**40
+# (setting, least, most): beyond the most lies a slip of the pen, found here and not in the middle of a run.
+_COUNTS = (
+    ("round_count", 1, 10**6),
+    ("local_epochs", 1, 10**6),
+    ("batch_rows", 0, 2**40),
+    ("patience", 0, 10**6),
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,8 @@ class HorizontalSettings:
         _check_training(self.training)
         if self.model.l2 < 0 or not math.isfinite(self.model.l2):
             _refuse("model.l2", "a finite number >= 0", self.model.l2)
+        if not all(1 <= size <= MAX_LAYER_SIZE for size in self.model.hidden):
+            _refuse("model.hidden", f"layers of 1 to {MAX_LAYER_SIZE}", list(self.model.hidden))
         for name, seed in (("model.seed", self.model.seed), ("training.seed", self.training.seed)):
             if not 0 <= seed <= MAX_SEED:
                 _refuse(name, f"a whole number from 0 to {MAX_SEED}", seed)
@@ -136,10 +150,12 @@ def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_partie
 
 def _check_name(name: str) -> None:
     """Names become ledger files, so they hold nothing that a path gives a meaning."""
-    if not name or len(name) > MAX_NAME_LENGTH or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
+    is_long = len(name) > MAX_NAME_LENGTH or len(name.encode(errors="replace")) > MAX_NAME_BYTES
+    if not name or is_long or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
         raise PolicyError(
             "a party's name cannot be used",
-            expected=f"1 to {MAX_NAME_LENGTH} letters, digits, '.', '_' or '-', not beginning with '.' or '-'",
+            expected=f"1 to {MAX_NAME_LENGTH} letters, digits, '.', '_' or '-' ({MAX_NAME_BYTES} bytes at most), "
+            "not beginning with '.' or '-'",
             got=repr(name[: MAX_NAME_LENGTH + 1]),
             cure="rename it in the job file and in every site file",
         )
@@ -165,17 +181,18 @@ def _check_codec(codec: CodecSettings) -> None:
     _check_choice("codec.clipping", codec.clipping, ("adaptive", "fixed", "daciq"))
     if codec.clipping == "fixed" and codec.alpha is None:
         _refuse("codec.alpha", "a bound above 0, since codec.clipping is 'fixed'", "nothing")
-    if codec.alpha is not None and not (math.isfinite(codec.alpha) and codec.alpha > 0):
-        _refuse("codec.alpha", "a finite bound above 0", codec.alpha)
+    if codec.alpha is not None and not MIN_ALPHA <= codec.alpha <= MAX_ALPHA:
+        _refuse("codec.alpha", "a bound from 2^-40 to 2^40", codec.alpha)
     if not 0 < codec.target_clipped_fraction < 1:
         _refuse("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
 
 
 def _check_training(training: TrainingSettings) -> None:
     _check_choice("training.algorithm", training.algorithm, ("fedsgd", "fedavg"))
-    for name, least in (("round_count", 1), ("local_epochs", 1), ("batch_rows", 0), ("patience", 0)):
-        if getattr(training, name) < least:
-            _refuse(f"training.{name}", f"a whole number >= {least}", getattr(training, name))
+    for name, least, most in _COUNTS:
+        if not least <= getattr(training, name) <= most:
+            shown = "rounds" if name == "round_count" else name
+            _refuse(f"training.{shown}", f"a whole number from {least} to {most}", getattr(training, name))
     if not (math.isfinite(training.learning_rate) and training.learning_rate > 0):
         _refuse("training.learning_rate", "a finite number above 0", training.learning_rate)
     if not (math.isfinite(training.min_improvement) and training.min_improvement >= 0):
