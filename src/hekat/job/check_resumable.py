@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.model.parameters import Shapes, shapes_of
-from hekat.protocol.horizontal.aggregation import MAX_BOUND, MIN_BOUND
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, HorizontalSettings
 from hekat.protocol.horizontal.training import MAX_LOSS, build_model, build_optimiser
 from hekat.state import Checkpoint, refuse_checkpoint
 
@@ -43,7 +42,7 @@ def check_resumable(what: str, checkpoint: Checkpoint, settings: HorizontalSetti
     if codec_state["finished"] not in (0.0, 1.0):
         raise refuse_checkpoint(what, "finished, 0 or 1", "another number")
     for name, bound in codec_state.items():
-        if name.startswith(_BOUND) and not MIN_BOUND <= bound <= MAX_BOUND:
+        if name.startswith(_BOUND) and not MIN_ALPHA <= bound <= MAX_ALPHA:
             raise refuse_checkpoint(what, f"{name} from 2^-40 to 2^40", "a number outside")
     _check_losses(what, checkpoint)
 

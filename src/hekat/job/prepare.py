@@ -15,7 +15,7 @@ from hekat.engine.select import get_engine
 from hekat.errors import InputError, JobError
 from hekat.job.job_file import Job, load_job
 from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.training import build_model, build_optimiser
 from hekat.scheme.paillier import KeyPair
 from hekat.wire.keyfile import describe_key_file, load_private_key
@@ -65,13 +65,7 @@ def prepare(
         test_table = _load(site, source, settings.classes, "the test data", for_training=False)
         check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
     for party, table in tables.items():
-        if len(table) > settings.weight_max:
-            raise InputError(
-                f"party {party} has more rows than the job's weight_max",
-                expected=f"at most {settings.weight_max} rows",
-                got=f"{len(table)} rows",
-                cure="raise weight_max in the job (it is public: choose a bound that tells little)",
-            )
+        check_row_count(party, len(table), settings)
     _check_parameter_count(settings, first.features.shape[1])
     for table in tables.values():
         check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)

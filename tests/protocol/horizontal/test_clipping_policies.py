@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.aggregation import MAX_BOUND, MIN_BOUND, Alone
+from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.clipping import (
     LEAST_EXPONENT,
     MOST_EXPONENT,
@@ -23,7 +23,7 @@ from hekat.protocol.horizontal.clipping import (
     make_policy,
     total_clipped,
 )
-from hekat.protocol.horizontal.settings import CodecSettings
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 
 
 class Packing(Alone):
@@ -134,10 +134,10 @@ def test_bounds_stay_in_their_range() -> None:
     policy = AdaptiveClipping(0.001, 1.0)
     for _ in range(60):
         follow(policy, np.zeros(4))
-    assert policy.known["t"] == MIN_BOUND
+    assert policy.known["t"] == MIN_ALPHA
     for _ in range(60):
         follow(policy, np.full(4, 1e200))
-    assert policy.known["t"] == MAX_BOUND
+    assert policy.known["t"] == MAX_ALPHA
 
 
 def test_bounds_of_a_checkpoint_are_taken_up_without_asking() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 Tensors = dict[str, FloatArray]
-
-MIN_BOUND = 2.0**-40
-MAX_BOUND = 2.0**40
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,9 @@ def flatten(tensors: Tensors) -> FloatArray:
     return np.concatenate([tensors[name].ravel() for name in sorted(tensors)] or [np.zeros(0)])
 
 
-def unflatten(values: FloatArray, like: Tensors) -> Tensors:
-    """The inverse of `flatten` for tensors of the shapes of `like`."""
-    result: Tensors = {}
+def unflatten(values: npt.NDArray[Scalar], like: Tensors) -> dict[str, npt.NDArray[Scalar]]:
+    """The inverse of `flatten` for tensors of the shapes of `like`; floats or integers, as `values` are."""
+    result: dict[str, npt.NDArray[Scalar]] = {}
     start = 0
     for name in sorted(like):
         size = like[name].size

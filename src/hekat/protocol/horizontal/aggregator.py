@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,6 @@ from hekat.data import check_same_schema
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.aggregation import MIN_BOUND
 from hekat.protocol.horizontal.counters import plain_counters
 from hekat.protocol.horizontal.messages import (
     ClipMessage,
@@ -35,7 +33,7 @@ from hekat.protocol.horizontal.messages import (
     UpdateMessage,
 )
 from hekat.protocol.horizontal.received import check_ciphertexts, check_plain_update, check_ranges
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, MIN_ALPHA, HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
@@ -48,7 +46,6 @@ class AggregatorRun:
 
     stopwatch: Stopwatch
     rounds_done: int = 0
-    on_round: Callable[[int], None] = lambda number: None
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -65,7 +62,6 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
             _serve_bounds(channel, settings, summation, step, first=fresh and number == 1)
         summation.serve(step)
         finished = _finish_round(channel, settings, step)
-        run.on_round(number)
         if finished:
             return
 
@@ -91,9 +87,6 @@ def _make_summation(channel: RecordedChannel, settings: HorizontalSettings, stop
         return PlainSummation(channel, settings, stopwatch)
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     return EncryptedSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
-
-
-KEY_TIMEOUT_S = 900.0
 
 
 class EncryptedSummation:
@@ -165,7 +158,7 @@ def _serve_bounds(
             int(size),
             len(ranges),
             codec.value_bits,
-            fixed_alpha=max(abs(float(low)), abs(float(high)), MIN_BOUND),
+            fixed_alpha=max(abs(float(low)), abs(float(high)), MIN_ALPHA),
         )
         for low, high, size in zip(minimum, maximum, sizes, strict=True)
     ]

@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.aggregation import MAX_BOUND, MIN_BOUND, Aggregation, Counter, FloatArray, Tensors
-from hekat.protocol.horizontal.settings import CodecSettings
+from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray, Tensors
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 
 LEAST_EXPONENT = -40
 MOST_EXPONENT = 40
@@ -111,9 +111,9 @@ class AdaptiveClipping:
             sums = aggregation.sum_counters(f"{step}/exponents", histogram)
             found = {name: self._first_bound(name, sums) for name in scaled}
             # All zero tells nothing of the size to come: from the least bound it would take many rounds to grow.
-            widest = max(bound for bound in (*found.values(), MIN_BOUND))
-            unseen = widest if widest > MIN_BOUND else 1.0
-            self.known = {name: unseen if bound == MIN_BOUND else bound for name, bound in found.items()}
+            widest = max(bound for bound in (*found.values(), MIN_ALPHA))
+            unseen = widest if widest > MIN_ALPHA else 1.0
+            self.known = {name: unseen if bound == MIN_ALPHA else bound for name, bound in found.items()}
         return dict(self.known)
 
     def _first_bound(self, name: str, sums: dict[str, int]) -> float:
@@ -125,7 +125,7 @@ class AdaptiveClipping:
             beyond += counts[exponent - LEAST_EXPONENT]
             if beyond > allowed:
                 return 2.0**exponent
-        return MIN_BOUND
+        return MIN_ALPHA
 
     def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
         near = [_count_beyond(f"near/{name}", values, bounds[name] / 4) for name, values in scaled.items()]
@@ -138,9 +138,9 @@ class AdaptiveClipping:
             clipped = sums[f"clipped/{name}"]
             if clipped > allowed:
                 factor = 16 if clipped > value_count / 2 else 2
-                self.known[name] = min(bound * factor, MAX_BOUND)
+                self.known[name] = min(bound * factor, MAX_ALPHA)
             elif sums[f"near/{name}"] <= allowed:
-                self.known[name] = max(bound / 2, MIN_BOUND)
+                self.known[name] = max(bound / 2, MIN_ALPHA)
 
 
 def exponent_counters(tensors: Tensors) -> list[Counter]:

@@ -14,8 +14,8 @@ from hekat.codec import Layout, clip, error_bound_sum
 from hekat.codec.quantise import Rounding
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
-from hekat.protocol.horizontal.counters import IntArray, counter_lanes, decode_counter_sums, encode_counters
+from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight, unflatten
+from hekat.protocol.horizontal.counters import counter_lanes, decode_counter_sums, encode_counters
 
 
 class UpdateCodec:
@@ -69,7 +69,7 @@ class UpdateCodec:
         mean = {
             name: self.layout.dequantise(levels, self._range_factor * bounds[name], addend_count)
             * (self._weight_max / weight_sum)
-            for name, levels in _split(sums[:value_count], like).items()
+            for name, levels in unflatten(sums[:value_count], like).items()
         }
         return Aggregate(mean, weight_sum, {c.name: total for c, total in zip(counters, totals, strict=True)})
 
@@ -118,13 +118,3 @@ def _malformed(what: str, expected: str) -> BoundError:
         got="another number",
         cure="find the contributor that was dropped or added twice: the aggregator's ledger holds every digest",
     )
-
-
-def _split(levels: IntArray, like: Tensors) -> dict[str, IntArray]:
-    """Flat levels as arrays of the tensors' shapes; integers, so not `unflatten`'s float64."""
-    result: dict[str, IntArray] = {}
-    start = 0
-    for name in sorted(like):
-        result[name] = levels[start : start + like[name].size].reshape(like[name].shape)
-        start += like[name].size
-    return result

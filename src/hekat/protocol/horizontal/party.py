@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hekat.data import Table, schema_digest
-from hekat.errors import KeyRefusedError, PolicyError
+from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.messages import (
@@ -28,7 +28,7 @@ from hekat.protocol.horizontal.messages import (
 from hekat.protocol.horizontal.paillier_aggregation import Packing, PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
 from hekat.protocol.horizontal.received import check_party_count
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.training import LocalRun, TrainingState, train
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import KeyPair, PrivateKey, generate_keys
@@ -41,14 +41,13 @@ class PartyRun:
 
     local: LocalRun
     key_pair: KeyPair | None = field(default=None, repr=False)
-    key_progress: Callable[[int, int], None] | None = None
     witness: Witness | None = None
     on_packing: Callable[[Packing], None] = lambda packing: None
 
 
 def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun) -> TrainingState:
     """Train with the others; returns the state that all parties share at the end."""
-    _check_weight(channel.party, table, settings)
+    check_row_count(channel.party, len(table), settings)
     _announce(channel, table, settings)
     stopwatch = run.local.stopwatch
     aggregation: Aggregation
@@ -77,7 +76,7 @@ def _share_keys(channel: RecordedChannel, settings: HorizontalSettings, run: Par
         _check_key(private_key, settings)
         return private_key, shared.digest_key
     with run.local.stopwatch.measure("keys"):
-        pair = run.key_pair or generate_keys(settings.key_bits, progress=run.key_progress)
+        pair = run.key_pair or generate_keys(settings.key_bits)
     _check_key(pair.private, settings)
     channel.ledger.note("keys", f"made a Paillier key of {settings.key_bits} bits, shared with all parties", "public")
     digest_key = secrets.token_bytes(32)
@@ -88,10 +87,6 @@ def _share_keys(channel: RecordedChannel, settings: HorizontalSettings, run: Par
     return pair.private, digest_key
 
 
-# Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
-KEY_TIMEOUT_S = 900.0
-
-
 def _check_key(key: PrivateKey, settings: HorizontalSettings) -> None:
     if key.public.bits != settings.key_bits:
         raise KeyRefusedError(
@@ -99,14 +94,4 @@ def _check_key(key: PrivateKey, settings: HorizontalSettings) -> None:
             expected=f"{settings.key_bits} bits",
             got=f"{key.public.bits} bits",
             cure="make a key of the job's size, or let the leader make it",
-        )
-
-
-def _check_weight(party: str, table: Table, settings: HorizontalSettings) -> None:
-    if len(table) > settings.weight_max:
-        raise PolicyError(
-            f"party {party} has more rows than the job's weight_max",
-            expected=f"at most {settings.weight_max} rows",
-            got=f"{len(table)} rows",
-            cure="raise weight_max in the job (it is public: choose a bound that tells little)",
         )

@@ -16,6 +16,8 @@ Clipping = Literal["adaptive", "fixed", "daciq"]
 
 PROTECTIONS = ("paillier", "none")
 MAX_NAME_LENGTH = 64
+# Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
+KEY_TIMEOUT_S = 900.0
 # A name is a file's name too, with an ending; file systems take 255 bytes.
 MAX_NAME_BYTES = 100
 MAX_SEED = 2**63 - 1
@@ -114,6 +116,17 @@ class HorizontalSettings:
     @property
     def everyone(self) -> tuple[str, ...]:
         return (*self.parties, self.aggregator)
+
+
+def check_row_count(party: str, row_count: int, settings: HorizontalSettings) -> None:
+    """Raise PolicyError where a party has more rows than the public bound on its weight."""
+    if row_count > settings.weight_max:
+        raise PolicyError(
+            f"party {party} has more rows than the job's weight_max",
+            expected=f"at most {settings.weight_max} rows",
+            got=f"{row_count} rows",
+            cure="raise weight_max in the job (it is public: choose a bound that tells little)",
+        )
 
 
 def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_parties: bool) -> None:
