@@ -1,0 +1,218 @@
+// Transpositions of 8 x 8 words, byte permutations between limb sizes, and look-ups by masks and permutations.
+#include "bigint/vector_layout.hpp"
+
+#include "bigint/vector.hpp"
+
+namespace hekat::vector {
+namespace {
+
+constexpr std::size_t kBytesOfGroup = 52;  // of eight 52-bit limbs
+
+// Word j of vector i becomes word i of vector j.
+HEKAT_IFMA_INLINE void transpose(Vector (&x)[kLanes]) {
+    Vector pairs[kLanes];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < kLanes; i += 2) {
+        pairs[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        pairs[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    // Columns c and c + 4, then c + 2 and c + 6, of rows 0 .. 3 and of rows 4 .. 7.
+    Vector fours[2][kLanes / 2];
+#pragma GCC unroll 2
+    for (std::size_t half = 0; half < 2; ++half) {
+#pragma GCC unroll 2
+        for (std::size_t c = 0; c < 2; ++c) {
+            const Vector a = pairs[4 * half + c];
+            const Vector b = pairs[4 * half + 2 + c];
+            fours[half][c] = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+            fours[half][c + 2] = __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+    }
+#pragma GCC unroll 4
+    for (std::size_t c = 0; c < kLanes / 2; ++c) {
+        x[c] = __builtin_shufflevector(fours[0][c], fours[1][c], 0, 1, 4, 5, 8, 9, 12, 13);
+        x[c + 4] = __builtin_shufflevector(fours[0][c], fours[1][c], 2, 3, 6, 7, 10, 11, 14, 15);
+    }
+}
+
+// The first `count` words from x on, the rest zero. count in 0 .. 8.
+HEKAT_IFMA_INLINE Vector load_some(const Limb* x, std::size_t count) {
+    return reinterpret_cast<Vector>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>((1U << count) - 1), x));
+}
+HEKAT_IFMA_INLINE void store_some(Limb* z, Vector x, std::size_t count) {
+    _mm512_mask_storeu_epi64(z, static_cast<__mmask8>((1U << count) - 1), reinterpret_cast<__m512i>(x));
+}
+
+// The first `count` bytes from x on, the rest zero. count in 0 .. 64.
+HEKAT_IFMA_INLINE __mmask64 first_bytes(std::size_t count) {
+    return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+// The byte of a group of 52-bit limbs at which limb k begins, in its low or its high nibble.
+constexpr unsigned first_byte(unsigned k) { return 13 * k / 2; }
+
+struct ByteIndices {
+    alignas(64) unsigned char at[64];
+};
+
+// For `split_limbs`: byte b of word k is byte first_byte(k) + b of the group.
+constexpr ByteIndices split_indices() {
+    ByteIndices indices{};
+    for (unsigned k = 0; k < kLanes; ++k) {
+        for (unsigned b = 0; b < 8; ++b) indices.at[8 * k + b] = static_cast<unsigned char>(first_byte(k) + b);
+    }
+    return indices;
+}
+
+// For `join_limbs`: what byte i of the group takes from the even limbs, or from the odd ones, which are shifted up by
+// half a byte. A byte that takes nothing takes the limb's highest, which is zero.
+constexpr ByteIndices join_indices(unsigned odd) {
+    ByteIndices indices{};
+    for (unsigned i = 0; i < 64; ++i) {
+        const unsigned k = 2 * (i / 13) + odd;
+        const unsigned begin = first_byte(k);
+        const bool takes = k < kLanes && i >= begin && i < begin + 7;
+        indices.at[i] = static_cast<unsigned char>(takes ? 8 * k + i - begin : 7);
+    }
+    return indices;
+}
+
+constexpr ByteIndices kSplit = split_indices();
+constexpr ByteIndices kJoinEven = join_indices(0);
+constexpr ByteIndices kJoinOdd = join_indices(1);
+
+HEKAT_IFMA_INLINE __m512i permute_bytes(const ByteIndices& indices, __m512i x) {
+    return _mm512_maskz_permutexvar_epi8(~__mmask64{0}, _mm512_load_si512(indices.at), x);
+}
+
+// All ones in the lanes where a == b.
+HEKAT_IFMA_INLINE Vector mask_of_lanes(Vector a, Vector b) { return reinterpret_cast<Vector>(a == b); }
+
+// Word table[index] of Entries words, index < Entries, lane by lane. bits[i]: the lanes with bit 4 + i of index set.
+template <std::size_t Entries>
+HEKAT_IFMA_INLINE Vector look_up(const Limb* table, Vector index, const Vector (&bits)[6]) {
+    if constexpr (Entries == kMinStride) {
+        return reinterpret_cast<Vector>(
+            _mm512_permutex2var_epi64(reinterpret_cast<__m512i>(load(table, 0)), reinterpret_cast<__m512i>(index),
+                                      reinterpret_cast<__m512i>(load(table, 1))));
+    } else {
+        constexpr std::size_t kLevel = static_cast<std::size_t>(__builtin_ctzll(Entries)) - 5;
+        const Vector low = look_up<Entries / 2>(table, index, bits);
+        const Vector high = look_up<Entries / 2>(table + Entries / 2, index, bits);
+        return (high & bits[kLevel]) | (low & ~bits[kLevel]);
+    }
+}
+
+template <std::size_t Entries>
+HEKAT_IFMA void look_up_all(Limb* z, const Limb* table, std::size_t words, const Limb* indices) {
+    const Vector index = load(indices, 0);
+    Vector bits[6];
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < 6; ++i) bits[i] = Vector{} - ((index >> (4 + i)) & 1);
+    for (std::size_t i = 0; i < words; ++i) store(z, i, look_up<Entries>(table + i * Entries, index, bits));
+}
+
+}  // namespace
+
+HEKAT_IFMA void transpose_in(Limb* z, const Limb* const* rows, std::size_t words) {
+    std::size_t at = 0;
+    for (; at + kLanes <= words; at += kLanes) {
+        Vector x[kLanes];
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kLanes; ++i) x[i] = load(rows[i] + at, 0);
+        transpose(x);
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kLanes; ++i) store(z, at + i, x[i]);
+    }
+    if (at == words) return;
+    Vector x[kLanes];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLanes; ++i) x[i] = load_some(rows[i] + at, words - at);
+    transpose(x);
+    for (std::size_t i = 0; at + i < words; ++i) store(z, at + i, x[i]);
+}
+
+HEKAT_IFMA void transpose_out(Limb* const* rows, const Limb* x, std::size_t words) {
+    for (std::size_t at = 0; at < words; at += kLanes) {
+        const std::size_t count = words - at < kLanes ? words - at : kLanes;
+        Vector y[kLanes];
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kLanes; ++i) y[i] = i < count ? load(x, at + i) : Vector{};
+        transpose(y);
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kLanes; ++i) {
+            if (rows[i] != nullptr) store_some(rows[i] + at, y[i], count);
+        }
+    }
+}
+
+HEKAT_IFMA void split_limbs(Limb* row, std::size_t row_words, const Limb* value, std::size_t limb_count) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(value);
+    const std::size_t byte_count = limb_count * sizeof(Limb);
+    for (std::size_t at = 0; at < row_words; at += kLanes) {
+        const std::size_t begin = at / kLanes * kBytesOfGroup;
+        const std::size_t rest = begin < byte_count ? byte_count - begin : 0;
+        const __m512i group = _mm512_maskz_loadu_epi8(first_bytes(rest), bytes + (rest > 0 ? begin : 0));
+        const auto words = reinterpret_cast<Vector>(permute_bytes(kSplit, group));
+        const Vector limbs = (words >> Vector{0, 4, 0, 4, 0, 4, 0, 4}) & kLimbMask52;
+        store_some(row + at, limbs, row_words - at < kLanes ? row_words - at : kLanes);
+    }
+}
+
+HEKAT_IFMA void join_limbs(Limb* value, std::size_t limb_count, const Limb* row, std::size_t row_words) {
+    auto* bytes = reinterpret_cast<unsigned char*>(value);
+    const std::size_t byte_count = limb_count * sizeof(Limb);
+    for (std::size_t begin = 0; begin < byte_count; begin += kBytesOfGroup) {
+        const std::size_t at = begin / kBytesOfGroup * kLanes;
+        const std::size_t count = at >= row_words ? 0 : row_words - at < kLanes ? row_words - at : kLanes;
+        const Vector limbs = load_some(row + (count > 0 ? at : 0), count) << Vector{0, 4, 0, 4, 0, 4, 0, 4};
+        const auto words = reinterpret_cast<__m512i>(limbs);
+        const __m512i group = _mm512_or_si512(permute_bytes(kJoinEven, words), permute_bytes(kJoinOdd, words));
+        const std::size_t rest = byte_count - begin;
+        _mm512_mask_storeu_epi8(bytes + begin, first_bytes(rest < kBytesOfGroup ? rest : kBytesOfGroup), group);
+    }
+}
+
+HEKAT_IFMA void select(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words, const Limb* indices) {
+    constexpr std::size_t kTogether = 16;  // words gathered in registers in one pass over the entries
+    const Vector index = load(indices, 0);
+    for (std::size_t at = 0; at < words; at += kTogether) {
+        const std::size_t count = words - at < kTogether ? words - at : kTogether;
+        Vector found[kTogether] = {};
+        const Limb* entry = table + kLanes * at;
+        for (std::size_t j = 0; j < entry_count; ++j, entry += kLanes * words) {
+            const Vector mask = mask_of_lanes(index, spread(j));
+            if (count == kTogether) {
+#pragma GCC unroll 16
+                for (std::size_t i = 0; i < kTogether; ++i) found[i] |= mask & load(entry, i);
+            } else {
+                for (std::size_t i = 0; i < count; ++i) found[i] |= mask & load(entry, i);
+            }
+        }
+        for (std::size_t i = 0; i < count; ++i) store(z, at + i, found[i]);
+    }
+}
+
+HEKAT_IFMA void pick_vartime(Limb* z, const Limb* table, std::size_t words, const Limb* indices) {
+    const Vector lane{0, 1, 2, 3, 4, 5, 6, 7};
+    const auto first = reinterpret_cast<__m512i>(load(indices, 0) * (words * kLanes) + lane);
+    for (std::size_t i = 0; i < words; ++i) {
+        store(z, i,
+              reinterpret_cast<Vector>(_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), 0xFF, first,
+                                                                   table + kLanes * i, sizeof(Limb))));
+    }
+}
+
+void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words, const Limb* indices) {
+    switch (shared_stride(entry_count)) {
+        case 16: return look_up_all<16>(z, table, words, indices);
+        case 32: return look_up_all<32>(z, table, words, indices);
+        case 64: return look_up_all<64>(z, table, words, indices);
+        case 128: return look_up_all<128>(z, table, words, indices);
+        case 256: return look_up_all<256>(z, table, words, indices);
+        case 512: return look_up_all<512>(z, table, words, indices);
+        default: return look_up_all<kMaxSharedEntries>(z, table, words, indices);
+    }
+}
+
+}  // namespace hekat::vector

@@ -1,0 +1,149 @@
+// Eight Montgomery products at a time.
+#include "bigint/vector_montgomery.hpp"
+
+#include <cstring>
+
+#include "bigint/integer.hpp"
+#include "bigint/inverse.hpp"
+#include "bigint/vector_layout.hpp"
+
+namespace hekat {
+
+using vector::kLanes;
+
+namespace {
+
+constexpr unsigned kSpareBits = 2;             // R > 4 n
+constexpr double kMultiplyAddsPerNs = 4;       // a careful guess: sizes of chunks hang on it
+constexpr unsigned kSquarings = 2;             // of a power of two, on the way to R^2
+
+}  // namespace
+
+VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count)
+    : VectorMontgomery(n, limb_count, vector_size(bit_length_vartime(n, limb_count), limb_count, kSpareBits)) {}
+
+VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count, VectorSize size)
+    : VectorRing(limb_count, size.limbs),
+      size_(size),
+      canonical_n_(limb_count),
+      n_(size.limbs),
+      twice_n_(size.limbs),
+      modulus_{n_.data(), 0, size.limbs},
+      powers_of_r_((size.max_digits + 1) * width()),
+      one_row_(size.limbs) {
+    std::memcpy(canonical_n_.data(), n, limb_count * sizeof(Limb));
+    vector::split_limbs(n_.data(), limbs(), n, limb_count);
+    Limb carry = 0;
+    for (std::size_t i = 0; i < limbs(); ++i) {
+        const Limb twice = 2 * n_.data()[i] + carry;
+        twice_n_.data()[i] = twice & vector::kLimbMask52;
+        carry = twice >> vector::kLimbBits52;
+    }
+    modulus_.n_inverse = negative_inverse52(n_.data()[0]);
+    fill_powers_of_r(bit_length_vartime(n, limb_count));
+    Limb* rows[kLanes] = {one_row_.data()};
+    scatter(rows, one());
+}
+
+void VectorMontgomery::double_below_n(Limb* z, Limb* scratch) const {
+    Limb* doubled = scratch;
+    Limb* rest = scratch + width();
+    Limb taken[kLanes];
+    vector::twice(doubled, z, limbs());
+    vector::subtract_once(z, doubled, n_.data(), taken, limbs(), rest);
+}
+
+void VectorMontgomery::fill_powers_of_r(std::size_t modulus_bits) {
+    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings, each of
+    // which takes 2^k R to 2^(2k) R.
+    SecretBuffer scratch(scratch_count());
+    Limb* r = power_of_r(1);
+    const std::size_t top = modulus_bits - 1;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        r[top / vector::kLimbBits52 * kLanes + lane] = Limb{1} << top % vector::kLimbBits52;
+    }
+    const std::size_t r_bits = vector::kLimbBits52 * limbs();
+    for (std::size_t bit = top; bit < r_bits; ++bit) double_below_n(r, scratch.data());
+    Limb* r2 = power_of_r(2);
+    std::memcpy(r2, r, width() * sizeof(Limb));
+    for (std::size_t bit = 0; bit < r_bits >> kSquarings; ++bit) double_below_n(r2, scratch.data());
+    for (unsigned i = 0; i < kSquarings; ++i) square(r2, r2, scratch.data());
+    for (std::size_t i = 2; i <= size_.max_digits + 1; ++i) {
+        if (i > 2) multiply(power_of_r(i), power_of_r(i - 1), r2, scratch.data());
+        Limb taken[kLanes];
+        vector::subtract_once(power_of_r(i), power_of_r(i), n_.data(), taken, limbs(), scratch.data());
+    }
+}
+
+double VectorMontgomery::product_ns() const {
+    const auto words = static_cast<double>(limbs());
+    return (4 * words * words / kLanes) / kMultiplyAddsPerNs + words;
+}
+
+void VectorMontgomery::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {
+    Limb* t = scratch;
+    Limb* m = t + 2 * width();
+    vector::multiply(t, a, b, limbs());
+    vector::reduce(t, m, modulus_);
+    vector::clean(z, t + width(), limbs());
+}
+
+void VectorMontgomery::square(Limb* z, const Limb* a, Limb* scratch) const {
+    Limb* t = scratch;
+    Limb* m = t + 2 * width();
+    vector::square(t, a, limbs(), m);
+    vector::reduce(t, m, modulus_);
+    vector::clean(z, t + width(), limbs());
+}
+
+void VectorMontgomery::enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const {
+    // x = the sum of x_i R^i with x_i below R: its form is the sum of x_i (R^(i+2) mod n) / R.
+    const std::size_t digit_count = (vector::words_for(value_limbs) + limbs() - 1) / limbs();
+    Limb* t = scratch;
+    Limb* m = t + 2 * width();
+    Limb* rest = m + width();
+    Limb* digits = rest + width();
+    split_into_digits(digits, values, value_limbs, limbs(), digit_count, digits + digit_count * width());
+    vector::multiply(t, digits, power_of_r(2), limbs());
+    for (std::size_t i = 1; i < digit_count; ++i) {
+        vector::multiply_onto(t, digits + i * width(), power_of_r(i + 2), limbs());
+    }
+    vector::reduce(t, m, modulus_);
+    // Below (digit_count + 1) n, at most 4 n <= R.
+    vector::clean(z, t + width(), limbs());
+    Limb taken[kLanes];
+    vector::subtract_once(z, z, twice_n_.data(), taken, limbs(), rest);
+}
+
+void VectorMontgomery::leave(Limb* const* values, const Limb* x, Limb* scratch) const {
+    Limb* t = scratch;
+    Limb* m = t + 2 * width();
+    std::memcpy(t, x, width() * sizeof(Limb));
+    std::memset(t + width(), 0, width() * sizeof(Limb));
+    vector::reduce(t, m, modulus_);
+    // (x + m n) / R <= (2 n - 1 + (R - 1) n) / R < n + 1.
+    vector::clean(t, t + width(), limbs());
+    Limb taken[kLanes];
+    vector::subtract_once(t, t, n_.data(), taken, limbs(), m);
+    join_lanes(values, limb_count(), t, limbs(), m + width());
+}
+
+bool VectorMontgomery::invert(Limb* z, const Limb* x) const {
+    SecretBuffer memory(scratch_count() + width() + limb_count());
+    Limb* group = memory.data();
+    Limb* scratch = group + width();
+    Limb* value = scratch + scratch_count();
+    const Limb* rows[kLanes];
+    for (const Limb*& row : rows) row = x;
+    gather(group, rows);
+    Limb* values[kLanes] = {value};
+    leave(values, group, scratch);
+    const bool found = invert_limbs(value, value, canonical_n_.data(), limb_count());
+    for (const Limb*& row : rows) row = value;
+    enter(group, rows, limb_count(), scratch);
+    Limb* results[kLanes] = {z};
+    scatter(results, group);
+    return found;
+}
+
+}  // namespace hekat
