@@ -1,7 +1,8 @@
-// The multiply-add loops: blocks of up to ten limbs of one factor in registers, a window of sums that slides along the
-// other.
+// The multiply-add loops: blocks of up to ten limbs of one factor in registers, a window of sums that slides
+// along the other.
 #include "bigint/vector_kernels.hpp"
 
+#include <array>
 #include <utility>
 
 #include "bigint/vector.hpp"
@@ -11,6 +12,11 @@ namespace {
 
 // Limbs of a factor that stay in registers: ten, ten sums and two limbs of the other factor take 22 of 32.
 constexpr std::size_t kBlock = 10;
+// The same in a reduction: fewer, since the chain that makes the limbs needs registers too.
+constexpr std::size_t kReduceBlock = 8;
+// Short numbers go in smaller blocks: the first block's chain has nothing to run beside. As measured.
+constexpr std::size_t kShortLimbs = 36;
+constexpr std::size_t kShortReduceBlock = 7;
 
 // Limb j of the factor that slides past: a vector number, or one number for all lanes.
 struct Numbers {
@@ -33,9 +39,9 @@ struct EvenNumbers {
 // Which words of z a product is added to; the others count as zero and need not be set.
 enum class Onto { kNothing, kLower, kAll };
 
-// The state of a factor that slides past K limbs x: before step j slot (k + j) % K of the window is word j + k of z;
-// the step adds the low halves of x_k b_j and the high halves of x_k b_(j-1). Word j is then complete and goes to z,
-// and its slot takes word j + K.
+// The state of a factor that slides past K limbs x: before step j slot (k + j) % K of the window is word j +
+// k of z; the step adds the low halves of x_k b_j and the high halves of x_k b_(j-1). Word j is then complete
+// and goes to z, and its slot takes word j + K.
 template <std::size_t K, Onto kOnto, typename Factor>
 struct Slide {
     Limb* z;
@@ -132,92 +138,172 @@ HEKAT_IFMA void square_block(Limb* z, const Limb* x_limbs) {
     }
 }
 
-// One block of a reduction: t += m n 2^0 for the K limbs m that clear t's K lowest words. t has n.limbs + K words.
+// The K limbs m that clear t's K lowest words, and the carry out of these: it goes into the highest of them,
+// which is used up. A chain of multiply-adds, each of which waits for the one before.
 template <std::size_t K>
-HEKAT_IFMA void reduce_rows(Limb* t, Limb* m_limbs, const Modulus& modulus) {
+HEKAT_IFMA_INLINE void clear_low_words(Limb* t, Limb* m, const Modulus& modulus) {
     const Number n{modulus.n};
     const Vector n_inverse = spread(modulus.n_inverse);
-    const Vector zero{};
-    Slide<K, Onto::kAll, Number> state{t, n, modulus.limbs, K, n[0], {}, {}};
-    Vector(&m)[K] = state.x;
     Vector low[K];
-#pragma GCC unroll 10
+#pragma GCC unroll 8
     for (std::size_t k = 0; k < K; ++k) low[k] = load(t, k);
-    Vector carry = zero;
-#pragma GCC unroll 10
+    Vector carry{};
+#pragma GCC unroll 8
     for (std::size_t r = 0; r < K; ++r) {
         low[r] += carry;
-        m[r] = add_low(zero, low[r], n_inverse);
-        store(m_limbs, r, m[r]);
+        const Vector limb = add_low(Vector{}, low[r], n_inverse);
+        store(m, r, limb);
         // low_r + lo(m_r n_0) is a multiple of 2^52: its carry is known before the product.
         carry = (low[r] + kLimbMask52) >> kLimbBits52;
-#pragma GCC unroll 10
+        if (r + 1 < K) carry = add_high(carry, limb, n[0]);
+#pragma GCC unroll 8
         for (std::size_t s = r + 1; s < K; ++s) {
-            low[s] = add_low(low[s], m[r], n[s - r]);
-            if (s == r + 1) {
-                carry = add_high(carry, m[r], n[0]);
-            } else {
-                low[s] = add_high(low[s], m[r], n[s - r - 1]);
-            }
+            low[s] = add_low(low[s], limb, n[s - r]);
+            if (s > r + 1) low[s] = add_high(low[s], limb, n[s - r - 1]);
         }
     }
-    Vector(&window)[K] = state.window;
-#pragma GCC unroll 10
-    for (std::size_t k = 0; k < K; ++k) window[k] = load(t, K + k);
-    window[0] += carry;
-#pragma GCC unroll 10
+    store(t, K - 1, carry);
+}
+
+// The state of a block of a reduction: a Slide along n, whose limbs are the same in all lanes.
+template <std::size_t K>
+struct Reduction {
+    Limb* t;
+    Number n;
+    std::size_t limbs;
+    std::size_t j;
+    Vector previous;
+    Vector m[K];
+    Vector window[K];
+};
+
+// Step j, whose slots start at Start: completes word j.
+template <std::size_t Start, std::size_t K>
+HEKAT_IFMA_INLINE void reduce_step(Reduction<K>& state) {
+    const Vector current = state.n[state.j];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < K; ++k) {
+        const std::size_t slot = (Start + k) % K;
+        state.window[slot] = add_low(state.window[slot], state.m[k], current);
+    }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < K; ++k) {
+        const std::size_t slot = (Start + k) % K;
+        state.window[slot] = add_high(state.window[slot], state.m[k], state.previous);
+    }
+    store(state.t, state.j, state.window[Start]);
+    state.window[Start] = load(state.t, state.j + K);
+    state.previous = current;
+    ++state.j;
+}
+
+// The steps from j on whose slots start at Start and above; true when all is done.
+template <std::size_t Start, std::size_t K>
+HEKAT_IFMA_INLINE bool reduce_window(Reduction<K>& state) {
+    if (state.j == state.limbs) {
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < K; ++k) {
+            const std::size_t slot = (Start + k) % K;
+            store(state.t, state.j + k, add_high(state.window[slot], state.m[k], state.previous));
+        }
+        return true;
+    }
+    reduce_step<Start>(state);
+    if constexpr (Start + 1 < K) {
+        return reduce_window<Start + 1>(state);
+    } else {
+        return false;
+    }
+}
+
+template <std::size_t K, std::size_t... Starts>
+HEKAT_IFMA_INLINE void reduce_steps(Reduction<K>& state, std::index_sequence<Starts...>) {
+    (reduce_step<Starts>(state), ...);
+}
+
+// A block of a reduction: t += m n for the K limbs m of which `clear_low_words` made t's lowest K words
+// vanish; t has n.limbs + K words. As soon as the Next words above are complete, the next block's limbs are
+// made of them: that chain runs beside the multiply-adds that are left here.
+template <std::size_t K, std::size_t Next>
+HEKAT_IFMA void reduce_rows(Limb* t, Limb* m, const Modulus& modulus) {
+    Reduction<K> state{t, {modulus.n}, modulus.limbs, K, spread(modulus.n[0]), {}, {}};
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < K; ++k) {
+        state.m[k] = load(m, k);
+        state.window[k] = load(t, K + k);
+    }
+    state.window[0] += load(t, K - 1);
+#pragma GCC unroll 8
     for (std::size_t j = 1; j < K; ++j) {
-        const Vector current = n[j];
-#pragma GCC unroll 10
+        const Vector current = state.n[j];
+#pragma GCC unroll 8
         for (std::size_t k = K - j; k < K; ++k) {
-            window[j + k - K] = add_low(window[j + k - K], m[k], current);
-            window[j + k - K] = add_high(window[j + k - K], m[k], state.previous);
+            state.window[j + k - K] = add_low(state.window[j + k - K], state.m[k], current);
+            state.window[j + k - K] = add_high(state.window[j + k - K], state.m[k], state.previous);
         }
         state.previous = current;
     }
-    slide<K>(state);
-}
-
-// Calls Work<K>::run for a size K <= kBlock known at run time.
-template <template <std::size_t> class Work, typename... Arguments, std::size_t... Sizes>
-void run_one_of(std::size_t size, std::index_sequence<Sizes...>, Arguments... arguments) {
-    ((size == Sizes + 1 ? Work<Sizes + 1>::run(arguments...) : void()), ...);
-}
-
-template <template <std::size_t> class Work, typename... Arguments>
-void run_block(std::size_t size, Arguments... arguments) {
-    run_one_of<Work>(size, std::make_index_sequence<kBlock>{}, arguments...);
-}
-
-template <std::size_t K>
-struct MultiplyRows {
-    static void run(Limb* z, const Limb* x, const Limb* b, std::size_t count, Onto onto) {
-        const Numbers factor{b};
-        if (onto == Onto::kNothing) multiply_rows<K, Onto::kNothing>(z, x, factor, count);
-        if (onto == Onto::kLower) multiply_rows<K, Onto::kLower>(z, x, factor, count);
-        if (onto == Onto::kAll) multiply_rows<K, Onto::kAll>(z, x, factor, count);
+    if constexpr (Next > 0) {
+        reduce_steps(state, std::make_index_sequence<Next>{});
+        clear_low_words<Next>(t + kLanes * K, m + kLanes * K, modulus);
     }
-};
-template <std::size_t K>
-struct MultiplyEvenRows {
-    static void run(Limb* z, const Limb* x, const Limb* b, std::size_t count) {
-        multiply_rows<K, Onto::kAll>(z, x, EvenNumbers{b}, count);
+    if constexpr (Next % K != 0) {
+        if (reduce_window<Next % K>(state)) return;
     }
-};
-template <std::size_t K>
-struct SquareBlock {
-    static void run(Limb* z, const Limb* x) { square_block<K>(z, x); }
-};
-template <std::size_t K>
-struct ReduceRows {
-    static void run(Limb* t, Limb* m, const Modulus* modulus) { reduce_rows<K>(t, m, *modulus); }
-};
+    while (!reduce_window<0>(state)) {
+    }
+}
 
-// The nearly equal blocks that `limbs` limbs are cut into.
+using MultiplyRows = void (*)(Limb* z, const Limb* x, const Limb* b, std::size_t count);
+using SquareBlock = void (*)(Limb* z, const Limb* x);
+using ClearLowWords = void (*)(Limb* t, Limb* m, const Modulus& modulus);
+using ReduceRows = void (*)(Limb* t, Limb* m, const Modulus& modulus);
+
+template <std::size_t K, Onto kOnto, typename Factor>
+HEKAT_IFMA void multiply_rows_by(Limb* z, const Limb* x, const Limb* b, std::size_t count) {
+    multiply_rows<K, kOnto>(z, x, Factor{b}, count);
+}
+
+template <std::size_t K>
+HEKAT_IFMA void clear_first_words(Limb* t, Limb* m, const Modulus& modulus) {
+    clear_low_words<K>(t, m, modulus);
+}
+
+// What serves a block of i + 1 limbs.
+template <Onto kOnto, typename Factor, std::size_t... Sizes>
+constexpr std::array<MultiplyRows, kBlock> rows_of_sizes(std::index_sequence<Sizes...>) {
+    return {multiply_rows_by<Sizes + 1, kOnto, Factor>...};
+}
+template <std::size_t... Sizes>
+constexpr std::array<SquareBlock, kBlock> squares_of_sizes(std::index_sequence<Sizes...>) {
+    return {square_block<Sizes + 1>...};
+}
+template <std::size_t... Sizes>
+constexpr std::array<ClearLowWords, kReduceBlock> clears_of_sizes(std::index_sequence<Sizes...>) {
+    return {clear_first_words<Sizes + 1>...};
+}
+// The same where the next block has as many limbs, one less, or where there is none.
+template <std::size_t... Sizes>
+constexpr std::array<std::array<ReduceRows, 3>, kReduceBlock> reductions_of_sizes(
+    std::index_sequence<Sizes...>) {
+    return {std::array<ReduceRows, 3>{reduce_rows<Sizes + 1, Sizes + 1>, reduce_rows<Sizes + 1, Sizes>,
+                                      reduce_rows<Sizes + 1, 0>}...};
+}
+
+constexpr auto kSizes = std::make_index_sequence<kBlock>{};
+constexpr std::array<MultiplyRows, kBlock> kRowsOnto[] = {rows_of_sizes<Onto::kNothing, Numbers>(kSizes),
+                                                          rows_of_sizes<Onto::kLower, Numbers>(kSizes),
+                                                          rows_of_sizes<Onto::kAll, Numbers>(kSizes)};
+constexpr auto kEvenRows = rows_of_sizes<Onto::kAll, EvenNumbers>(kSizes);
+constexpr auto kSquares = squares_of_sizes(kSizes);
+constexpr auto kClears = clears_of_sizes(std::make_index_sequence<kReduceBlock>{});
+constexpr auto kReductions = reductions_of_sizes(std::make_index_sequence<kReduceBlock>{});
+
+// The nearly equal blocks of at most `most` limbs that `limbs` limbs are cut into, longer ones first.
 class Blocks {
   public:
-    explicit Blocks(std::size_t limbs)
-        : count_((limbs + kBlock - 1) / kBlock), size_(limbs / count_), longer_(limbs % count_) {}
+    Blocks(std::size_t limbs, std::size_t most)
+        : count_((limbs + most - 1) / most), size_(limbs / count_), longer_(limbs % count_) {}
 
     std::size_t count() const { return count_; }
     std::size_t size(std::size_t i) const { return size_ + (i < longer_ ? 1 : 0); }
@@ -229,10 +315,11 @@ class Blocks {
 };
 
 void multiply_blocks(Limb* z, const Limb* a, const Limb* b, std::size_t limbs, Onto first, Onto others) {
-    const Blocks blocks(limbs);
+    const Blocks blocks(limbs, kBlock);
     std::size_t at = 0;
     for (std::size_t i = 0; i < blocks.count(); ++i) {
-        run_block<MultiplyRows>(blocks.size(i), z + kLanes * at, a + kLanes * at, b, limbs, i == 0 ? first : others);
+        const auto& rows = kRowsOnto[static_cast<std::size_t>(i == 0 ? first : others)];
+        rows[blocks.size(i) - 1](z + kLanes * at, a + kLanes * at, b, limbs);
         at += blocks.size(i);
     }
 }
@@ -252,31 +339,35 @@ void multiply_onto(Limb* z, const Limb* a, const Limb* b, std::size_t limbs) {
 }
 
 void square(Limb* z, const Limb* a, std::size_t limbs, Limb* scratch) {
-    const Blocks blocks(limbs);
+    const Blocks blocks(limbs, kBlock);
     std::size_t at = 0;
     for (std::size_t i = 0; i < blocks.count(); ++i) {
-        run_block<SquareBlock>(blocks.size(i), z + 2 * kLanes * at, a + kLanes * at);
+        kSquares[blocks.size(i) - 1](z + 2 * kLanes * at, a + kLanes * at);
         at += blocks.size(i);
     }
     if (blocks.count() == 1) return;
-    // What is left: each block times twice the limbs above it. Of twice a number, the part above a limb boundary is
-    // twice the limbs above it, but for the bit that comes over from below.
+    // What is left: each block times twice the limbs above it. Of twice a number, the part above a limb
+    // boundary is twice the limbs above it, but for the bit that comes over from below.
     twice(scratch, a, limbs);
     at = 0;
     for (std::size_t i = 0; i + 1 < blocks.count(); ++i) {
         const std::size_t size = blocks.size(i);
-        run_block<MultiplyEvenRows>(size, z + kLanes * (2 * at + size), a + kLanes * at,
-                                    scratch + kLanes * (at + size), limbs - at - size);
-        at += size;
+        const std::size_t above = at + size;
+        kEvenRows[size - 1](z + kLanes * (at + above), a + kLanes * at, scratch + kLanes * above,
+                            limbs - above);
+        at = above;
     }
 }
 
 void reduce(Limb* t, Limb* m, const Modulus& modulus) {
-    const Blocks blocks(modulus.limbs);
+    const Blocks blocks(modulus.limbs, modulus.limbs < kShortLimbs ? kShortReduceBlock : kReduceBlock);
+    kClears[blocks.size(0) - 1](t, m, modulus);
     std::size_t at = 0;
     for (std::size_t i = 0; i < blocks.count(); ++i) {
-        run_block<ReduceRows>(blocks.size(i), t + kLanes * at, m + kLanes * at, &modulus);
-        at += blocks.size(i);
+        const std::size_t size = blocks.size(i);
+        const std::size_t next = i + 1 == blocks.count() ? 2 : size - blocks.size(i + 1);
+        kReductions[size - 1][next](t + kLanes * at, m + kLanes * at, modulus);
+        at += size;
     }
 }
 

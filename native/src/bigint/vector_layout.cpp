@@ -1,4 +1,5 @@
-// Transpositions of 8 x 8 words, byte permutations between limb sizes, and look-ups by masks and permutations.
+// Transpositions of 8 x 8 words, byte permutations between limb sizes, and look-ups by masks and
+// permutations.
 #include "bigint/vector_layout.hpp"
 
 #include "bigint/vector.hpp"
@@ -59,13 +60,14 @@ struct ByteIndices {
 constexpr ByteIndices split_indices() {
     ByteIndices indices{};
     for (unsigned k = 0; k < kLanes; ++k) {
-        for (unsigned b = 0; b < 8; ++b) indices.at[8 * k + b] = static_cast<unsigned char>(first_byte(k) + b);
+        for (unsigned b = 0; b < 8; ++b)
+            indices.at[8 * k + b] = static_cast<unsigned char>(first_byte(k) + b);
     }
     return indices;
 }
 
-// For `join_limbs`: what byte i of the group takes from the even limbs, or from the odd ones, which are shifted up by
-// half a byte. A byte that takes nothing takes the limb's highest, which is zero.
+// For `join_limbs`: what byte i of the group takes from the even limbs, or from the odd ones, which are
+// shifted up by half a byte. A byte that takes nothing takes the limb's highest, which is zero.
 constexpr ByteIndices join_indices(unsigned odd) {
     ByteIndices indices{};
     for (unsigned i = 0; i < 64; ++i) {
@@ -88,13 +90,14 @@ HEKAT_IFMA_INLINE __m512i permute_bytes(const ByteIndices& indices, __m512i x) {
 // All ones in the lanes where a == b.
 HEKAT_IFMA_INLINE Vector mask_of_lanes(Vector a, Vector b) { return reinterpret_cast<Vector>(a == b); }
 
-// Word table[index] of Entries words, index < Entries, lane by lane. bits[i]: the lanes with bit 4 + i of index set.
+// Word table[index] of Entries words, index < Entries, lane by lane. bits[i]: the lanes with bit 4 + i of
+// index set.
 template <std::size_t Entries>
 HEKAT_IFMA_INLINE Vector look_up(const Limb* table, Vector index, const Vector (&bits)[6]) {
     if constexpr (Entries == kMinStride) {
-        return reinterpret_cast<Vector>(
-            _mm512_permutex2var_epi64(reinterpret_cast<__m512i>(load(table, 0)), reinterpret_cast<__m512i>(index),
-                                      reinterpret_cast<__m512i>(load(table, 1))));
+        return reinterpret_cast<Vector>(_mm512_permutex2var_epi64(reinterpret_cast<__m512i>(load(table, 0)),
+                                                                  reinterpret_cast<__m512i>(index),
+                                                                  reinterpret_cast<__m512i>(load(table, 1))));
     } else {
         constexpr std::size_t kLevel = static_cast<std::size_t>(__builtin_ctzll(Entries)) - 5;
         const Vector low = look_up<Entries / 2>(table, index, bits);
@@ -167,13 +170,16 @@ HEKAT_IFMA void join_limbs(Limb* value, std::size_t limb_count, const Limb* row,
         const std::size_t count = at >= row_words ? 0 : row_words - at < kLanes ? row_words - at : kLanes;
         const Vector limbs = load_some(row + (count > 0 ? at : 0), count) << Vector{0, 4, 0, 4, 0, 4, 0, 4};
         const auto words = reinterpret_cast<__m512i>(limbs);
-        const __m512i group = _mm512_or_si512(permute_bytes(kJoinEven, words), permute_bytes(kJoinOdd, words));
+        const __m512i group =
+            _mm512_or_si512(permute_bytes(kJoinEven, words), permute_bytes(kJoinOdd, words));
         const std::size_t rest = byte_count - begin;
-        _mm512_mask_storeu_epi8(bytes + begin, first_bytes(rest < kBytesOfGroup ? rest : kBytesOfGroup), group);
+        _mm512_mask_storeu_epi8(bytes + begin, first_bytes(rest < kBytesOfGroup ? rest : kBytesOfGroup),
+                                group);
     }
 }
 
-HEKAT_IFMA void select(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words, const Limb* indices) {
+HEKAT_IFMA void select(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words,
+                       const Limb* indices) {
     constexpr std::size_t kTogether = 16;  // words gathered in registers in one pass over the entries
     const Vector index = load(indices, 0);
     for (std::size_t at = 0; at < words; at += kTogether) {
@@ -203,15 +209,23 @@ HEKAT_IFMA void pick_vartime(Limb* z, const Limb* table, std::size_t words, cons
     }
 }
 
-void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words, const Limb* indices) {
+void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words,
+                   const Limb* indices) {
     switch (shared_stride(entry_count)) {
-        case 16: return look_up_all<16>(z, table, words, indices);
-        case 32: return look_up_all<32>(z, table, words, indices);
-        case 64: return look_up_all<64>(z, table, words, indices);
-        case 128: return look_up_all<128>(z, table, words, indices);
-        case 256: return look_up_all<256>(z, table, words, indices);
-        case 512: return look_up_all<512>(z, table, words, indices);
-        default: return look_up_all<kMaxSharedEntries>(z, table, words, indices);
+        case 16:
+            return look_up_all<16>(z, table, words, indices);
+        case 32:
+            return look_up_all<32>(z, table, words, indices);
+        case 64:
+            return look_up_all<64>(z, table, words, indices);
+        case 128:
+            return look_up_all<128>(z, table, words, indices);
+        case 256:
+            return look_up_all<256>(z, table, words, indices);
+        case 512:
+            return look_up_all<512>(z, table, words, indices);
+        default:
+            return look_up_all<kMaxSharedEntries>(z, table, words, indices);
     }
 }
 

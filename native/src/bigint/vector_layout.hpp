@@ -1,4 +1,5 @@
-// How numbers get into lanes and out again: rows and transposition, 64-bit and 52-bit limbs, look-ups by lane.
+// How numbers get into lanes and out again: rows and transposition, 64-bit and 52-bit limbs, look-ups by
+// lane.
 #pragma once
 
 #include "bigint/vector_kernels.hpp"
@@ -16,8 +17,8 @@ void transpose_in(Limb* z, const Limb* const* rows, std::size_t words);
 // Row i = lane i of x; a row that is nullptr is skipped. Constant time.
 void transpose_out(Limb* const* rows, const Limb* x, std::size_t words);
 
-// row (row_words clean limbs) = the value of limb_count 64-bit limbs; row_words >= words_for(limb_count). Constant
-// time.
+// row (row_words clean limbs) = the value of limb_count 64-bit limbs; row_words >= words_for(limb_count).
+// Constant time.
 void split_limbs(Limb* row, std::size_t row_words, const Limb* value, std::size_t limb_count);
 
 // value (limb_count 64-bit limbs) = the row of row_words clean limbs, which fits. Constant time.
@@ -30,16 +31,17 @@ void select(Limb* z, const Limb* table, std::size_t entry_count, std::size_t wor
 // The same, reading what it takes only.
 void pick_vartime(Limb* z, const Limb* table, std::size_t words, const Limb* indices);
 
-// A table for all lanes: word i of all entries one after another, then word i + 1 of all. entry_count is a power of
-// two; where it is below kMinStride the rest is zero.
+// A table for all lanes: word i of all entries one after another, then word i + 1 of all. entry_count is a
+// power of two; where it is below kMinStride the rest is zero.
 inline constexpr std::size_t kMinStride = 16;
 inline constexpr std::size_t shared_stride(std::size_t entry_count) {
     return entry_count < kMinStride ? kMinStride : entry_count;
 }
 
-// Lane i of z = entry indices[i] of a shared table of `words` words an entry, which is read whole, in registers.
-// entry_count <= kMaxSharedEntries.
+// Lane i of z = entry indices[i] of a shared table of `words` words an entry, which is read whole, in
+// registers. entry_count <= kMaxSharedEntries.
 inline constexpr std::size_t kMaxSharedEntries = 1024;
-void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words, const Limb* indices);
+void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words,
+                   const Limb* indices);
 
 }  // namespace hekat::vector

@@ -13,14 +13,15 @@ using vector::kLanes;
 
 namespace {
 
-constexpr unsigned kSpareBits = 2;             // R > 4 n
-constexpr double kMultiplyAddsPerNs = 4;       // a careful guess: sizes of chunks hang on it
-constexpr unsigned kSquarings = 2;             // of a power of two, on the way to R^2
+constexpr unsigned kSpareBits = 2;        // R > 4 n
+constexpr double kMultiplyAddsPerNs = 4;  // a careful guess: sizes of chunks hang on it
+constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^2
 
 }  // namespace
 
 VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count)
-    : VectorMontgomery(n, limb_count, vector_size(bit_length_vartime(n, limb_count), limb_count, kSpareBits)) {}
+    : VectorMontgomery(n, limb_count,
+                       vector_size(bit_length_vartime(n, limb_count), limb_count, kSpareBits)) {}
 
 VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count, VectorSize size)
     : VectorRing(limb_count, size.limbs),
@@ -54,8 +55,8 @@ void VectorMontgomery::double_below_n(Limb* z, Limb* scratch) const {
 }
 
 void VectorMontgomery::fill_powers_of_r(std::size_t modulus_bits) {
-    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings, each of
-    // which takes 2^k R to 2^(2k) R.
+    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings,
+    // each of which takes 2^k R to 2^(2k) R.
     SecretBuffer scratch(scratch_count());
     Limb* r = power_of_r(1);
     const std::size_t top = modulus_bits - 1;
@@ -96,7 +97,8 @@ void VectorMontgomery::square(Limb* z, const Limb* a, Limb* scratch) const {
     vector::clean(z, t + width(), limbs());
 }
 
-void VectorMontgomery::enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const {
+void VectorMontgomery::enter(Limb* z, const Limb* const* values, std::size_t value_limbs,
+                             Limb* scratch) const {
     // x = the sum of x_i R^i with x_i below R: its form is the sum of x_i (R^(i+2) mod n) / R.
     const std::size_t digit_count = (vector::words_for(value_limbs) + limbs() - 1) / limbs();
     Limb* t = scratch;

@@ -6,8 +6,9 @@
 
 namespace hekat {
 
-// A residue x stands as any number below 2 n that is x R mod n: of a and b below 2 n the product's reduction is below
-// (4 n^2 + R n) / R < 2 n, so nothing is subtracted between operations. Only canonical values are below n.
+// A residue x stands as any number below 2 n that is x R mod n: of a and b below 2 n the product's reduction
+// is below (4 n^2 + R n) / R < 2 n, so nothing is subtracted between operations. Only canonical values are
+// below n.
 class VectorMontgomery final : public VectorRing {
   public:
     // n: limb_count limbs, odd, above 1.

@@ -84,8 +84,8 @@ void VectorPairs::fill_n_squared() {
 }
 
 void VectorPairs::fill_powers_of_r(std::size_t modulus_bits) {
-    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings, each of
-    // which takes 2^k R to 2^(2k) R.
+    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings,
+    // each of which takes 2^k R to 2^(2k) R.
     SecretBuffer scratch(scratch_count());
     Limb* r = power_of_r(1);
     const std::size_t top = modulus_bits - 1;
@@ -94,7 +94,8 @@ void VectorPairs::fill_powers_of_r(std::size_t modulus_bits) {
     }
     const std::size_t r_bits = vector::kLimbBits52 * limbs();
     for (std::size_t bit = top; bit < r_bits; ++bit) double_below_n(r, scratch.data());
-    // C = R + n - (R mod n). Its limb 2^(52 L) is handed down: one unit of each limb makes 2^52 of the next lower.
+    // C = R + n - (R mod n). Its limb 2^(52 L) is handed down: one unit of each limb makes 2^52 of the next
+    // lower.
     SecretBuffer remainder(limbs());
     take_first_lane(remainder.data(), r, limbs());
     subtract_plain(lift_.data(), n_.data(), remainder.data(), limbs());
@@ -196,8 +197,8 @@ void VectorPairs::enter(Limb* z, const Limb* const* values, std::size_t value_li
     for (int i = 0; i < 4; ++i) vector::add(upper, upper, taken, 1);
     vector::subtract_once(z, z, twice_n_.data(), taken, limbs(), rest);
     for (int i = 0; i < 2; ++i) vector::add(upper, upper, taken, 1);
-    // v < (d + 1) n + 2, and 6 more: 6 n + 7 becomes 4 n - 1 or 2 n + 7, then 2 n - 1 or (for n = 3 only) 7, then
-    // 2 n - 1.
+    // v < (d + 1) n + 2, and 6 more: 6 n + 7 becomes 4 n - 1 or 2 n + 7, then 2 n - 1 or (for n = 3 only) 7,
+    // then 2 n - 1.
     vector::clean(upper, upper, limbs());
     vector::subtract_once(upper, upper, four_n_.data(), taken, limbs(), rest);
     for (int i = 0; i < 2; ++i) vector::subtract_once(upper, upper, twice_n_.data(), taken, limbs(), rest);
@@ -213,7 +214,8 @@ void VectorPairs::leave_pair(Limb* z, const Limb* x, Limb* scratch) const {
         vector::reduce(t, m, modulus_);
         vector::clean(to, t + half(), limbs());
     };
-    // u <= (2 n - 1 + (R - 1) n) / R < n + 1, v <= (2 n - 1 + R + n + (R - 1) n) / R < n + 2, and 1 more by the carry.
+    // u <= (2 n - 1 + (R - 1) n) / R < n + 1, v <= (2 n - 1 + R + n + (R - 1) n) / R < n + 2, and 1 more by
+    // the carry.
     std::memcpy(t, x, half() * sizeof(Limb));
     std::memmove(upper, x + half(), half() * sizeof(Limb));
     divide(z);

@@ -6,17 +6,17 @@
 
 namespace hekat {
 
-// A residue x stands as any two numbers x0 and x1 below 2 n with x0 + x1 n = x R mod n^2, R = 2^(52 L) above 16 n; the
-// lower half comes first.
+// A residue x stands as any two numbers x0 and x1 below 2 n with x0 + x1 n = x R mod n^2, R = 2^(52 L) above
+// 16 n; the lower half comes first.
 //
 // A product of pairs a and b, divided by R: choose m in [0, R) with a0 b0 + m n = R u, then
 //     a b = R u + (a0 b1 + a1 b0 - m) n   (mod n^2),
-// so a b / R = u + v n with v = (a0 b1 + a1 b0 + C - m) / R mod n, C the multiple of n in (R, R + n] that keeps the
-// sum above zero. Ranges, for halves below 2 n:
+// so a b / R = u + v n with v = (a0 b1 + a1 b0 + C - m) / R mod n, C the multiple of n in (R, R + n] that
+// keeps the sum above zero. Ranges, for halves below 2 n:
 //     u < (4 n^2 + R n) / R < 2 n,
 //     v < (8 n^2 + R + n + R n) / R < n / 2 + 1 + n + 1 < 2 n.
-// Nothing is subtracted and no carry goes from u to v between operations: a half of n or more stands for what it is.
-// Only where canonical values are wanted is n taken off u, and 1 then added to v.
+// Nothing is subtracted and no carry goes from u to v between operations: a half of n or more stands for what
+// it is. Only where canonical values are wanted is n taken off u, and 1 then added to v.
 class VectorPairs final : public VectorRing {
   public:
     // n: half_limbs limbs, odd, above 1; values mod n^2 have limb_count limbs.
@@ -57,11 +57,12 @@ class VectorPairs final : public VectorRing {
     VectorSize size_;
     SecretBuffer canonical_n_;
     SecretBuffer n_squared_;
-    SecretBuffer n_;           // plain, as are the next two
+    SecretBuffer n_;  // plain, as are the next two
     SecretBuffer twice_n_;
     SecretBuffer four_n_;
     SecretBuffer n_in_lanes_;
-    SecretBuffer lift_;  // plain: the limbs of C, each but the top one made large enough to take any limb from
+    SecretBuffer
+        lift_;  // plain: the limbs of C, each but the top one made large enough to take any limb from
     vector::Modulus modulus_;
     SecretBuffer powers_of_r_;
     SecretBuffer one_row_;

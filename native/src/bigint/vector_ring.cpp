@@ -9,9 +9,13 @@ namespace hekat {
 
 using vector::kLanes;
 
-void VectorRing::gather(Limb* z, const Limb* const* rows) const { vector::transpose_in(z, rows, row_limbs()); }
+void VectorRing::gather(Limb* z, const Limb* const* rows) const {
+    vector::transpose_in(z, rows, row_limbs());
+}
 
-void VectorRing::scatter(Limb* const* rows, const Limb* x) const { vector::transpose_out(rows, x, row_limbs()); }
+void VectorRing::scatter(Limb* const* rows, const Limb* x) const {
+    vector::transpose_out(rows, x, row_limbs());
+}
 
 void VectorRing::select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
     vector::select(z, table, entry_count, row_limbs(), indices);
@@ -30,7 +34,8 @@ void VectorRing::put_shared(Limb* table, std::size_t entry_count, std::size_t in
     for (std::size_t i = 0; i < row_limbs(); ++i) table[i * stride + index] = row[i];
 }
 
-void VectorRing::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
+void VectorRing::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
+                               const Limb* indices) const {
     vector::select_shared(z, table, entry_count, row_limbs(), indices);
 }
 
