@@ -1,5 +1,6 @@
 // The Python module hekat._native.
 #include "binding/arrays.hpp"
+#include "cpu/madd52_rate.hpp"
 
 namespace {
 
@@ -25,6 +26,7 @@ NB_MODULE(_native, module) {
             },
             nb::arg("thread_count"))
         .def_prop_ro("thread_count", &hekat::ThreadPool::thread_count);
+    module.def("madd52_per_ns", &hekat::madd52_per_ns, nb::call_guard<nb::gil_scoped_release>());
     hekat::binding::bind_modulus(module);
     hekat::binding::bind_integers(module);
 }
