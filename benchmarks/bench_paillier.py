@@ -283,7 +283,7 @@ def main() -> None:
     counts = {"djn": 96, "crt": 192, "standard": 16, "decrypt": 48, "add": 2000, "scalar": 192}
     rows: list[dict[str, Any]] = []
     paths = {}
-    for name, engine in (("fastest", CpuEngine(1)), ("portable", CpuEngine(1, portable=True))):
+    for name, engine in (("fastest", CpuEngine(1)), ("portable", CpuEngine(1, path="portable"))):
         paths[name] = engine.describe()["arithmetic"]
         for bits in arguments.key_bits:
             found = Bench(engine, name, bits, counts).run()

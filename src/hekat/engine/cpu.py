@@ -43,6 +43,13 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
 from hekat.errors import EngineError, InputError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
+PATH_VARIABLE = "HEKAT_CPU"
+# What each path is made of.
+ARITHMETIC = {
+    "portable": "plain C++",
+    "x86": "mulx, adcx, adox, AVX2",
+    "ifma": "AVX-512 IFMA, eight residues at a time",
+}
 MAX_THREADS = 1024
 MAX_TABLE_BYTES = 512 << 20
 MIN_WINDOW_BITS = 4
@@ -54,12 +61,13 @@ class CpuEngine:
     A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form: one number, or two
     halves modulo the root of a square modulus where that is faster. Operations release the interpreter lock, may be
     called from several threads at once, and answer Ctrl-C within a second.
-    `portable` keeps to the plain C++ path where the processor has a faster one.
+    `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises EngineError for
+    another.
     """
 
-    def __init__(self, thread_count: int | None = None, *, portable: bool = False) -> None:
+    def __init__(self, thread_count: int | None = None, *, path: str | None = None) -> None:
         self._pool = _native.ThreadPool(read_thread_count() if thread_count is None else thread_count)
-        self._portable = portable
+        self._path, self._why_path = choose_path(path)
         self._moduli: WeakKeyDictionary[Modulus, _native.Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -67,18 +75,16 @@ class CpuEngine:
     def name(self) -> str:
         return "cpu"
 
+    @property
+    def path(self) -> str:
+        """The path of arithmetic this engine takes: `portable`, `x86` or `ifma`."""
+        return self._path
+
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""
         asked = os.environ.get(THREADS_VARIABLE)
-        kernel = _native.kernel_name(self._portable)
-        if self._portable:
-            why = "asked for"
-        elif kernel == _native.kernel_name(True):
-            why = "this processor lacks mulx, adx or avx2"
-        else:
-            why = "found on this processor"
         return {
-            "arithmetic": f"{kernel} ({why})",
+            "arithmetic": f"{self._path}: {ARITHMETIC[self._path]} ({self._why_path})",
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod",
             "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
             "compiler": _native.compiler,
@@ -261,7 +267,7 @@ class CpuEngine:
         """a * b with limbs(a) + limbs(b) limbs."""
         shape = _int_shape(a, b)
         out = _empty(shape, a.shape[-1] + b.shape[-1])
-        _native.int_mul(self._pool, self._portable, _flat(out), _items(a, shape), _items(b, shape))
+        _native.int_mul(self._pool, self._path, _flat(out), _items(a, shape), _items(b, shape))
         return out
 
     def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:
@@ -281,7 +287,7 @@ class CpuEngine:
             if native is None:
                 root = modulus.root_limbs
                 native = _native.Modulus(
-                    modulus.limbs[np.newaxis], None if root is None else root[np.newaxis], self._portable
+                    modulus.limbs[np.newaxis], None if root is None else root[np.newaxis], self._path
                 )
                 self._moduli[modulus] = native
             return native
@@ -300,6 +306,39 @@ def read_thread_count() -> int:
             cure=f"set {THREADS_VARIABLE}=2, or unset it to use every core",
         )
     return int(text)
+
+
+def usable_paths() -> list[str]:
+    """The paths of arithmetic that this build holds and this processor has, slowest first."""
+    return [path for path in _native.built_paths() if not _native.lacks_for(path)]
+
+
+def choose_path(asked: str | None = None) -> tuple[str, str]:
+    """The path to take, and why: `asked`, else HEKAT_CPU, else the fastest of `usable_paths()`.
+
+    Raises EngineError for a path that is none of them; never falls back to another.
+    """
+    why, source = "asked for", "path"
+    if asked is None:
+        asked = os.environ.get(PATH_VARIABLE, "").strip()
+        why, source = f"forced by {PATH_VARIABLE}", PATH_VARIABLE
+    built, usable = _native.built_paths(), usable_paths()
+    if not asked:
+        beyond = built[built.index(usable[-1]) + 1 :]
+        return usable[-1], _explain_lack(beyond[0]) if beyond else "found on this processor"
+    if asked not in usable:
+        what = f"names a path that cannot be taken: {_explain_lack(asked)}" if asked in built else "names no path"
+        raise EngineError(
+            f"{source} {what}",
+            expected=" or ".join(usable),
+            got=repr(asked),
+            cure=f"use {usable[-1]!r}, or leave {source} unset to take the fastest",
+        )
+    return asked, why
+
+
+def _explain_lack(path: str) -> str:
+    return f"this processor lacks what {path} needs: {', '.join(_native.lacks_for(path))}"
 
 
 def _choose_window(exponent_bits: int, modulus: Modulus) -> int:
