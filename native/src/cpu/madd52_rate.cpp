@@ -1,6 +1,8 @@
 // Twelve accumulators that do not wait for each other, so that throughput and not latency is timed.
 #include "cpu/madd52_rate.hpp"
 
+#include "cpu/features.hpp"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
@@ -43,7 +45,7 @@ double thread_time_ns() {
 }  // namespace
 
 double madd52_per_ns() {
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512ifma")) return 0;
+    if (!lacks_for(CpuPath::kIfma).empty()) return 0;
     double best = 0;
     for (int run = 0; run < kRuns; ++run) {
         const double start = thread_time_ns();
