@@ -18,7 +18,7 @@ from hekat.engine import cpu
 from hekat.engine.cpu import CpuEngine, read_thread_count, usable_paths
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
-from hekat.errors import EngineError, InputError
+from hekat.errors import EngineError
 
 SIZES = (0, 1, 7, 8, 9, 300)
 
@@ -192,20 +192,6 @@ def test_thread_counts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_thread_count() >= 1
 
 
-def test_tables_above_the_cap_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
-    base = limbs_from_ints([5], 1)[0]
-    with pytest.raises(InputError, match=r"fixed-base table is too large; expected at most 512 MiB; got .* MiB"):
-        engine.fixed_base_table(base, modulus, 1 << 20, 16)
-    # A window of the engine's own choosing shrinks to fit; what then is still too large is refused.
-    free = engine.fixed_base_table(base, modulus, 400)
-    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", free.size_bytes - 1)
-    assert engine.fixed_base_table(base, modulus, 400).window_bits < free.window_bits
-    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", 1000)
-    with pytest.raises(InputError, match="too large"):
-        engine.fixed_base_table(base, modulus, 400)
-
-
 def test_what_is_kept_for_a_modulus_goes_with_it() -> None:
     engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
     a = engine.load(limbs_from_ints([5], 1), modulus)
@@ -221,7 +207,8 @@ def test_describe_names_path_threads_and_compiler(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("HEKAT_CPU", raising=False)
     portable = CpuEngine(2, path="portable").describe()
     assert portable["arithmetic"] == "portable: plain C++ (asked for)"
-    assert set(portable) == {"arithmetic", "constant time", "threads", "compiler"}
+    named = {"arithmetic", "constant time", "threads", "randomiser tables", "table memory", "compiler"}
+    assert set(portable) == named
     fastest = CpuEngine(2)
     assert fastest.path == usable_paths()[-1]
     beyond = fastest.path != _native.built_paths()[-1]
