@@ -26,6 +26,7 @@ from hekat.engine.checks import (
     check_reduce,
     check_reshape,
     check_segments,
+    check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
     refuse_not_invertible,
@@ -41,6 +42,8 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LIMB_BITS, LimbArray, bits_at, ints_from_limbs, widen
+from hekat.engine.sparse_blocks import dense_blocks
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
 from hekat.errors import EngineError
 
@@ -252,9 +255,14 @@ class CpuEngine:
         offsets = np.arange(prod(shape) + 1) * a.shape[axis]
         return self._product_lines(a, members, offsets, shape)
 
-    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
         """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
         check_own(self, a)
+        if isinstance(exponents, SparseExponents):
+            check_sparse_multi_exp(a, exponents, negative)
+            return self._multi_exp_sparse(a, exponents)
         _, m = check_multi_exp(a, exponents, negative)
         out = _empty((m,), a.modulus.limb_count)
         signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative)
@@ -262,6 +270,23 @@ class CpuEngine:
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, (m,), out)
+
+    def _multi_exp_sparse(self, a: ResidueArray, exponents: SparseExponents) -> ResidueArray:
+        """As the native core takes dense exponents only: by blocks, after one inversion for all minus signs."""
+        native = self._native_modulus(a.modulus)
+        values, bases = _flat(a.data), exponents.bases
+        if exponents.negative is not None and exponents.negative.any():
+            inverted = np.unique(bases[exponents.negative])
+            inverses = _empty(inverted.shape, a.modulus.limb_count)
+            refused = native.inv(self._pool, inverses, values[inverted])
+            if refused is not None:
+                raise refuse_not_invertible(int(inverted[refused]), a.shape)
+            values = np.concatenate([values, inverses])
+            bases = np.where(exponents.negative, a.size + np.searchsorted(inverted, bases), bases)
+        out = _empty((exponents.result_count,), a.modulus.limb_count)
+        for block in dense_blocks(exponents, bases):
+            native.multi_exp(self._pool, out[block.results], values[block.bases], _flat(block.limbs), None)
+        return ResidueArray(self, a.modulus, (exponents.result_count,), out)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
