@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from hekat import _native
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -78,6 +80,10 @@ def test_a_row_of_the_readme_compares_with_its_named_peer(load: Any) -> None:
     assert line(row) == "| encrypt crt, constant time | 2048 | 1,250 with tables | 10,000 | 8.0 | 42% |"
     plain = {"operation": "sign", "key_bits": 3072, "gmpy2_per_s": 99.4, "per_s": 400.4, "times_gmpy2": 4.03}
     assert line(plain) == "| sign | 3072 | 99.4 | 400 | 4.0 |  |"
+
+
+def test_the_rate_is_measured_where_the_processor_has_the_instruction() -> None:
+    assert (_native.madd52_per_ns() > 0) == (not _native.lacks_for("ifma"))
 
 
 def test_a_comparison_is_in_turns_and_in_items(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
