@@ -19,6 +19,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import EngineError, InputError
 
 Shape = tuple[int, ...]
@@ -89,7 +90,9 @@ def check_own_table(engine: Engine, table: FixedBaseTable) -> None:
         )
 
 
-def check_table(base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None) -> None:
+def check_table(
+    base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None, uses: int | None
+) -> None:
     """Raise InputError unless the arguments of `fixed_base_table` are one base and sizes in range."""
     if check_load(base, modulus) != ():
         raise InputError("a fixed-base table is of one base", expected="limbs of shape (k,)", got=f"shape {base.shape}")
@@ -99,6 +102,8 @@ def check_table(base: LimbArray, modulus: Modulus, exponent_bits: int, window_bi
         raise InputError(
             "fixed-base table refused", expected=f"window_bits from 1 to {MAX_WINDOW_BITS}", got=str(window_bits)
         )
+    if uses is not None and uses < 1:
+        raise InputError("fixed-base table refused", expected="uses of 1 or more, or None", got=str(uses))
 
 
 def check_multi_exp(a: ResidueArray, exponents: LimbArray, negative: BoolArray | None) -> tuple[int, int]:
@@ -117,6 +122,22 @@ def check_multi_exp(a: ResidueArray, exponents: LimbArray, negative: BoolArray |
             "signs do not fit the exponents", expected=f"an array of bool, shape {shape}", got=_describe(negative)
         )
     return shape[0], shape[1]
+
+
+def check_sparse_multi_exp(a: ResidueArray, exponents: SparseExponents, negative: BoolArray | None) -> None:
+    """Raise InputError unless every entry of `exponents` names a residue of `a` and carries its own sign."""
+    if len(a.shape) != 1:
+        raise InputError(
+            "shapes do not fit a multi-exponentiation", expected="residues (k,)", got=f"residues {a.shape}"
+        )
+    if negative is not None:
+        raise InputError(
+            "sparse exponents carry their own signs",
+            expected="no array of signs beside them",
+            got="one",
+            cure="pass the signs to SparseExponents(..., negative=...)",
+        )
+    _check_index_array(exponents.bases, "bases of sparse exponents", a.shape[0])
 
 
 def check_segments(a: ResidueArray, segments: IndexArray, segment_count: int) -> None:

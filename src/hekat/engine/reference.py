@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import gcd, prod
 
 import numpy as np
@@ -21,6 +22,7 @@ from hekat.engine.checks import (
     check_reduce,
     check_reshape,
     check_segments,
+    check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
     refuse_not_invertible,
@@ -36,6 +38,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
+from hekat.engine.sparse_exponents import SparseExponents
 
 DEFAULT_WINDOW_BITS = 4
 
@@ -46,9 +49,16 @@ class ReferenceEngine:
     Python integers are not constant-time: this engine is for tests and for checking other engines.
     """
 
+    def __init__(self, *, single_tenant: bool = False) -> None:
+        self._single_tenant = single_tenant
+
     @property
     def name(self) -> str:
         return "reference"
+
+    @property
+    def single_tenant(self) -> bool:
+        return self._single_tenant
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""
@@ -120,10 +130,17 @@ class ReferenceEngine:
         return self.mod_exp(a, exponents)
 
     def fixed_base_table(
-        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+        self,
+        base: LimbArray,
+        modulus: Modulus,
+        exponent_bits: int,
+        window_bits: int | None = None,
+        *,
+        uses: int | None = None,
+        constant_time: bool = True,
     ) -> FixedBaseTable:
         """Entry (i, j) is base^(j * 2^(window_bits * i)) mod modulus, as rows of ints."""
-        check_table(base, modulus, exponent_bits, window_bits)
+        check_table(base, modulus, exponent_bits, window_bits, uses)
         window = DEFAULT_WINDOW_BITS if window_bits is None else window_bits
         value = self.load(base, modulus).data[0]
         rows = []
@@ -133,7 +150,7 @@ class ReferenceEngine:
                 row.append(row[-1] * value % modulus.value)
             rows.append(row)
             value = row[-1] * value % modulus.value
-        return FixedBaseTable(self, modulus, exponent_bits, window, rows)
+        return FixedBaseTable(self, modulus, exponent_bits, window, rows, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise)."""
@@ -160,9 +177,14 @@ class ReferenceEngine:
         n = a.modulus.value
         return ResidueArray(self, a.modulus, shape, [_product([a.data[i] for i in line], n) for line in lines])
 
-    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
         """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
         check_own(self, a)
+        if isinstance(exponents, SparseExponents):
+            check_sparse_multi_exp(a, exponents, negative)
+            return self._multi_exp_sparse(a, exponents)
         k, m = check_multi_exp(a, exponents, negative)
         signs = np.zeros((k, m), np.bool_) if negative is None else negative
         n = a.modulus.value
@@ -175,6 +197,19 @@ class ReferenceEngine:
             for j in range(m)
         ]
         return ResidueArray(self, a.modulus, (m,), results)
+
+    def _multi_exp_sparse(self, a: ResidueArray, exponents: SparseExponents) -> ResidueArray:
+        n, bases = a.modulus.value, exponents.bases.tolist()
+        signs = np.zeros(len(bases), np.bool_) if exponents.negative is None else exponents.negative
+        for i in np.unique(exponents.bases[signs]).tolist():
+            if gcd(a.data[i], n) != 1:
+                raise refuse_not_invertible(i, a.shape)
+        powers = [
+            pow(a.data[base], -power if sign else power, n)
+            for base, power, sign in zip(bases, ints_from_limbs(exponents.limbs), signs, strict=True)
+        ]
+        results = [_product(powers[start:stop], n) for start, stop in pairwise(exponents.offsets.tolist())]
+        return ResidueArray(self, a.modulus, (exponents.result_count,), results)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
