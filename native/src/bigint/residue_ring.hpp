@@ -1,59 +1,85 @@
-// Residues modulo one odd number in a form of their own: what powers, tables and batches are written against.
+// Residues modulo one odd number in a form of their own, worked on in groups: what powers, tables and batches
+// are written against.
 #pragma once
 
-#include <cstring>
+#include <cstddef>
 
 #include "bigint/limb.hpp"
-#include "bigint/tile.hpp"
 
 namespace hekat {
 
-// Residues in work are `width()` limbs; at rest they are packed into limb_count() limbs, as many as a
-// canonical value has. Everything here is constant time in residues and in the modulus; sizes are public.
+inline constexpr std::size_t kMaxLanes = 8;
+
+// A residue lives in one of three places. As a canonical value: limb_count() limbs of 64 bits. At rest, as a
+// row: row_limbs() words in the ring's own form. In work, as one of the lanes() residues of a group: width()
+// words for the whole group. Everything here is constant time in residues and in the modulus unless it says
+// otherwise; sizes are public. Pointers to rows and values come as arrays of lanes() pointers; one may stand
+// several times where it is read.
 class ResidueRing {
   public:
     virtual ~ResidueRing() = default;
     ResidueRing(const ResidueRing&) = delete;
     ResidueRing& operator=(const ResidueRing&) = delete;
 
-    std::size_t limb_count() const { return limb_count_; }
-    std::size_t width() const { return width_; }
-    const TileKernels& kernels() const { return kernels_; }
+    std::size_t lanes() const { return sizes_.lanes; }            // residues in a group: 1 .. kMaxLanes
+    std::size_t limb_count() const { return sizes_.limb_count; }  // 64-bit limbs of a canonical value
+    std::size_t row_limbs() const { return sizes_.row_limbs; }    // words of one residue at rest
+    std::size_t width() const { return sizes_.width; }            // words of a group in work
 
-    // Limbs of scratch that every routine below needs.
+    // Words of scratch that every routine below needs.
     virtual std::size_t scratch_count() const = 0;
-    // Products of single limbs that `multiply` takes, for sizing chunks.
-    virtual std::size_t word_products() const = 0;
-    // The modulus itself: width() limbs.
+    // Nanoseconds one residue's product takes, roughly: for sizing chunks.
+    virtual double product_ns() const = 0;
+    // The modulus itself, canonical: limb_count() limbs.
     virtual const Limb* modulus() const = 0;
+    // A group of ones, in work; and one at rest.
     virtual const Limb* one() const = 0;
+    virtual const Limb* one_row() const = 0;
 
-    // z = a b. z may be a or b.
+    // z = a b, lane by lane. z may be a or b.
     virtual void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const = 0;
     // z = a a. z may be a.
     virtual void square(Limb* z, const Limb* a, Limb* scratch) const = 0;
-    // z = the residue of any value x of width() limbs. z may be x.
-    virtual void enter(Limb* z, const Limb* x, Limb* scratch) const = 0;
-    // The same for x of 2 * width() limbs. z is apart from x.
-    virtual void enter_wide(Limb* z, const Limb* x, Limb* scratch) const = 0;
-    // z = the canonical value of x, below the modulus, width() limbs. z may be x.
-    virtual void leave(Limb* z, const Limb* x, Limb* scratch) const = 0;
-    // z = 1 / x and true; or false where x has no inverse (z is then without meaning). z may be x.
-    virtual bool invert(Limb* z, const Limb* x, Limb* scratch) const = 0;
 
-    // A residue at rest to one in work and back.
-    virtual void widen(Limb* z, const Limb* x) const = 0;
-    virtual void narrow(Limb* z, const Limb* x) const = 0;
+    // z = the residues of any values of value_limbs limbs, 1 <= value_limbs <= 2 * limb_count().
+    virtual void enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const = 0;
+    // values (limb_count() limbs each) = the canonical values of the group x. A nullptr is skipped.
+    virtual void leave(Limb* const* values, const Limb* x, Limb* scratch) const = 0;
+
+    // Rows to a group in work, and back (a nullptr is skipped).
+    virtual void gather(Limb* z, const Limb* const* rows) const = 0;
+    virtual void scatter(Limb* const* rows, const Limb* x) const = 0;
+
+    // z = 1 / x for one row at rest and true; or false where x has no inverse (z is then without meaning).
+    virtual bool invert(Limb* z, const Limb* x) const = 0;
+
+    // Lane i of z = lane i of the group table[indices[i]], groups of width() words one after another, every
+    // one of entry_count read: no trace of the indices.
+    virtual void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const = 0;
+    // The same, reading only what it takes: memory access tells the indices.
+    virtual void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const = 0;
+
+    // A table that all lanes share, laid out as `select_shared` reads it: words for entry_count entries (a
+    // power of two, at least 2), one entry put in from a row, and lane i of z = entry indices[i] with no
+    // trace of the indices.
+    virtual std::size_t shared_table_words(std::size_t entry_count) const = 0;
+    virtual void put_shared(Limb* table, std::size_t entry_count, std::size_t index,
+                            const Limb* row) const = 0;
+    virtual void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
+                               const Limb* indices) const = 0;
 
   protected:
-    ResidueRing(std::size_t limb_count, std::size_t width, const TileKernels& kernels)
-        : kernels_(kernels), limb_count_(limb_count), width_(width) {}
+    struct Sizes {
+        std::size_t lanes;
+        std::size_t limb_count;
+        std::size_t row_limbs;
+        std::size_t width;
+    };
 
-    const TileKernels& kernels_;
+    explicit ResidueRing(const Sizes& sizes) : sizes_(sizes) {}
 
   private:
-    std::size_t limb_count_;
-    std::size_t width_;
+    Sizes sizes_;
 };
 
 }  // namespace hekat
