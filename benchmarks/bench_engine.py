@@ -286,7 +286,7 @@ def two_over_one() -> list[dict[str, Any]]:
 def main() -> None:
     for key, value in machine().items():
         print(f"{key}: {value}")
-    engines = {"best": CpuEngine(1), "portable": CpuEngine(1, portable=True)}
+    engines = {"best": CpuEngine(1), "portable": CpuEngine(1, path="portable")}
     arithmetic = {path: engine.describe()["arithmetic"] for path, engine in engines.items()}
     rows = []
     for path, engine in engines.items():

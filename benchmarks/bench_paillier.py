@@ -1,295 +1,371 @@
-"""Paillier operations on one core against gmpy2 textbook code and `phe`, same keys, same run.
+"""Paillier on one core beside gmpy2, gmpy2 with tables in Python, and `phe`: same keys, same run.
 
-Run: python benchmarks/bench_paillier.py [--key-bits 2048 3072]. Keys are the published test keys. Every result is
-checked before anything is timed. Times are microseconds of processor time an item, medians of runs taken in turns;
-a ratio is the other's time over ours.
-gmpy2 does what a careful textbook does: 1 + m n instead of (n+1)^m, decryption modulo p^2 and q^2, randomness from
-the operating system. Fixed-base tables are built before and timed on lines of their own.
+Keys are the published test keys. Every result is checked before it is timed. All are timed in turns, in processor
+time; figures are medians, a ratio is the other's time over ours in the same turn. `of_limit` is the time that the
+multiply-adds of the row's formula take at the rate of vpmadd52 measured in the same turns, over our time. What two
+threads gain is wall time. Tables are built before and timed apart; tables of peers have the window that is fastest.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import inspect
 import json
-import os
-import secrets
-import statistics
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import gmpy2
-import numpy as np
 import phe
-from measure import print_rows, write_results
+from comparison import REPEATS, Call, beside_peers
+from hardware_limit import Work, message_factor, squared_modulus
+from measure import compare, machine, print_rows, write_results
+from paillier_operations import BINS, QUICK, WEIGHT_BITS, Operations, Sizes, random_plain
+from peers import CrtTables, DjnTables, Textbook, fastest_tables
 from phe.paillier import EncryptedNumber
 
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, limbs_from_ints
-from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.paillier import (
-    Ciphertexts,
-    PrivateKey,
-    add,
-    decrypt,
-    encrypt,
-    matmul_plain,
-    multiply_plain,
-    rerandomise,
-    sum_along,
-)
-from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers
+from hekat.engine.limbs import LimbArray, ints_from_limbs
+from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt, sum_along
 
 KEY_FILE = Path(__file__).parents[1] / "tests" / "vectors" / "paillier_keys.json"
-SAMPLE = 8  # items the slow baselines are timed on
-REPEATS = 5
-MATMUL_ROWS, MATMUL_TERMS, MATMUL_BITS = 4, 64, 32
+CONSTANT_TIME, SINGLE_TENANT = "constant time", "single tenant"
+TO_REACH = {
+    ("encrypt djn", CONSTANT_TIME): ("gmpy2", 75),
+    ("encrypt djn", SINGLE_TENANT): ("gmpy2", 130),
+    ("encrypt crt", CONSTANT_TIME): ("tables", 6),
+    ("encrypt crt", SINGLE_TENANT): ("tables", 13),
+    ("decrypt", CONSTANT_TIME): ("gmpy2", 7),
+    ("add", ""): ("gmpy2", 6),
+    ("multiply by 64-bit scalar", ""): ("gmpy2", 6),
+    (f"plain @ cipher, {WEIGHT_BITS}-bit, a term", ""): ("gmpy2", 60),
+    ("segment product, a ciphertext", ""): ("gmpy2", 6),
+}
+HAS_SINGLE_TENANT = "single_tenant" in inspect.signature(CpuEngine).parameters
+TO_REACH_THREADS = 1.8
+SAMPLE = 8  # items a slow peer is timed on
+MANY = 4096  # items a fast one is
+THREADS_SEGMENT = 100_000
 
-
-@dataclass(frozen=True)
-class Textbook:
-    """Paillier in gmpy2, one number at a time."""
-
-    p: Any
-    q: Any
-    n: Any = field(init=False)
-    n2: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", self.p * self.q)
-        object.__setattr__(self, "n2", self.n**2)
-        for prime, name in ((self.p, "p"), (self.q, "q")):
-            square = prime * prime
-            h = gmpy2.invert((gmpy2.powmod(self.n + 1, prime - 1, square) - 1) // prime, prime)
-            object.__setattr__(self, f"h_{name}", (square, h))
-        object.__setattr__(self, "p_inverse", gmpy2.invert(self.p, self.q))
-
-    def encrypt(self, m: int) -> Any:
-        r = gmpy2.mpz(int.from_bytes(os.urandom(self.n.bit_length() // 8 + 16), "little")) % self.n
-        return (1 + m * self.n) * gmpy2.powmod(r, self.n, self.n2) % self.n2
-
-    def decrypt(self, c: Any) -> Any:
-        parts = []
-        for prime, (square, h) in ((self.p, self.h_p), (self.q, self.h_q)):
-            parts.append((gmpy2.powmod(c, prime - 1, square) - 1) // prime * h % prime)
-        m = parts[0] + (parts[1] - parts[0]) * self.p_inverse % self.q * self.p
-        return m - self.n if m > self.n // 2 else m
-
-    def matmul(self, plain: list[list[int]], ciphertexts: list[Any]) -> list[Any]:
-        sums = []
-        for row in plain:
-            total = gmpy2.mpz(1)
-            for c, weight in zip(ciphertexts, row, strict=True):
-                total = total * gmpy2.powmod(c, weight, self.n2) % self.n2
-            sums.append(total)
-        return sums
-
-
-def interleaved_us(calls: list[tuple[int, Callable[[], object]]]) -> list[float]:
-    """Median microseconds of processor time an item for each (items, function), taken in turns.
-
-    Turns let a busy machine slow all of them alike, and processor time leaves out what it spends elsewhere.
-    """
-    times: list[list[float]] = [[] for _ in calls]
-    for repeat in range(REPEATS + 1):
-        for (count, function), found in zip(calls, times, strict=True):
-            start = time.process_time()
-            function()
-            if repeat:
-                found.append((time.process_time() - start) / count * 1e6)
-    return [statistics.median(found) for found in times]
+COLUMNS = (
+    "operation", "key_bits", "setting", "gmpy2_per_s", "tables_per_s", "phe_per_s", "per_s", "us", "times_gmpy2",
+    "times_tables", "of_limit", "to_reach",
+)  # fmt: skip
 
 
 class Bench:
-    """All operations at one key size in one engine."""
+    """All operations under one key in an engine of one thread; encryption also in the setting of a single tenant."""
 
-    def __init__(self, engine: CpuEngine, path: str, bits: int, counts: dict[str, int]) -> None:
-        primes = json.loads(KEY_FILE.read_text())["keys"][str(bits)][0]
-        p, q = int(primes["p"], 16), int(primes["q"], 16)
-        self.engine, self.path, self.bits, self.counts = engine, path, bits, counts
-        self.key = PrivateKey(p, q)
-        self.public = self.key.public
-        self.book = Textbook(gmpy2.mpz(p), gmpy2.mpz(q))
-        self.phe_public = phe.PaillierPublicKey(self.public.n)
-        self.phe_private = phe.PaillierPrivateKey(self.phe_public, p, q)
+    def __init__(self, key: PrivateKey, sizes: Sizes, repeats: int) -> None:
+        self.key, self.sizes, self.repeats = key, sizes, repeats
+        engine = CpuEngine(1)
+        self.ciphertexts = encrypt(key, random_plain(key, sizes.add)[0], engine=engine).to_limbs()
+        self.operations = Operations(key, engine, sizes, self.ciphertexts)
+        self.book = Textbook(key.p, key.q)
+        self.numbers = [gmpy2.mpz(c) for c in ints_from_limbs(self.ciphertexts[:MANY])]
+        self.phe_public = phe.PaillierPublicKey(key.public.n)
+        self.phe_private = phe.PaillierPrivateKey(self.phe_public, key.p, key.q)
+        self.phe_numbers = [EncryptedNumber(self.phe_public, int(c)) for c in self.numbers]
+        self.ring = squared_modulus(key.public.bits)
+        self.half_ring = squared_modulus(key.public.bits // 2, "p^2")
         self.rows: list[dict[str, Any]] = []
 
-    def plain(self, count: int) -> tuple[PackedPlaintext, list[int]]:
-        bound = self.public.plaintext_space.bound
-        values = [secrets.randbelow(2 * bound + 1) - bound for _ in range(count)]
-        limb_count = self.public.n_modulus.limb_count
-        wrapped = [value % (1 << LIMB_BITS * limb_count) for value in values]
-        return PackedPlaintext(limbs_from_ints(wrapped, limb_count), bound), values
-
-    def opened(self, ciphertexts: Ciphertexts) -> list[int]:
-        """Decrypted by the textbook."""
-        return [int(self.book.decrypt(gmpy2.mpz(c))) for c in ints_from_limbs(ciphertexts.to_limbs())]
-
-    def compare(
-        self,
-        operation: str,
-        count: int,
-        ours: Callable[[], object],
-        gmpy: tuple[int, Callable[[], object]] | None,
-        phe_: tuple[int, Callable[[], object]] | None = None,
-    ) -> None:
-        names = ["ours"] + [name for name, peer in (("gmpy2", gmpy), ("phe", phe_)) if peer]
-        calls = [(count, ours)] + [peer for peer in (gmpy, phe_) if peer]
-        us = dict(zip(names, interleaved_us(calls), strict=True))
-        row: dict[str, Any] = {"operation": operation, "key_bits": self.bits, "path": self.path}
-        row["us"] = round(us["ours"], 2)
-        for name in ("gmpy2", "phe"):
-            row[f"{name}_us"] = round(us[name], 2) if name in us else None
-            row[f"times_{name}"] = round(us[name] / us["ours"], 2) if name in us else None
-        self.rows.append(row)
-
     def run(self) -> list[dict[str, Any]]:
-        self.tables()
-        self.encryption()
+        self.encryption("djn", fastest_tables(DjnTables, self.book))
+        self.encryption("crt", fastest_tables(CrtTables, self.book))
+        self.standard_encryption()
         self.decryption()
-        self.arithmetic()
+        self.addition()
+        self.scalars()
+        self.rerandomisation()
         self.matrix_product()
+        self.segment_product()
         return self.rows
 
-    def tables(self) -> None:
-        for name, make in (
-            ("djn table, once", lambda: djn_randomisers(self.public, 1, self.engine)),
-            ("crt tables, once", lambda: crt_randomisers(self.key, 1, self.engine)),
-        ):
+    def row(
+        self,
+        operation: str,
+        setting: str,
+        ours: Call,
+        peers: dict[str, Call],
+        work: Work,
+        repeats: int | None = None,
+        **extra: Any,
+    ) -> None:
+        found = beside_peers(ours, peers, work, repeats or self.repeats)
+        peer, factor = TO_REACH.get((operation, setting), ("", 0))
+        row = {
+            "operation": operation,
+            "key_bits": self.key.public.bits,
+            "setting": setting,
+            **found,
+            "to_reach": f"{factor} x {peer}" if peer else "",
+            "reached": found[f"times_{peer}"] >= factor if peer else None,
+            **extra,
+        }
+        print(
+            f"{operation}, {setting or 'public'}, {self.key.public.bits} bits: {found['per_s']:,.0f} a second",
+            flush=True,
+        )
+        self.rows.append(row)
+
+    def encryption(self, variant: str, peer: DjnTables | CrtTables) -> None:
+        peers = {"gmpy2": self._peer(self.book.encrypt), "tables": self._peer(peer.encrypt)}
+        peers["phe"] = self._peer(self.phe_public.raw_encrypt)
+        for setting, operations in self._settings():
             start = time.process_time()
-            make()
-            self.rows.append(
-                {
-                    "operation": name,
-                    "key_bits": self.bits,
-                    "path": self.path,
-                    "us": round((time.process_time() - start) * 1e6),
-                }
+            tables = self._tables(variant, operations)
+            made_s = time.process_time() - start
+            self._check_opened(operations.encrypt(variant), operations.values)
+            if variant == "djn":
+                work = self.ring.fixed_base(tables[0].positions)
+            else:
+                # The product that a table saves by its first entry pays for joining the halves.
+                positions = sum(table.positions for table in tables)
+                work = self.half_ring.work(positions, of=f"fixed base, {positions} positions in all")
+            self.row(
+                f"encrypt {variant}",
+                setting,
+                Call(self.sizes.encrypt, lambda operations=operations: operations.encrypt(variant)),
+                peers,
+                work + message_factor(self.key.public.bits),
+                window_bits=tables[0].window_bits,
+                table_mib=round(sum(table.size_bytes for table in tables) / 2**20, 1),
+                table_made_ms=round(made_s * 1e3, 1),
+                peer_window_bits=(peer.table if variant == "djn" else peer.tables[0][1]).window_bits,
             )
 
-    def encryption(self) -> None:
-        for variant in ("djn", "crt", "standard"):
-            count = self.counts[variant]
-            key = self.key if variant == "crt" else self.public
-            plain, values = self.plain(count)
-            residues = [value % self.public.n for value in values[:SAMPLE]]
-            checked = encrypt(key, plain, variant=variant, engine=self.engine)
-            assert self.opened(checked[:SAMPLE]) == values[:SAMPLE]
-            assert [self.book.decrypt(self.book.encrypt(m)) % self.public.n for m in residues] == residues
-            self.compare(
-                f"encrypt {variant}",
-                count,
-                lambda key=key, plain=plain, variant=variant: encrypt(key, plain, variant=variant, engine=self.engine),
-                (len(residues), lambda residues=residues: [self.book.encrypt(m) for m in residues]),
-                (len(residues), lambda residues=residues: [self.phe_public.raw_encrypt(m) for m in residues]),
-            )
+    def standard_encryption(self) -> None:
+        operations = self.operations
+        self._check_opened(operations.encrypt("standard"), operations.values[: self.sizes.standard])
+        self.row(
+            "encrypt standard",
+            "",
+            Call(self.sizes.standard, lambda: operations.encrypt("standard")),
+            {"gmpy2": self._peer(self.book.encrypt), "phe": self._peer(self.phe_public.raw_encrypt)},
+            self.ring.power(self.key.public.bits) + message_factor(self.key.public.bits),
+        )
 
     def decryption(self) -> None:
-        plain, values = self.plain(self.counts["decrypt"])
-        ciphertexts = encrypt(self.key, plain, engine=self.engine)
-        numbers = [gmpy2.mpz(c) for c in ints_from_limbs(ciphertexts.to_limbs())][:SAMPLE]
-        limbs = decrypt(self.key, ciphertexts).limbs
-        assert [int.from_bytes(row.tobytes(), "little", signed=True) for row in limbs] == values
-        assert [self.book.decrypt(c) for c in numbers] == values[:SAMPLE]
-        self.compare(
+        opened = _signed(self.operations.decrypt().limbs)
+        assert opened[: 2 * SAMPLE] == [self.book.decrypt(c) for c in self.numbers[: 2 * SAMPLE]]
+        numbers = self.numbers[:SAMPLE]
+        self.row(
             "decrypt",
-            len(values),
-            lambda: decrypt(self.key, ciphertexts),
-            (len(numbers), lambda: [self.book.decrypt(c) for c in numbers]),
-            (len(numbers), lambda: [self.phe_private.raw_decrypt(int(c)) for c in numbers]),
+            CONSTANT_TIME,
+            Call(self.sizes.decrypt, self.operations.decrypt),
+            {
+                "gmpy2": Call(SAMPLE, lambda: [self.book.decrypt(c) for c in numbers]),
+                "phe": Call(SAMPLE, lambda: [self.phe_private.raw_decrypt(int(c)) for c in numbers]),
+            },
+            self.half_ring.power(self.key.public.bits // 2).times(2),
         )
 
-    def arithmetic(self) -> None:
-        count = self.counts["add"]
-        x = encrypt(self.key, self.plain(count)[0], engine=self.engine)
-        y = encrypt(self.key, self.plain(count)[0], engine=self.engine)
-        n2 = self.book.n2
-        xs, ys = ([gmpy2.mpz(c) for c in ints_from_limbs(z.to_limbs())] for z in (x, y))
-        phe_xs, phe_ys = ([EncryptedNumber(self.phe_public, int(c)) for c in z] for z in (xs, ys))
-        assert ints_from_limbs(add(x, y).to_limbs()) == [a * b % n2 for a, b in zip(xs, ys, strict=True)]
-        self.compare(
+    def addition(self) -> None:
+        n2, numbers = self.book.n2, self.numbers
+        others = [gmpy2.mpz(c) for c in ints_from_limbs(self.ciphertexts[::-1][: len(numbers)])]
+        phe_others = [EncryptedNumber(self.phe_public, int(c)) for c in others]
+        expected = [a * b % n2 for a, b in zip(numbers, others, strict=True)]
+        assert ints_from_limbs(self.operations.add().to_limbs()[: len(numbers)]) == expected
+        self.row(
             "add",
-            count,
-            lambda: add(x, y),
-            (count, lambda: [a * b % n2 for a, b in zip(xs, ys, strict=True)]),
-            (count, lambda: [a + b for a, b in zip(phe_xs, phe_ys, strict=True)]),
+            "",
+            Call(self.sizes.add, self.operations.add),
+            {
+                "gmpy2": Call(len(numbers), lambda: [a * b % n2 for a, b in zip(numbers, others, strict=True)]),
+                "phe": Call(len(numbers), lambda: [a + b for a, b in zip(self.phe_numbers, phe_others, strict=True)]),
+            },
+            self.ring.work(1),
         )
-        self.compare("sum of a vector", count, lambda: sum_along(x, 0), (count, lambda: self.product(xs)))
-        self.scalars(x[: self.counts["scalar"]], xs, phe_xs)
-        some = x[: self.counts["djn"]]
-        assert self.opened(rerandomise(some[:SAMPLE])) == self.opened(some[:SAMPLE])
-        sample = xs[:SAMPLE]
-        self.compare(
-            "rerandomise",
-            some.size,
-            lambda: rerandomise(some),
-            (len(sample), lambda: [self.book.encrypt(0) * c % n2 for c in sample]),
+        every = ints_from_limbs(self.ciphertexts)
+        assert ints_from_limbs(self.operations.sum().to_limbs()) == [self.book.product(every)]
+        self.row(
+            "sum, a ciphertext",
+            "",
+            Call(self.sizes.add, self.operations.sum),
+            {
+                "gmpy2": Call(len(numbers), lambda: self.book.product(numbers)),
+                "phe": Call(len(numbers), lambda: sum(self.phe_numbers[1:], self.phe_numbers[0])),
+            },
+            self.ring.work(1),
         )
 
-    def scalars(self, some: Ciphertexts, xs: list[Any], phe_xs: list[Any]) -> None:
+    def scalars(self) -> None:
         n2 = self.book.n2
-        for name, sign in (("multiply by 64-bit scalar", 1), ("multiply by -63-bit scalar", -1)):
-            weights = [sign * (secrets.randbits(62 if sign < 0 else 63) | 1 << (62 if sign < 0 else 63)) for _ in xs]
-            weights = weights[: some.size]
-            array = np.array(weights, np.int64 if sign < 0 else np.uint64)
-            wanted = [gmpy2.powmod(c, w, n2) for c, w in zip(xs, weights, strict=False)]
-            assert ints_from_limbs(multiply_plain(some, array).to_limbs()) == wanted
-            sample = list(zip(xs, phe_xs, weights, strict=False))[: 4 * SAMPLE]
-            self.compare(
-                name,
-                some.size,
-                lambda array=array: multiply_plain(some, array),
-                (len(sample), lambda sample=sample: [gmpy2.powmod(c, w, n2) for c, _, w in sample]),
-                (len(sample), lambda sample=sample: [c * w for _, c, w in sample]),
+        # A batch inversion is three products an item and one inversion for all.
+        inverses = self.ring.work(3, of="batch inversion")
+        for name, sign in (("64", 1), ("-63", -1)):
+            weights = self.operations.weights[sign]
+            expected = [gmpy2.powmod(c, w, n2) for c, w in zip(self.numbers, weights, strict=False)]
+            assert ints_from_limbs(self.operations.multiply(sign).to_limbs()[: len(expected)]) == expected
+            sample = list(zip(self.numbers, self.phe_numbers, weights, strict=False))[: 8 * SAMPLE]
+            power = self.ring.power(64 if sign > 0 else 63)
+            self.row(
+                f"multiply by {name}-bit scalar",
+                "",
+                Call(self.sizes.scalar, lambda sign=sign: self.operations.multiply(sign)),
+                {
+                    "gmpy2": Call(len(sample), lambda sample=sample: [gmpy2.powmod(c, w, n2) for c, _, w in sample]),
+                    "phe": Call(len(sample), lambda sample=sample: [c * w for _, c, w in sample]),
+                },
+                power if sign > 0 else power + inverses,
             )
 
-    def matrix_product(self) -> None:
-        ciphertexts = encrypt(self.key, self.plain(MATMUL_TERMS)[0], engine=self.engine)
-        numbers = [gmpy2.mpz(c) for c in ints_from_limbs(ciphertexts.to_limbs())]
-        limit = 1 << (MATMUL_BITS - 1)
-        plain = [[secrets.randbelow(2 * limit) - limit for _ in range(MATMUL_TERMS)] for _ in range(MATMUL_ROWS)]
-        matrix = np.array(plain)
-        assert ints_from_limbs(matmul_plain(matrix, ciphertexts).to_limbs()) == self.book.matmul(plain, numbers)
-        terms = MATMUL_ROWS * MATMUL_TERMS
-        encrypted = [EncryptedNumber(self.phe_public, int(c)) for c in numbers]
-        self.compare(
-            f"plain @ cipher, {MATMUL_BITS}-bit, per term",
-            terms,
-            lambda: matmul_plain(matrix, ciphertexts),
-            (terms, lambda: self.book.matmul(plain, numbers)),
-            (
-                MATMUL_TERMS,
-                lambda: sum(
-                    (c * w for c, w in zip(encrypted[1:], plain[0][1:], strict=True)), encrypted[0] * plain[0][0]
-                ),
-            ),
+    def rerandomisation(self) -> None:
+        before, after = self.operations.some, self.operations.rerandomise()
+        assert _signed(decrypt(self.key, after).limbs) == _signed(decrypt(self.key, before).limbs)
+        assert not (before.to_limbs() == after.to_limbs()).all(axis=-1).any()
+        n2, numbers = self.book.n2, self.numbers[:SAMPLE]
+        (table,) = self._tables("djn", self.operations)
+        self.row(
+            "rerandomise",
+            CONSTANT_TIME,
+            Call(self.sizes.scalar, self.operations.rerandomise),
+            {
+                "gmpy2": Call(SAMPLE, lambda: [self.book.randomiser() * c % n2 for c in numbers]),
+                "phe": Call(SAMPLE, lambda: [c.obfuscate() for c in self.phe_numbers[:SAMPLE]]),
+            },
+            self.ring.fixed_base(table.positions) + self.ring.work(2, of="coset and ciphertext"),
         )
 
-    def product(self, numbers: list[Any]) -> Any:
-        total = gmpy2.mpz(1)
-        for number in numbers:
-            total = total * number % self.book.n2
-        return total
+    def matrix_product(self) -> None:
+        terms, results = self.sizes.terms, self.sizes.results
+        plain = self.operations.matrix.tolist()
+        numbers = self.numbers[:terms]
+        expected = self.book.matmul(plain[:2], numbers)
+        product = self.operations.matmul()
+        assert ints_from_limbs(product.to_limbs()[:2]) == expected
+        opened = _signed(decrypt(self.key, self.operations.matmul_terms).limbs)
+        assert [m % self.key.public.n for m in _signed(decrypt(self.key, product).limbs)] == [
+            sum(w * m for w, m in zip(row, opened, strict=True)) % self.key.public.n for row in plain
+        ]
+        few = list(zip(self.phe_numbers, plain[0][: terms // 4], strict=False))
+
+        def peer() -> Any:
+            products = [c * w for c, w in few]
+            return sum(products[1:], products[0])
+
+        self.row(
+            f"plain @ cipher, {WEIGHT_BITS}-bit, a term",
+            "",
+            Call(terms * results, self.operations.matmul),
+            {
+                "gmpy2": Call(terms, lambda: self.book.matmul(plain[:1], numbers)),
+                "phe": Call(len(few), peer),
+            },
+            self.ring.multi_power(WEIGHT_BITS, terms, results),
+            shape=f"{results} x {terms}",
+        )
+
+    def segment_product(self) -> None:
+        operations, count = self.operations, len(self.numbers)
+        places, bins = operations.places[: 4 * count], operations.bins[0][: 4 * count].tolist()
+        everything = [gmpy2.mpz(c) for c in ints_from_limbs(self.ciphertexts)]
+        sample = [everything[place] for place in places]
+        sliced = operations.segment_sum(len(sample))  # of the first feature
+        assert ints_from_limbs(sliced.to_limbs()) == self.book.segment_products(sample, bins, BINS)
+        # The bins of any feature multiply to the same: all ciphertexts.
+        totals = [ints_from_limbs(sum_along(operations.segment_sum(), 0).to_limbs()) for _ in range(2)]
+        assert totals[0] == totals[1]
+        self.row(
+            "segment product, a ciphertext",
+            "",
+            Call(self.sizes.segment, operations.segment_sum),
+            {"gmpy2": Call(len(sample), lambda: self.book.segment_products(sample, bins, BINS))},
+            self.ring.work(1),
+            repeats=self.sizes.features,
+            shape=f"{self.sizes.segment} ciphertexts, {BINS} bins, {self.sizes.features} features",
+            peer_products=len(sample),
+        )
+
+    def _settings(self) -> Iterator[tuple[str, Operations]]:
+        yield CONSTANT_TIME, self.operations
+        if HAS_SINGLE_TENANT:
+            # An engine of its own, so that the tables before do not narrow these.
+            yield SINGLE_TENANT, Operations(self.key, CpuEngine(1, single_tenant=True), self.sizes, self.ciphertexts)
+
+    def _peer(self, encrypt_one: Callable[[int], Any]) -> Call:
+        """A peer's encryption of residues, checked."""
+        n = self.key.public.n
+        residues = [value % n for value in self.operations.values[:SAMPLE]]
+        assert [self.book.decrypt(gmpy2.mpz(encrypt_one(m))) % n for m in residues[:2]] == residues[:2]
+        return Call(len(residues), lambda: [encrypt_one(m) for m in residues])
+
+    def _check_opened(self, ciphertexts: Ciphertexts, values: list[int]) -> None:
+        """All by our decryption, some by the textbook."""
+        assert _signed(decrypt(self.key, ciphertexts).limbs) == values
+        sample = ints_from_limbs(ciphertexts.to_limbs()[-SAMPLE:])
+        assert [self.book.decrypt(gmpy2.mpz(c)) for c in sample] == values[-SAMPLE:]
+
+    def _tables(self, variant: str, operations: Operations) -> list[Any]:
+        """The tables of a variant, made if they are not yet."""
+        one = dataclasses.replace(operations.plain, limbs=operations.plain.limbs[:1])
+        encrypt(self.key if variant == "crt" else self.key.public, one, variant=variant, engine=operations.engine)
+        if variant == "crt":
+            return [half.randomiser_table(operations.engine) for half in self.key.halves]
+        return [self.key.public.djn_tables.get(operations.engine, _refuse)]
+
+
+def two_threads(key: PrivateKey, sizes: Sizes, ciphertexts: LimbArray, repeats: int) -> list[dict[str, Any]]:
+    """Wall time of one thread over that of two, in turns."""
+    sizes = dataclasses.replace(sizes, segment=min(sizes.segment, THREADS_SEGMENT))
+    one, two = (Operations(key, CpuEngine(count), sizes, ciphertexts).shared() for count in (1, 2))
+    rows = []
+    for operation, by_two in two.items():
+        times = compare(by_two, one[operation], repeats)
+        rows.append(
+            {
+                "operation": operation,
+                "key_bits": key.public.bits,
+                "one_ms": times.second_s * 1e3,
+                "two_ms": times.first_s * 1e3,
+                "speedup": times.ratio,
+                "best": times.best_ratio,
+                "to_reach": TO_REACH_THREADS,
+            }
+        )
+    return rows
+
+
+def stored_key(bits: int) -> PrivateKey:
+    primes = json.loads(KEY_FILE.read_text())["keys"][str(bits)][0]
+    return PrivateKey(int(primes["p"], 16), int(primes["q"], 16))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--key-bits", type=int, nargs="+", default=[2048, 3072])
-    arguments = parser.parse_args()
+    parser.add_argument(
+        "--quick", action="store_true", help="small batches, two turns: shows that it works, keeps nothing"
+    )
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    counts = {"djn": 96, "crt": 192, "standard": 16, "decrypt": 48, "add": 2000, "scalar": 192}
-    rows: list[dict[str, Any]] = []
-    paths = {}
-    for name, engine in (("fastest", CpuEngine(1)), ("portable", CpuEngine(1, portable=True))):
-        paths[name] = engine.describe()["arithmetic"]
-        for bits in arguments.key_bits:
-            found = Bench(engine, name, bits, counts).run()
-            print_rows([row for row in found if "gmpy2_us" in row])
-            rows += found
-    print(write_results("paillier-cpu", rows, unit="microseconds of processor time an item, one thread", paths=paths))
+    sizes, repeats = (QUICK, 2) if options.quick else (Sizes(), REPEATS)
+    for name, value in machine().items():
+        print(f"{name}: {value}")
+    if not HAS_SINGLE_TENANT:
+        print(f"{SINGLE_TENANT}: skipped, this build has no such setting")
+    rows, threads = [], []
+    for bits in options.key_bits:
+        bench = Bench(stored_key(bits), sizes, repeats)
+        rows += bench.run()
+        threads += two_threads(bench.key, sizes, bench.ciphertexts, repeats)
+    print_rows(rows, COLUMNS)
+    print("\ntwo threads over one, wall time")
+    print_rows(threads)
+    if not options.quick:
+        print(write_results("paillier-cpu", rows, engine=CpuEngine(1).describe(), two_threads=threads))
+
+
+def _signed(limbs: LimbArray) -> list[int]:
+    return [int.from_bytes(row.tobytes(), "little", signed=True) for row in limbs]
+
+
+def _refuse() -> Any:
+    raise AssertionError("the table is made by the first encryption")
 
 
 if __name__ == "__main__":

@@ -80,11 +80,11 @@ def write_results(name: str, rows: Sequence[dict[str, Any]], **extra: Any) -> Pa
     return path
 
 
-def print_rows(rows: Sequence[dict[str, Any]]) -> None:
-    """A table on standard output, one line a row, columns as wide as they need to be."""
+def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) -> None:
+    """A table on standard output, one line a row, columns (the first row's if None) as wide as they need to be."""
     if not rows:
         return
-    columns = list(rows[0])
+    columns = list(columns or rows[0])
     cells = [columns] + [[_cell(row.get(column, "")) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     for line in cells:
@@ -103,7 +103,9 @@ def _time_s(function: Callable[[], object]) -> float:
 
 
 def _cell(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return "" if value is None else str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _cpu_model() -> str:

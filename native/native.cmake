@@ -15,7 +15,7 @@ function(hekat_strict_warnings target)
 endfunction()
 
 file(GLOB HEKAT_NATIVE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/src/bigint/*.cpp
-     ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp)
+     ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp ${CMAKE_CURRENT_LIST_DIR}/src/cpu/*.cpp)
 add_library(hekat_native STATIC ${HEKAT_NATIVE_SOURCES})
 target_include_directories(hekat_native PUBLIC ${CMAKE_CURRENT_LIST_DIR}/src)
 target_link_libraries(hekat_native PUBLIC Threads::Threads)

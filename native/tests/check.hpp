@@ -71,8 +71,10 @@ class Source {
 
 // Every set of tile kernels this machine can run.
 inline std::vector<const TileKernels*> all_kernels() {
-    std::vector<const TileKernels*> kernels{&portable_tile_kernels()};
-    if (x86_tile_kernels() != nullptr) kernels.push_back(x86_tile_kernels());
+    std::vector<const TileKernels*> kernels;
+    for (const CpuPath path : {CpuPath::kPortable, CpuPath::kX86}) {
+        if (can_take(path)) kernels.push_back(&tile_kernels(path));
+    }
     return kernels;
 }
 

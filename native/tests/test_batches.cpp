@@ -202,7 +202,8 @@ void test_integers(Pools& pools, std::size_t a_limbs, std::size_t b_limbs, std::
     divide_integers(pools.many, quotient.data(), remainder.data(), left, right, count);
     const Limbs product =
         same_on_both(pools, count * (a_limbs + b_limbs), "multiply_integers", [&](ThreadPool& pool, Limb* z) {
-            multiply_integers(pool, best_tile_kernels(), z, {quotient.data(), a_limbs, false}, right, count);
+            multiply_integers(pool, tile_kernels(fastest_path()), z, {quotient.data(), a_limbs, false}, right,
+                              count);
         });
     Limbs sum(count * (a_limbs + b_limbs + 1));
     add_integers(pools.one, sum.data(), {product.data(), a_limbs + b_limbs, false},

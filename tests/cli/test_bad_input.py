@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hekat.engine import select
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 CELL = r"^([^,\n]+),([^,\n]+),([^,\n]+),(yes|no)$"
@@ -243,6 +244,23 @@ def test_an_engine_that_is_not_there(workplace, monkeypatch) -> None:
     assert answer.code == 2
     assert "'abacus'" in answer.err
     assert workplace.folders() == []
+
+
+def test_a_path_of_arithmetic_that_is_not_there(workplace, monkeypatch, fresh_engines) -> None:
+    monkeypatch.setenv("HEKAT_CPU", "abacus")
+    monkeypatch.delenv("HEKAT_ENGINE", raising=False)
+    for answer in (workplace.run(), workplace.call("doctor")):
+        assert answer.code == 2
+        assert "HEKAT_CPU names no path" in answer.err + answer.out
+    assert workplace.folders() == []
+
+
+@pytest.fixture
+def fresh_engines():
+    """Engines are made anew within the test, and again after it."""
+    select._instance.cache_clear()
+    yield
+    select._instance.cache_clear()
 
 
 def whole_files(folder: Path) -> None:

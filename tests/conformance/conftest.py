@@ -14,22 +14,23 @@ from hekat.engine.select import READY, available_engines, get_engine
 
 ENGINES = [name for name, state in available_engines().items() if state == READY]
 if "cpu" in ENGINES:
-    ENGINES.append("cpu-portable")
+    from hekat.engine.cpu import CpuEngine, usable_paths
+
+    ENGINES.remove("cpu")
+    ENGINES += [f"cpu-{path}" for path in usable_paths()]
 
 
 @cache
 def make_engine(name: str) -> Engine:
-    """The engine `name`, or the native one kept to plain C++, with more threads than the default here."""
-    if name == "cpu-portable":
-        from hekat.engine.cpu import CpuEngine
-
-        return CpuEngine(3, portable=True)
+    """The engine `name`; the native one on the path named, with more threads than the default here."""
+    if name.startswith("cpu-"):
+        return CpuEngine(3, path=name.removeprefix("cpu-"))
     return get_engine(name)
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
-    """Each engine that is ready; `test_every_engine_is_ready` fails for one that is not."""
+    """Each engine that is ready, the native one on every path; `test_every_engine_is_ready` fails where one is not."""
     return make_engine(request.param)
 
 

@@ -1,4 +1,4 @@
-"""What is special to the native engine: threads, interrupts, forks, memory limits, the portable path."""
+"""What is special to the native engine: threads, interrupts, forks, memory limits, the paths of arithmetic."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from hekat import _native
 from hekat.engine import cpu
-from hekat.engine.cpu import CpuEngine, read_thread_count
+from hekat.engine.cpu import CpuEngine, read_thread_count, usable_paths
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
-from hekat.errors import EngineError, InputError
+from hekat.errors import EngineError
 
 SIZES = (0, 1, 7, 8, 9, 300)
 
@@ -69,7 +70,7 @@ def test_threads_and_paths_agree(bits: int, count: int) -> None:
         return every_operation(engine, odd_modulus(rng, bits), count, rng)
 
     expected = results(CpuEngine(1))
-    for engine in (CpuEngine(4), CpuEngine(1, portable=True), CpuEngine(3, portable=True)):
+    for engine in (CpuEngine(4), *(CpuEngine(threads, path=path) for path in usable_paths() for threads in (1, 3))):
         for result, single in zip(results(engine), expected, strict=True):
             np.testing.assert_array_equal(result, single)
 
@@ -191,20 +192,6 @@ def test_thread_counts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_thread_count() >= 1
 
 
-def test_tables_above_the_cap_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
-    base = limbs_from_ints([5], 1)[0]
-    with pytest.raises(InputError, match=r"fixed-base table is too large; expected at most 512 MiB; got .* MiB"):
-        engine.fixed_base_table(base, modulus, 1 << 20, 16)
-    # A window of the engine's own choosing shrinks to fit; what then is still too large is refused.
-    free = engine.fixed_base_table(base, modulus, 400)
-    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", free.size_bytes - 1)
-    assert engine.fixed_base_table(base, modulus, 400).window_bits < free.window_bits
-    monkeypatch.setattr(cpu, "MAX_TABLE_BYTES", 1000)
-    with pytest.raises(InputError, match="too large"):
-        engine.fixed_base_table(base, modulus, 400)
-
-
 def test_what_is_kept_for_a_modulus_goes_with_it() -> None:
     engine, modulus = CpuEngine(1), Modulus((1 << 512) - 1)
     a = engine.load(limbs_from_ints([5], 1), modulus)
@@ -216,8 +203,61 @@ def test_what_is_kept_for_a_modulus_goes_with_it() -> None:
     assert len(engine._moduli) == 0
 
 
-def test_describe_names_path_threads_and_compiler() -> None:
-    portable = CpuEngine(2, portable=True).describe()
-    assert portable["arithmetic"] == "portable C++ (asked for)"
-    assert set(portable) == {"arithmetic", "constant time", "threads", "compiler"}
-    assert CpuEngine(2).describe()["arithmetic"].endswith(("(found on this processor)", "lacks mulx, adx or avx2)"))
+def test_describe_names_path_threads_and_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEKAT_CPU", raising=False)
+    portable = CpuEngine(2, path="portable").describe()
+    assert portable["arithmetic"] == "portable: plain C++ (asked for)"
+    named = {"arithmetic", "constant time", "threads", "randomiser tables", "table memory", "compiler"}
+    assert set(portable) == named
+    fastest = CpuEngine(2)
+    assert fastest.path == usable_paths()[-1]
+    beyond = fastest.path != _native.built_paths()[-1]
+    assert ("this processor lacks what" if beyond else "(found on this processor)") in fastest.describe()["arithmetic"]
+    monkeypatch.setenv("HEKAT_CPU", "portable")
+    assert CpuEngine(2).describe()["arithmetic"] == "portable: plain C++ (forced by HEKAT_CPU)"
+    assert CpuEngine(2, path=fastest.path).path == fastest.path
+
+
+def test_every_path_that_is_built_has_a_description() -> None:
+    assert set(_native.built_paths()) <= set(cpu.ARITHMETIC)
+    assert _native.built_paths()[0] == usable_paths()[0] == "portable"
+    for path in usable_paths():
+        assert CpuEngine(1, path=path).path == path
+
+
+@pytest.mark.parametrize("name", ["avx", "X86", "portable ifma", "0"])
+def test_an_unknown_path_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    with pytest.raises(EngineError, match=r"path names no path; expected portable.* got .*; cure: use '"):
+        CpuEngine(path=name)
+    monkeypatch.setenv("HEKAT_CPU", name)
+    with pytest.raises(
+        EngineError, match=r"HEKAT_CPU names no path; expected portable.* got .*; cure: use '"
+    ) as caught:
+        CpuEngine()
+    assert repr(name) in str(caught.value)
+
+
+def test_a_path_that_the_processor_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native, "built_paths", lambda: ["portable", "x86", "ifma"])
+    monkeypatch.setattr(
+        _native,
+        "lacks_for",
+        lambda path: [] if path == "portable" else ["adx"] if path == "x86" else ["adx", "avx512f"],
+    )
+    monkeypatch.delenv("HEKAT_CPU", raising=False)
+    assert CpuEngine(1).describe()["arithmetic"] == ("portable: plain C++ (this processor lacks what x86 needs: adx)")
+    monkeypatch.setenv("HEKAT_CPU", "ifma")
+    with pytest.raises(
+        EngineError,
+        match=r"HEKAT_CPU names a path that cannot be taken: this processor lacks what ifma needs: adx, avx512f; "
+        r"expected portable; got 'ifma'; cure: use 'portable', or leave HEKAT_CPU unset to take the fastest",
+    ):
+        CpuEngine(1)
+
+
+def test_the_native_core_takes_no_other_path() -> None:
+    limbs = np.full((1, 1), 7, np.uint64)
+    with pytest.raises(ValueError, match="no path of this processor"):
+        _native.Modulus(limbs, None, "avx")
+    with pytest.raises(ValueError, match="there is no such path"):
+        _native.lacks_for("avx")

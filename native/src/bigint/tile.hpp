@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bigint/limb.hpp"
+#include "cpu/features.hpp"
 
 namespace hekat {
 
@@ -46,10 +47,10 @@ struct TileKernels {
 // Plain C++, runs anywhere.
 const TileKernels& portable_tile_kernels();
 
-// mulx, adcx, adox, AVX2; nullptr where this CPU or this build has them not.
+// mulx, adcx, adox, AVX2; nullptr where this build has them not.
 const TileKernels* x86_tile_kernels();
 
-// The fastest this CPU has.
-const TileKernels& best_tile_kernels();
+// What the path's products of single residues are made of; only for a path that can be taken here.
+const TileKernels& tile_kernels(CpuPath path);
 
 }  // namespace hekat

@@ -300,43 +300,13 @@ __attribute__((target("avx2"))) void select_entry(Limb* z, const Limb* entries, 
     }
 }
 
-struct CpuidRegisters {
-    unsigned int a;
-    unsigned int b;
-    unsigned int c;
-    unsigned int d;
-};
-
-CpuidRegisters cpuid(unsigned int leaf) {
-    CpuidRegisters found{leaf, 0, 0, 0};
-    __asm__ volatile("cpuid" : "+a"(found.a), "=b"(found.b), "+c"(found.c), "=d"(found.d));
-    return found;
-}
-
-// True where the processor has mulx (BMI2), adcx and adox (ADX) and AVX2, and the system keeps the AVX
-// registers.
-bool has_what_is_used() {
-    constexpr unsigned int kAvx2 = 1U << 5;
-    constexpr unsigned int kBmi2 = 1U << 8;
-    constexpr unsigned int kAdx = 1U << 19;
-    constexpr unsigned int kOsxsave = 1U << 27;
-    constexpr unsigned int kAvxState = 6;
-    if (cpuid(0).a < 7 || (cpuid(1).c & kOsxsave) == 0) return false;
-    unsigned int state = 0;
-    unsigned int state_high = 0;
-    __asm__ volatile("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
-    const unsigned int wanted = kAvx2 | kBmi2 | kAdx;
-    return (state & kAvxState) == kAvxState && (cpuid(7).b & wanted) == wanted;
-}
-
 }  // namespace
 
 const TileKernels* x86_tile_kernels() {
     static constexpr TileKernels kernels{
         "x86-64 mulx, adx, avx2", multiply_row, reduce_tile, multiply_triangle,
         double_and_add_squares,   add,          subtract,    select_entry};
-    static const bool usable = has_what_is_used();
-    return usable ? &kernels : nullptr;
+    return &kernels;
 }
 
 }  // namespace hekat
@@ -350,12 +320,3 @@ const TileKernels* x86_tile_kernels() { return nullptr; }
 }  // namespace hekat
 
 #endif
-
-namespace hekat {
-
-const TileKernels& best_tile_kernels() {
-    const TileKernels* x86 = x86_tile_kernels();
-    return x86 != nullptr ? *x86 : portable_tile_kernels();
-}
-
-}  // namespace hekat

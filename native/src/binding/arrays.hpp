@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "batch/residues.hpp"
 #include "batch/thread_pool.hpp"
+#include "cpu/features.hpp"
 
 namespace hekat::binding {
 
@@ -23,6 +25,12 @@ using BoolOutput = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 // hekat.engine.cpu checks everything first; this keeps a slip there from reaching memory.
 inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
+}
+
+inline CpuPath path_of(const char* name) {
+    const std::optional<CpuPath> path = path_named(name);
+    require(path && can_take(*path), "no path of this processor");
+    return *path;
 }
 
 inline void require_shape(const LimbOutput& array, std::size_t count, std::size_t limbs) {

@@ -8,10 +8,6 @@
 namespace hekat::binding {
 namespace {
 
-const TileKernels& kernels_for(bool portable) {
-    return portable ? portable_tile_kernels() : best_tile_kernels();
-}
-
 void int_add(ThreadPool& pool, const LimbOutput& out, const LimbInput& a, const LimbInput& b) {
     const std::size_t count = out.shape(0);
     require_shape(out, count, std::max(a.shape(1), b.shape(1)) + 1);
@@ -30,12 +26,14 @@ void int_sub(ThreadPool& pool, const LimbOutput& out, const BoolOutput& below, c
     without_gil([&] { subtract_integers(pool, out.data(), below.data(), left, right, count); });
 }
 
-void int_mul(ThreadPool& pool, bool portable, const LimbOutput& out, const LimbInput& a, const LimbInput& b) {
+void int_mul(ThreadPool& pool, const char* path, const LimbOutput& out, const LimbInput& a,
+             const LimbInput& b) {
     const std::size_t count = out.shape(0);
     require_shape(out, count, a.shape(1) + b.shape(1));
     const Items left = items_of(a, count);
     const Items right = items_of(b, count);
-    without_gil([&] { multiply_integers(pool, kernels_for(portable), out.data(), left, right, count); });
+    const TileKernels& kernels = tile_kernels(path_of(path));
+    without_gil([&] { multiply_integers(pool, kernels, out.data(), left, right, count); });
 }
 
 void int_divmod(ThreadPool& pool, const LimbOutput& quotient, const LimbOutput& remainder, const LimbInput& a,
@@ -51,12 +49,11 @@ void int_divmod(ThreadPool& pool, const LimbOutput& quotient, const LimbOutput& 
 }  // namespace
 
 void bind_integers(nb::module_& module) {
-    module.def("kernel_name", [](bool portable) { return kernels_for(portable).name; }, nb::arg("portable"));
     module.def("int_add", int_add, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
                nb::arg("b").noconvert());
     module.def("int_sub", int_sub, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("below").noconvert(),
                nb::arg("a").noconvert(), nb::arg("b").noconvert());
-    module.def("int_mul", int_mul, nb::arg("pool"), nb::arg("portable"), nb::arg("out").noconvert(),
+    module.def("int_mul", int_mul, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
                nb::arg("a").noconvert(), nb::arg("b").noconvert());
     module.def("int_divmod", int_divmod, nb::arg("pool"), nb::arg("quotient").noconvert(),
                nb::arg("remainder").noconvert(), nb::arg("a").noconvert(), nb::arg("b").noconvert());

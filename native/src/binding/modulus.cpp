@@ -17,12 +17,12 @@ using MaybeIndex = std::optional<std::size_t>;
 
 // root: the number whose square the modulus is, where that is known.
 std::unique_ptr<ResidueRing> make_modulus(const LimbInput& limbs, const std::optional<LimbInput>& root,
-                                          bool portable) {
+                                          const char* path) {
     require(limbs.shape(0) == 1 && limbs.shape(1) >= 1 && (limbs.data()[0] & 1) == 1,
             "a modulus is one odd number");
     require(!root || (root->shape(0) == 1 && root->shape(1) >= 1 && (root->data()[0] & 1) == 1),
             "a root is one odd number");
-    const TileKernels& kernels = portable ? portable_tile_kernels() : best_tile_kernels();
+    const TileKernels& kernels = tile_kernels(path_of(path));
     if (root && MontgomeryPairs::serve(limbs.shape(1), root->shape(1))) {
         return std::make_unique<MontgomeryPairs>(root->data(), root->shape(1), kernels);
     }
@@ -150,7 +150,7 @@ void bind_modulus(nb::module_& module) {
     module.def("table_window_bits", &fixed_base_window_bits, nb::arg("limb_count"));
     nb::class_<ResidueRing>(module, "Modulus")
         .def(nb::new_(&make_modulus), nb::arg("limbs").noconvert(), nb::arg("root").noconvert().none(),
-             nb::arg("portable"))
+             nb::arg("path"))
         .def("load", load, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("reduce", reduce, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())

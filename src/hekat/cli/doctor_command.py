@@ -16,7 +16,7 @@ from hekat.errors import EngineError
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
-_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS")
+_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS", "HEKAT_CPU")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -89,7 +89,9 @@ def check_own_table(engine: Engine, table: FixedBaseTable) -> None:
         )
 
 
-def check_table(base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None) -> None:
+def check_table(
+    base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None, uses: int | None
+) -> None:
     """Raise InputError unless the arguments of `fixed_base_table` are one base and sizes in range."""
     if check_load(base, modulus) != ():
         raise InputError("a fixed-base table is of one base", expected="limbs of shape (k,)", got=f"shape {base.shape}")
@@ -99,6 +101,8 @@ def check_table(base: LimbArray, modulus: Modulus, exponent_bits: int, window_bi
         raise InputError(
             "fixed-base table refused", expected=f"window_bits from 1 to {MAX_WINDOW_BITS}", got=str(window_bits)
         )
+    if uses is not None and uses < 1:
+        raise InputError("fixed-base table refused", expected="uses of 1 or more, or None", got=str(uses))
 
 
 def check_multi_exp(a: ResidueArray, exponents: LimbArray, negative: BoolArray | None) -> tuple[int, int]:

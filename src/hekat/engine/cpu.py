@@ -12,6 +12,7 @@ import numpy as np
 
 from hekat import _native
 from hekat.engine.checks import (
+    MAX_WINDOW_BITS,
     Shape,
     broadcast_shape,
     check_axis,
@@ -39,13 +40,19 @@ from hekat.engine.interface import (
     ResidueArray,
     check_same_modulus,
 )
-from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
-from hekat.errors import EngineError, InputError
+from hekat.engine.limbs import LIMB_BITS, LimbArray, bits_at, ints_from_limbs, widen
+from hekat.engine.table_memory import TableMemory
+from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
+PATH_VARIABLE = "HEKAT_CPU"
+# What each path is made of.
+ARITHMETIC = {
+    "portable": "plain C++",
+    "x86": "mulx, adcx, adox, AVX2",
+    "ifma": "AVX-512 IFMA, eight residues at a time",
+}
 MAX_THREADS = 1024
-MAX_TABLE_BYTES = 512 << 20
-MIN_WINDOW_BITS = 4
 
 
 class CpuEngine:
@@ -54,12 +61,17 @@ class CpuEngine:
     A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form: one number, or two
     halves modulo the root of a square modulus where that is faster. Operations release the interpreter lock, may be
     called from several threads at once, and answer Ctrl-C within a second.
-    `portable` keeps to the plain C++ path where the processor has a faster one.
+    `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises EngineError for
+    another. `single_tenant` says that nobody else's code runs on this machine.
     """
 
-    def __init__(self, thread_count: int | None = None, *, portable: bool = False) -> None:
+    def __init__(
+        self, thread_count: int | None = None, *, path: str | None = None, single_tenant: bool = False
+    ) -> None:
         self._pool = _native.ThreadPool(read_thread_count() if thread_count is None else thread_count)
-        self._portable = portable
+        self._path, self._why_path = choose_path(path)
+        self._single_tenant = single_tenant
+        self._table_memory = TableMemory()
         self._moduli: WeakKeyDictionary[Modulus, _native.Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -67,20 +79,25 @@ class CpuEngine:
     def name(self) -> str:
         return "cpu"
 
+    @property
+    def path(self) -> str:
+        """The path of arithmetic this engine takes: `portable`, `x86` or `ifma`."""
+        return self._path
+
+    @property
+    def single_tenant(self) -> bool:
+        return self._single_tenant
+
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""
         asked = os.environ.get(THREADS_VARIABLE)
-        kernel = _native.kernel_name(self._portable)
-        if self._portable:
-            why = "asked for"
-        elif kernel == _native.kernel_name(True):
-            why = "this processor lacks mulx, adx or avx2"
-        else:
-            why = "found on this processor"
         return {
-            "arithmetic": f"{kernel} ({why})",
-            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod",
+            "arithmetic": f"{self._path}: {ARITHMETIC[self._path]} ({self._why_path})",
+            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
+            + (", and for randomiser tables" if self._single_tenant else ""),
             "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
+            "randomiser tables": "plain look-ups (single tenant)" if self._single_tenant else "read whole",
+            "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }
 
@@ -160,41 +177,71 @@ class CpuEngine:
         return ResidueArray(self, a.modulus, shape, out)
 
     def fixed_base_table(
-        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+        self,
+        base: LimbArray,
+        modulus: Modulus,
+        exponent_bits: int,
+        window_bits: int | None = None,
+        *,
+        uses: int | None = None,
+        constant_time: bool = True,
     ) -> FixedBaseTable:
-        """The full-window table of one base, in Montgomery form; the window that is cheapest on the whole if None.
+        """The full-window table of one base, in Montgomery form; the window of fewest products that fits if None.
 
-        Raises InputError for a table above MAX_TABLE_BYTES.
+        Raises InputError for a table beyond the memory that the engine's other tables leave.
         """
-        check_table(base, modulus, exponent_bits, window_bits)
+        check_table(base, modulus, exponent_bits, window_bits, uses)
         if ints_from_limbs(base)[0] >= modulus.value:
             raise refuse_not_below_modulus(0, (), modulus)
-        window = _choose_window(exponent_bits, modulus) if window_bits is None else window_bits
-        size_bytes = _table_bytes(exponent_bits, window, modulus)
-        if size_bytes > MAX_TABLE_BYTES:
-            raise InputError(
-                "fixed-base table is too large",
-                expected=f"at most {MAX_TABLE_BYTES >> 20} MiB",
-                got=f"{size_bytes >> 20} MiB for exponents of {exponent_bits} bits and windows of {window}",
-                cure="ask for fewer exponent_bits or fewer window_bits",
-            )
-        rows = -(-exponent_bits // window) << window
-        table = np.empty((rows, modulus.limb_count), np.uint64)
+        window, table = self._table_memory.allocate(
+            exponent_bits,
+            modulus.limb_count,
+            window_bits=window_bits,
+            # Beyond it, reading a position whole costs more than the products it saves.
+            widest_bits=_native.table_window_bits(modulus.limb_count) if constant_time else MAX_WINDOW_BITS,
+            uses=uses,
+        )
         widened = np.ascontiguousarray(widen(base, modulus.limb_count)[np.newaxis])
         self._native_modulus(modulus).build_table(self._pool, table, widened, exponent_bits, window)
-        return FixedBaseTable(self, modulus, exponent_bits, window, table)
+        return FixedBaseTable(self, modulus, exponent_bits, window, table, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
-        """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time."""
+        """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""
         check_own_table(self, table)
         shape = check_limbs(exponents, "exponents")
         out = _empty(shape, table.modulus.limb_count)
-        refused = self._native_modulus(table.modulus).exp_fixed(
-            self._pool, _flat(out), table.data, _flat(exponents), table.exponent_bits, table.window_bits
-        )
+        native = self._native_modulus(table.modulus)
+        if table.constant_time:
+            refused = native.exp_fixed(
+                self._pool, _flat(out), table.data, _flat(exponents), table.exponent_bits, table.window_bits
+            )
+        else:
+            refused = self._look_up_powers(native, table, _flat(exponents), _flat(out))
         if refused is not None:
             raise refuse_wide_exponent(refused, shape, table)
         return ResidueArray(self, table.modulus, shape, out)
+
+    def _look_up_powers(
+        self, native: _native.Modulus, table: FixedBaseTable, exponents: LimbArray, out: LimbArray
+    ) -> int | None:
+        """Powers from a plain table into `out`, by position: gather one entry each, multiply them in."""
+        limb, bit = divmod(table.exponent_bits, LIMB_BITS)
+        beyond = (exponents[:, limb : limb + 1] >> np.uint64(bit)).any(axis=1) | exponents[:, limb + 1 :].any(axis=1)
+        if beyond.any():
+            return int(np.flatnonzero(beyond)[0])
+        window, found, spare = table.window_bits, out, np.empty_like(out)
+        for position in range(table.positions):
+            first = position << window
+            digits = bits_at(exponents, position * window, window).astype(np.int64)
+            entries = table.data[first : first + (1 << window)][digits]
+            if position == 0:
+                found[:] = entries
+            else:
+                native.mul(self._pool, spare, found, entries)
+                found, spare = spare, found
+        if found is not out:
+            out[:] = found
+        return None
 
     def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
         """Product along one axis; the empty product is 1."""
@@ -261,7 +308,7 @@ class CpuEngine:
         """a * b with limbs(a) + limbs(b) limbs."""
         shape = _int_shape(a, b)
         out = _empty(shape, a.shape[-1] + b.shape[-1])
-        _native.int_mul(self._pool, self._portable, _flat(out), _items(a, shape), _items(b, shape))
+        _native.int_mul(self._pool, self._path, _flat(out), _items(a, shape), _items(b, shape))
         return out
 
     def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:
@@ -281,7 +328,7 @@ class CpuEngine:
             if native is None:
                 root = modulus.root_limbs
                 native = _native.Modulus(
-                    modulus.limbs[np.newaxis], None if root is None else root[np.newaxis], self._portable
+                    modulus.limbs[np.newaxis], None if root is None else root[np.newaxis], self._path
                 )
                 self._moduli[modulus] = native
             return native
@@ -302,16 +349,37 @@ def read_thread_count() -> int:
     return int(text)
 
 
-def _choose_window(exponent_bits: int, modulus: Modulus) -> int:
-    """The window that is cheapest on the whole, or the widest below it whose table is allowed."""
-    window = _native.table_window_bits(modulus.limb_count)
-    while window > MIN_WINDOW_BITS and _table_bytes(exponent_bits, window, modulus) > MAX_TABLE_BYTES:
-        window -= 1
-    return window
+def usable_paths() -> list[str]:
+    """The paths of arithmetic that this build holds and this processor has, slowest first."""
+    return [path for path in _native.built_paths() if not _native.lacks_for(path)]
 
 
-def _table_bytes(exponent_bits: int, window_bits: int, modulus: Modulus) -> int:
-    return (-(-exponent_bits // window_bits) << window_bits) * modulus.limb_count * 8
+def choose_path(asked: str | None = None) -> tuple[str, str]:
+    """The path to take, and why: `asked`, else HEKAT_CPU, else the fastest of `usable_paths()`.
+
+    Raises EngineError for a path that is none of them; never falls back to another.
+    """
+    why, source = "asked for", "path"
+    if asked is None:
+        asked = os.environ.get(PATH_VARIABLE, "").strip()
+        why, source = f"forced by {PATH_VARIABLE}", PATH_VARIABLE
+    built, usable = _native.built_paths(), usable_paths()
+    if not asked:
+        beyond = built[built.index(usable[-1]) + 1 :]
+        return usable[-1], _explain_lack(beyond[0]) if beyond else "found on this processor"
+    if asked not in usable:
+        what = f"names a path that cannot be taken: {_explain_lack(asked)}" if asked in built else "names no path"
+        raise EngineError(
+            f"{source} {what}",
+            expected=" or ".join(usable),
+            got=repr(asked),
+            cure=f"use {usable[-1]!r}, or leave {source} unset to take the fastest",
+        )
+    return asked, why
+
+
+def _explain_lack(path: str) -> str:
+    return f"this processor lacks what {path} needs: {', '.join(_native.lacks_for(path))}"
 
 
 def _empty(shape: Shape, limb_count: int) -> LimbArray:

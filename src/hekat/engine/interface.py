@@ -100,13 +100,18 @@ class ResidueArray:
 
 @dataclass(frozen=True, eq=False)
 class FixedBaseTable:
-    """Powers of one base for `mod_exp_fixed`: entry (i, j) is base^(j * 2^(window_bits * i))."""
+    """Powers of one base for `mod_exp_fixed`: entry (i, j) is base^(j * 2^(window_bits * i)).
+
+    `constant_time`: powers read all entries of a position. Where it is False they read the one they need, and which
+    memory they touch tells the exponents to whoever shares the machine's caches.
+    """
 
     engine: Engine
     modulus: Modulus
     exponent_bits: int
     window_bits: int
     data: Any
+    constant_time: bool = True
 
     @property
     def positions(self) -> int:
@@ -123,6 +128,11 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def single_tenant(self) -> bool:
+        """Whether nobody else's code runs on this machine: tables of encryption randomness may then be plain."""
+        ...
 
     def describe(self) -> dict[str, str]:
         """What is active and why (path, threads, CPU features), for `hekat doctor`."""
@@ -177,15 +187,29 @@ class Engine(Protocol):
         ...
 
     def fixed_base_table(
-        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+        self,
+        base: LimbArray,
+        modulus: Modulus,
+        exponent_bits: int,
+        window_bits: int | None = None,
+        *,
+        uses: int | None = None,
+        constant_time: bool = True,
     ) -> FixedBaseTable:
-        """The full-window table of one base (shape (k,), value < modulus); window chosen by the engine if None."""
+        """The full-window table of one base (shape (k,), value < modulus), built in constant time.
+
+        Where `window_bits` is None the engine takes the window that suits `uses` expected powers (None: some
+        thousands) and the memory left to it. `constant_time=False` makes a table of plain look-ups, with wider
+        windows: for exponents that may be told by memory access. Raises InputError where not even the smallest
+        table fits the engine's memory.
+        """
         ...
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
-        """base^e for (..., e_limbs) exponents below 2^table.exponent_bits, constant-time, no squarings.
+        """base^e for (..., e_limbs) exponents below 2^table.exponent_bits, no squarings.
 
-        Raises InputError where an exponent has more bits than the table.
+        Constant-time if the table is; else memory access tells the exponents. Raises InputError where an exponent
+        has more bits than the table.
         """
         ...
 

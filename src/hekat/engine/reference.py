@@ -46,9 +46,16 @@ class ReferenceEngine:
     Python integers are not constant-time: this engine is for tests and for checking other engines.
     """
 
+    def __init__(self, *, single_tenant: bool = False) -> None:
+        self._single_tenant = single_tenant
+
     @property
     def name(self) -> str:
         return "reference"
+
+    @property
+    def single_tenant(self) -> bool:
+        return self._single_tenant
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""
@@ -120,10 +127,17 @@ class ReferenceEngine:
         return self.mod_exp(a, exponents)
 
     def fixed_base_table(
-        self, base: LimbArray, modulus: Modulus, exponent_bits: int, window_bits: int | None = None
+        self,
+        base: LimbArray,
+        modulus: Modulus,
+        exponent_bits: int,
+        window_bits: int | None = None,
+        *,
+        uses: int | None = None,
+        constant_time: bool = True,
     ) -> FixedBaseTable:
         """Entry (i, j) is base^(j * 2^(window_bits * i)) mod modulus, as rows of ints."""
-        check_table(base, modulus, exponent_bits, window_bits)
+        check_table(base, modulus, exponent_bits, window_bits, uses)
         window = DEFAULT_WINDOW_BITS if window_bits is None else window_bits
         value = self.load(base, modulus).data[0]
         rows = []
@@ -133,7 +147,7 @@ class ReferenceEngine:
                 row.append(row[-1] * value % modulus.value)
             rows.append(row)
             value = row[-1] * value % modulus.value
-        return FixedBaseTable(self, modulus, exponent_bits, window, rows)
+        return FixedBaseTable(self, modulus, exponent_bits, window, rows, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise)."""

@@ -16,10 +16,9 @@ from hekat.scheme.paillier.randomiser import (
     djn_randomisers,
     half_randomisers,
     mix_cosets,
-    random_below,
-    random_bits,
     standard_randomisers,
 )
+from hekat.scheme.random_limbs import random_below, random_bits
 
 SAMPLES_PER_RESIDUE = 30
 # What a correct implementation fails by chance, once in 10^9 runs.

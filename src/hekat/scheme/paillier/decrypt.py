@@ -18,8 +18,8 @@ from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, check_same_key
 from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
-from hekat.scheme.paillier.randomiser import random_bits
 from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_residues
+from hekat.scheme.random_limbs import random_bits
 
 # Bounds the memory of intermediate values, and lets Ctrl-C through in between.
 CHUNK_COUNT: Final = 4096

@@ -5,29 +5,20 @@ from __future__ import annotations
 import hashlib
 import threading
 import weakref
-from functools import cache
 from typing import Any, Final, NamedTuple, NoReturn
-
-import gmpy2
 
 from hekat.engine.interface import Modulus
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PlaintextSpace
-from hekat.scheme.paillier.parameters import (
-    DEFAULT_KEY_BITS,
-    MAX_KEY_BITS,
-    MIN_KEY_BITS,
-    MIN_TEST_KEY_BITS,
-    check_new_key_bits,
-    is_unsafe,
-)
+from hekat.scheme.foreign_modulus import check_foreign_modulus
+from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
+from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
 from hekat.scheme.paillier.table_cache import TableCache
 
 FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
-SMALL_FACTOR_LIMIT: Final = 1 << 16
 
 
 class PublicKey:
@@ -50,7 +41,7 @@ class PublicKey:
         known = _live_keys.get(n) if isinstance(n, int) else None
         if known is not None:
             return known
-        _check_foreign_modulus(n)
+        check_foreign_modulus(n, MIN_TEST_KEY_BITS, MAX_KEY_BITS)
         return cls._trusted(int(n))
 
     @classmethod
@@ -94,7 +85,7 @@ class PublicKey:
         return hash(self.n)
 
     def __repr__(self) -> str:
-        return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{_mark(self.unsafe)})"
+        return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
 
     def __copy__(self) -> PublicKey:
         return self
@@ -167,7 +158,8 @@ class PrivateKey:
         return hash((PrivateKey, self.public.n))
 
     def __repr__(self) -> str:
-        return f"PrivateKey({self.public.bits} bits, fingerprint {self.public.fingerprint}{_mark(self.unsafe)})"
+        bits, fingerprint = self.public.bits, self.public.fingerprint
+        return f"PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
 
     def __copy__(self) -> PrivateKey:
         return self
@@ -220,13 +212,7 @@ def check_same_key(expected: PublicKey, got: PublicKey) -> None:
 def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = False) -> None:
     """Raise KeyRefusedError for a key below the allowed size, for whoever takes a key from elsewhere."""
     public = key.public if isinstance(key, PrivateKey) else key
-    if public.unsafe and not unsafe_for_benchmark:
-        raise KeyRefusedError(
-            f"key {public.fingerprint} is too small to protect anything",
-            expected=f"at least {MIN_KEY_BITS} bits",
-            got=f"{public.bits} bits",
-            cure=f"ask its owner for a key of {DEFAULT_KEY_BITS} bits",
-        )
+    check_key_strength(public.bits, public.fingerprint, unsafe_for_benchmark)
 
 
 _live_keys: weakref.WeakValueDictionary[int, PublicKey] = weakref.WeakValueDictionary()
@@ -236,44 +222,6 @@ _live_keys_lock = threading.Lock()
 def _fingerprint(n: int) -> str:
     content = FINGERPRINT_DOMAIN + n.to_bytes(-(-n.bit_length() // 8), "big")
     return hashlib.sha256(content).digest()[:FINGERPRINT_BYTES].hex()
-
-
-def _mark(unsafe: bool) -> str:
-    return ", UNSAFE: for benchmarks and tests only" if unsafe else ""
-
-
-@cache
-def _small_prime_product() -> int:
-    return int(gmpy2.mpz(gmpy2.primorial(SMALL_FACTOR_LIMIT)))
-
-
-def _check_foreign_modulus(n: int) -> None:
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise InputError("public key refused", expected="n as an int", got=f"a {type(n).__name__}")
-    bits = n.bit_length() if n > 0 else 0
-    if not MIN_TEST_KEY_BITS <= bits <= MAX_KEY_BITS:
-        raise KeyRefusedError(
-            "public key refused: its size is out of range",
-            expected=f"n of {MIN_KEY_BITS} to {MAX_KEY_BITS} bits",
-            got=f"{bits} bits",
-            cure="ask its owner for a key that Hekat made",
-        )
-    flaw = ""
-    if n % 2 == 0:
-        flaw = "n is even"
-    elif gmpy2.gcd(n, _small_prime_product()) != 1:
-        flaw = f"n has a factor below {SMALL_FACTOR_LIMIT}"
-    elif gmpy2.is_power(n):
-        flaw = "n is a perfect power"
-    elif gmpy2.is_prime(n):
-        flaw = "n is prime"
-    if flaw:
-        raise KeyRefusedError(
-            f"public key refused: {flaw}",
-            expected="the product of two large primes",
-            got="a number that is not",
-            cure="do not use it: it protects nothing; ask its owner for a sound key",
-        )
 
 
 def _check_primes(p: int, q: int) -> None:

@@ -1,0 +1,109 @@
+"""Memory of fixed-base tables: one cap for an engine's live tables, and the window that a new one gets under it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from hekat.engine.limbs import LIMB_BYTES, LimbArray
+from hekat.errors import EngineError, InputError
+
+MEMORY_VARIABLE = "HEKAT_TABLE_MIB"
+DEFAULT_CAP_MIB = 512
+MAX_CAP_MIB = 1 << 20
+DEFAULT_USES = 1 << 14
+"""Powers that a table is expected to serve where its maker does not say."""
+MIN_WINDOW_BITS = 2
+_MIB = 1 << 20
+
+
+class TableMemory:
+    """Counts the tables that are alive; a table that nobody keeps is no longer counted."""
+
+    def __init__(self) -> None:
+        """Under the cap of HEKAT_TABLE_MIB, else the default one. Raises EngineError where that is no size."""
+        self.cap_bytes = read_cap_mib() * _MIB
+        asked = os.environ.get(MEMORY_VARIABLE, "").strip()
+        self._source = f"{MEMORY_VARIABLE}={asked}" if asked else "the default"
+        self._lock = threading.Lock()
+        self._live: WeakValueDictionary[int, LimbArray] = WeakValueDictionary()
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of all live tables."""
+        with self._lock:
+            return self._sum_live()
+
+    def allocate(
+        self, exponent_bits: int, limb_count: int, *, window_bits: int | None, widest_bits: int, uses: int | None
+    ) -> tuple[int, LimbArray]:
+        """A window and an uninitialised table for it, shape (positions << window, limb_count), counted from now on.
+
+        The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
+        fewest products among those that fit. Raises InputError where the given or the narrowest one does not fit.
+        """
+        with self._lock:
+            free_bytes = self.cap_bytes - self._sum_live()
+            window = window_bits
+            if window is None:
+                window = _choose_window(exponent_bits, limb_count, widest_bits, uses or DEFAULT_USES, free_bytes)
+            if table_bytes(exponent_bits, window, limb_count) > free_bytes:
+                raise self._refuse(table_bytes(exponent_bits, window, limb_count), free_bytes, window_bits)
+            table = np.empty((_rows(exponent_bits, window), limb_count), np.uint64)
+            self._live[id(table)] = table
+            return window, table
+
+    def _sum_live(self) -> int:
+        return sum(table.nbytes for table in self._live.values())
+
+    def _refuse(self, wanted_bytes: int, free_bytes: int, window_bits: int | None) -> InputError:
+        used_bytes = self.cap_bytes - free_bytes
+        narrower = "fewer exponent_bits" if window_bits is None else "fewer window_bits or exponent_bits"
+        return InputError(
+            "fixed-base table does not fit into the memory for tables",
+            expected=f"at most {_mib(free_bytes)}: {_mib(self.cap_bytes)} less {_mib(used_bytes)} of tables in use",
+            got=_mib(wanted_bytes),
+            cure=f"raise {MEMORY_VARIABLE}, let go of keys whose tables are in use, or ask for {narrower}",
+        )
+
+    def __str__(self) -> str:
+        return f"{self.cap_bytes // _MIB} MiB at most ({self._source}), {_mib(self.used_bytes)} in use"
+
+
+def table_bytes(exponent_bits: int, window_bits: int, limb_count: int) -> int:
+    """Bytes of the full-window table for exponents of `exponent_bits` bits."""
+    return _rows(exponent_bits, window_bits) * limb_count * LIMB_BYTES
+
+
+def read_cap_mib() -> int:
+    """The cap in MiB: HEKAT_TABLE_MIB, or the default. Raises EngineError for what is no whole number in range."""
+    text = os.environ.get(MEMORY_VARIABLE, "").strip()
+    if not text:
+        return DEFAULT_CAP_MIB
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= MAX_CAP_MIB:
+        raise EngineError(
+            f"{MEMORY_VARIABLE} is no size",
+            expected=f"a whole number of MiB from 1 to {MAX_CAP_MIB}",
+            got=repr(text),
+            cure=f"set {MEMORY_VARIABLE}={2 * DEFAULT_CAP_MIB}, or unset it for {DEFAULT_CAP_MIB}",
+        )
+    return int(text)
+
+
+def _choose_window(exponent_bits: int, limb_count: int, widest_bits: int, uses: int, free_bytes: int) -> int:
+    """The window of fewest products that fits; the narrowest where none does."""
+    windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
+    fitting = [w for w in windows if table_bytes(exponent_bits, w, limb_count) <= free_bytes]
+    # A position costs a product for each of its entries once, and one for each power.
+    return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses), default=MIN_WINDOW_BITS)
+
+
+def _rows(exponent_bits: int, window_bits: int) -> int:
+    return -(-exponent_bits // window_bits) << window_bits
+
+
+def _mib(byte_count: int) -> str:
+    return f"{byte_count / _MIB:.1f} MiB"
