@@ -27,9 +27,10 @@ std::vector<std::size_t> bases_to_invert(const PowerTerms& terms, bool every) {
     return indices;
 }
 
-// inverses_i = 1 / bases_i for the given i. Returns the first of them that has none.
+// inverses_i = 1 / bases_i for the given i, one for all others. Returns the first of them that has none.
 std::optional<std::size_t> invert_bases(ThreadPool& pool, const ResidueRing& ring, Limb* inverses,
-                                        const Limb* bases, const std::vector<std::size_t>& indices) {
+                                        const Limb* bases, std::size_t base_count,
+                                        const std::vector<std::size_t>& indices) {
     const std::size_t row = ring.row_limbs();
     SecretBuffer x(indices.size() * row);
     SecretBuffer z(indices.size() * row);
@@ -39,6 +40,8 @@ std::optional<std::size_t> invert_bases(ThreadPool& pool, const ResidueRing& rin
     if (const auto refused = invert_residues(pool, ring, z.data(), x.data(), indices.size())) {
         return indices[*refused];
     }
+    for (std::size_t i = 0; i < base_count; ++i)
+        std::memcpy(inverses + i * row, ring.one_row(), row * sizeof(Limb));
     for (std::size_t k = 0; k < indices.size(); ++k) {
         std::memcpy(inverses + indices[k] * row, z.data() + k * row, row * sizeof(Limb));
     }
@@ -197,7 +200,7 @@ std::optional<std::size_t> multiply_by_plan(ThreadPool& pool, const ResidueRing&
     const bool needs_inverses = plan.method.is_signed || terms.negative != nullptr;
     SecretBuffer inverses(needs_inverses ? terms.base_count * ring.row_limbs() : 0);
     if (needs_inverses) {
-        const auto refused = invert_bases(pool, ring, inverses.data(), terms.bases,
+        const auto refused = invert_bases(pool, ring, inverses.data(), terms.bases, terms.base_count,
                                           bases_to_invert(terms, plan.method.is_signed));
         if (refused) return refused;
     }
