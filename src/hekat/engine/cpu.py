@@ -45,6 +45,7 @@ from hekat.engine.limbs import LIMB_BITS, LimbArray, bits_at, ints_from_limbs, w
 from hekat.engine.sparse_blocks import dense_blocks
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
+from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
@@ -99,7 +100,7 @@ class CpuEngine:
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
             + (", and for randomiser tables" if self._single_tenant else ""),
             "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
-            "randomiser tables": "plain look-ups (single tenant)" if self._single_tenant else "read whole",
+            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
             "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }
