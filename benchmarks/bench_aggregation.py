@@ -12,7 +12,6 @@ import os
 os.environ["HEKAT_THREADS"] = "1"
 
 import argparse
-import secrets
 import statistics
 import time
 import warnings
@@ -20,6 +19,7 @@ import warnings
 import gmpy2
 import numpy as np
 from measure import machine, write_results
+from peers import Textbook
 
 from hekat.codec import compression_ratio, make_layout, plaintext_space_use
 from hekat.scheme.paillier import Ciphertexts, KeyPair, add, decrypt, encrypt, generate_keys
@@ -31,29 +31,6 @@ VALUE_BITS = 16
 ALPHA = 1.0
 SEED = 20261121
 BYTES_TARGET, TIME_TARGET = 95, 300
-
-
-class Textbook:
-    """Paillier as first published, through gmpy2: the peer and, on a sample, the check."""
-
-    def __init__(self, keys: KeyPair) -> None:
-        self.n = gmpy2.mpz(keys.public.n)
-        self.n_squared = self.n * self.n
-        self.p, self.q = gmpy2.mpz(keys.private.p), gmpy2.mpz(keys.private.q)
-        self.h_p = gmpy2.invert(-self.q % self.p, self.p)
-        self.h_q = gmpy2.invert(-self.p % self.q, self.q)
-        self.q_inverse = gmpy2.invert(self.q, self.p)
-
-    def encrypt(self, value: int) -> gmpy2.mpz:
-        r = secrets.randbelow(int(self.n) - 1) + 1
-        return (1 + value % self.n * self.n) * gmpy2.powmod(r, self.n, self.n_squared) % self.n_squared
-
-    def decrypt(self, c: gmpy2.mpz) -> int:
-        p, q = self.p, self.q
-        m_p = (gmpy2.powmod(c, p - 1, p * p) - 1) // p * self.h_p % p
-        m_q = (gmpy2.powmod(c, q - 1, q * q) - 1) // q * self.h_q % q
-        m = m_q + q * ((m_p - m_q) * self.q_inverse % p)
-        return int(m if m <= self.n // 2 else m - self.n)
 
 
 def measure_ours(keys: KeyPair, updates: np.ndarray, repeats: int) -> dict[str, float]:
@@ -105,11 +82,11 @@ def measure_ours(keys: KeyPair, updates: np.ndarray, repeats: int) -> dict[str, 
 
 def measure_peer(keys: KeyPair, levels: np.ndarray, sample: int) -> dict[str, float]:
     """Seconds of one textbook encryption and decryption, medians over `sample` values."""
-    peer = Textbook(keys)
+    peer = Textbook(keys.private.p, keys.private.q)
     encrypt_s, decrypt_s = [], []
     for value in levels[:sample].tolist():
         start = time.perf_counter()
-        c = peer.encrypt(value)
+        c = peer.encrypt(value % keys.public.n)
         middle = time.perf_counter()
         opened = peer.decrypt(c)
         decrypt_s.append(time.perf_counter() - middle)

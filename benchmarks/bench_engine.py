@@ -1,12 +1,14 @@
-"""The native engine's operations on one core against gmpy2 in the same run, then two threads against one.
+"""The native engine's operations on one core beside gmpy2, then its paths, then two threads beside one.
 
-Every result is compared with gmpy2's before anything is timed. Both are timed in turns; times are medians in
-microseconds an item, `ratio` is gmpy2's time over ours. On a machine that does other work beside, `best` of the
-speed-ups by a second thread tells more than the median.
+Every result is compared with gmpy2's before anything is timed. All are timed in turns, in processor time; figures are
+medians, `times_gmpy2` is gmpy2's time over ours in the same turn. `of_limit` is the time that the multiply-adds of the
+operation's formula take at the rate of vpmadd52 measured in the same turns, over our time. What two threads gain is
+wall time; on a machine that does other work beside, `best` tells more than the median.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,107 +16,130 @@ from typing import Any
 
 import gmpy2
 import numpy as np
+from comparison import REPEATS, Call, beside_peers
+from hardware_limit import Ring, Work, any_modulus, squared_modulus
 from measure import compare, machine, print_rows, write_results
 
-from hekat.engine.cpu import CpuEngine
+from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 
-TARGET_S = 0.12  # of one timed call
-REPEATS = 5
-PRODUCT_NS = 0.9  # per limb squared, for choosing batch sizes
+GENERIC_BITS = (1024, 1536, 2048, 3072, 4096)
+ROOT_BITS = (1024, 1536, 2048, 3072)
+# Key halves take exponents of their own size, n^2 those of half of n's.
+FIXED_EXPONENT_BITS = {1024: 1024, 1536: 1536, 2048: 1024, 3072: 1536}
+TARGET_S = 0.1  # of one timed call
+WORD_PRODUCT_NS = 0.06  # for choosing batch sizes
+MAX_ITEMS = 20_000
+PEER_PART = 4  # gmpy2 is timed on one item of so many
+LANES = 8
+COLUMNS = ("path", "operation", "what", "us", "per_s", "gmpy2_per_s", "times_gmpy2", "of_limit")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: the same work for the engine and for gmpy2, `count` items each."""
+    """One operation. gmpy2's results are the first, or all, of ours."""
 
     operation: str
     what: str
-    count: int
-    ours: Callable[[], Any]
-    theirs: Callable[[], list[Any]]
-    values: Callable[[Any], list[int]]  # of what `ours` returned
+    ours: Call
+    theirs: Call
+    values: Callable[[Any], list[Any]]  # of what `ours` returned
+    work: Work | None = None
 
 
 class Bench:
-    """The cases of one modulus size."""
+    """The cases of one modulus; of its square, computed by its root, if `by_root`."""
 
     def __init__(
-        self, engine: CpuEngine, bits: int, exponent_bits: int, rng: random.Random, target_s: float = TARGET_S
+        self, engine: CpuEngine, bits: int, rng: random.Random, *, by_root: bool = False, target_s: float = TARGET_S
     ) -> None:
-        self.engine, self.bits, self.exponent_bits, self.rng = engine, bits, exponent_bits, rng
-        self.target_s = target_s
-        self.modulus = Modulus(rng.getrandbits(bits) | 1 | 1 << (bits - 1))
+        self.engine, self.bits, self.rng, self.target_s = engine, bits, rng, target_s
+        root = rng.getrandbits(bits) | 1 | 1 << (bits - 1)
+        self.modulus = Modulus(root * root, root=root) if by_root else Modulus(root)
+        self.name = f"the square of {bits} bits" if by_root else f"{bits} bits"
+        self.ring: Ring = squared_modulus(bits) if by_root else any_modulus(bits)
         self.n = gmpy2.mpz(self.modulus.value)
         self.limbs = self.modulus.limb_count
 
-    def batch_size(self, products: float) -> int:
-        """Items that take about target_s when each costs so many products."""
-        return max(4, int(self.target_s * 1e9 / (PRODUCT_NS * 2 * self.limbs * self.limbs * products)))
+    def batch_size(self, work: Work) -> int:
+        """Items that take about target_s."""
+        count = int(self.target_s * 1e9 / (WORD_PRODUCT_NS * work.word_products))
+        return max(LANES, min(MAX_ITEMS, count) // LANES * LANES)
 
     def residues(self, count: int) -> tuple[ResidueArray, list[gmpy2.mpz]]:
         values = [self.rng.randrange(self.modulus.value) for _ in range(count)]
-        loaded = self.engine.load(limbs_from_ints(values, self.limbs), self.modulus)
-        return loaded, [gmpy2.mpz(value) for value in values]
+        return self.load(values), [gmpy2.mpz(value) for value in values]
 
     def units(self, count: int) -> tuple[ResidueArray, list[gmpy2.mpz]]:
         """Residues that have inverses."""
-        _, values = self.residues(8 * count)
-        kept = [value for value in values if gmpy2.gcd(value, self.n) == 1][:count]
-        return self.engine.load(limbs_from_ints([int(value) for value in kept], self.limbs), self.modulus), kept
+        kept: list[int] = []
+        while len(kept) < count:
+            value = self.rng.randrange(self.modulus.value)
+            if gmpy2.gcd(value, self.n) == 1:
+                kept.append(value)
+        return self.load(kept), [gmpy2.mpz(value) for value in kept]
+
+    def load(self, values: list[int]) -> ResidueArray:
+        return self.engine.load(limbs_from_ints(values, self.limbs), self.modulus)
+
+    def values(self, result: ResidueArray) -> list[int]:
+        return ints_from_limbs(self.engine.store(result))
 
     def exponents(self, count: int, bits: int) -> tuple[LimbArray, list[gmpy2.mpz]]:
         values = [self.rng.getrandbits(bits) for _ in range(count)]
         return limbs_from_ints(values, -(-bits // 64)), [gmpy2.mpz(value) for value in values]
 
-    def case(
-        self, operation: str, what: str, count: int, ours: Callable[[], ResidueArray], theirs: Callable[[], list[Any]]
-    ) -> Case:
-        return Case(operation, f"{what} mod {self.bits}", count, ours, theirs, self.values)
-
-    def values(self, result: ResidueArray) -> list[int]:
-        return ints_from_limbs(self.engine.store(result))
-
-    def mod_exp(self) -> Case:
-        count = self.batch_size(1.2 * self.exponent_bits)
-        a, x = self.residues(count)
-        e, y = self.exponents(count, self.exponent_bits)
-        return self.case(
-            "mod_exp",
-            f"{self.exponent_bits}-bit exponents",
-            count,
-            lambda: self.engine.mod_exp(a, e),
-            lambda: [gmpy2.powmod(base, power, self.n) for base, power in zip(x, y, strict=True)],
-        )
-
-    def mod_exp_fixed(self) -> Case:
-        count = self.batch_size(self.exponent_bits / 6)
-        e, y = self.exponents(count, self.exponent_bits)
-        base = self.rng.randrange(self.modulus.value)
-        table = self.engine.fixed_base_table(limbs_from_ints([base], self.limbs)[0], self.modulus, self.exponent_bits)
-        return self.case(
-            "mod_exp_fixed",
-            f"{self.exponent_bits}-bit exponents, window {table.window_bits}, {table.size_bytes / 2**20:.0f} MiB,",
-            count,
-            lambda: self.engine.mod_exp_fixed(table, e),
-            lambda: [gmpy2.powmod(gmpy2.mpz(base), power, self.n) for power in y],
-        )
+    def case(self, operation: str, what: str, ours: Call, theirs: Call, work: Work | None, values: Any = None) -> Case:
+        return Case(operation, f"{what} mod {self.name}", ours, theirs, values or self.values, work)
 
     def mod_mul(self) -> Case:
-        count = min(20_000, self.batch_size(1))
+        work = self.ring.work(1)
+        count = self.batch_size(work)
         a, x = self.residues(count)
         b, y = self.residues(count)
         return self.case(
             "mod_mul",
-            "products",
-            count,
-            lambda: self.engine.mod_mul(a, b),
-            lambda: [left * right % self.n for left, right in zip(x, y, strict=True)],
+            f"{count} products",
+            Call(count, lambda: self.engine.mod_mul(a, b)),
+            Call(count, lambda: [left * right % self.n for left, right in zip(x, y, strict=True)]),
+            work,
+        )
+
+    def mod_exp(self) -> Case:
+        bits = self.bits
+        work = self.ring.power(bits)
+        count = self.batch_size(work)
+        a, x = self.residues(count)
+        e, y = self.exponents(count, bits)
+        sample = list(zip(x, y, strict=True))[: -(-count // PEER_PART)]
+        return self.case(
+            "mod_exp",
+            f"{count} powers, {bits}-bit exponents,",
+            Call(count, lambda: self.engine.mod_exp(a, e)),
+            Call(len(sample), lambda: [gmpy2.powmod(base, power, self.n) for base, power in sample]),
+            work,
+        )
+
+    def mod_exp_fixed(self) -> Case:
+        bits = FIXED_EXPONENT_BITS[self.bits]
+        base = self.rng.randrange(self.modulus.value)
+        table = self.engine.fixed_base_table(limbs_from_ints([base], self.limbs)[0], self.modulus, bits)
+        work = self.ring.fixed_base(table.positions)
+        count = self.batch_size(work)
+        e, y = self.exponents(count, bits)
+        sample = y[: -(-count // PEER_PART**2)]
+        return self.case(
+            "mod_exp_fixed",
+            f"{count} powers, {bits}-bit exponents, window {table.window_bits}, {table.size_bytes / 2**20:.0f} MiB,",
+            Call(count, lambda: self.engine.mod_exp_fixed(table, e)),
+            Call(len(sample), lambda: [gmpy2.powmod(gmpy2.mpz(base), power, self.n) for power in sample]),
+            work,
         )
 
     def mod_product(self) -> Case:
-        count = min(20_000, self.batch_size(1))
+        work = self.ring.work(1)
+        count = self.batch_size(work)
         a, x = self.residues(count)
 
         def theirs() -> list[gmpy2.mpz]:
@@ -123,12 +148,15 @@ class Bench:
                 result = result * value % self.n
             return [result]
 
-        return self.case("mod_product", f"all {count}", count, lambda: self.engine.mod_product(a), theirs)
+        ours = Call(count, lambda: self.engine.mod_product(a))
+        return self.case("mod_product", f"all {count}", ours, Call(count, theirs), work)
 
     def mod_segment_product(self) -> Case:
-        count, segments = min(20_000, self.batch_size(1)), 64
+        work, segments = self.ring.work(1), 64
+        count = self.batch_size(work)
         a, x = self.residues(count)
         where = [self.rng.randrange(segments) for _ in range(count)]
+        index = np.array(where, np.int64)
 
         def theirs() -> list[gmpy2.mpz]:
             results = [gmpy2.mpz(1)] * segments
@@ -136,126 +164,99 @@ class Bench:
                 results[segment] = results[segment] * value % self.n
             return results
 
-        index = np.array(where, np.int64)
         return self.case(
             "mod_segment_product",
-            f"{segments} segments",
-            count,
-            lambda: self.engine.mod_segment_product(a, index, segments),
-            theirs,
+            f"{count} in {segments} segments",
+            Call(count, lambda: self.engine.mod_segment_product(a, index, segments)),
+            Call(count, theirs),
+            work,
         )
 
     def mod_multi_exp(self) -> Case:
-        bits, results = 32, 10
-        a, x = self.units(max(8, self.batch_size(results * bits / 5) // 2))
-        count = len(x)
+        bits, results, count = 32, 10, 512
+        work = self.ring.multi_power(bits, count, results)
+        a, x = self.units(count)
         e, y = self.exponents(count * results, bits)
         signs = np.array([self.rng.random() < 0.5 for _ in range(count * results)]).reshape(count, results)
 
         def theirs() -> list[gmpy2.mpz]:
-            inverses = [gmpy2.invert(value, self.n) for value in x]
-            sums = []
-            for j in range(results):
-                total = gmpy2.mpz(1)
-                for i in range(count):
-                    power = y[i * results + j]
-                    total = total * gmpy2.powmod(inverses[i] if signs[i, j] else x[i], power, self.n) % self.n
-                sums.append(total)
-            return sums
+            total = gmpy2.mpz(1)
+            for i in range(count):
+                power = -y[i * results] if signs[i, 0] else y[i * results]
+                total = total * gmpy2.powmod(x[i], power, self.n) % self.n
+            return [total]
 
         return self.case(
             "mod_multi_exp",
             f"{count} bases, {results} results, {bits}-bit signed exponents,",
-            count * results,
-            lambda: self.engine.mod_multi_exp(a, e.reshape(count, results, 1), signs),
-            theirs,
+            Call(count * results, lambda: self.engine.mod_multi_exp(a, e.reshape(count, results, 1), signs)),
+            Call(count, theirs),
+            work,
         )
 
     def mod_inv(self) -> Case:
-        count = self.batch_size(6)
+        work = self.ring.work(3, of="batch inversion")
+        count = self.batch_size(work)
         a, x = self.units(count)
+        sample = x[: -(-count // PEER_PART)]
         return self.case(
             "mod_inv",
-            "inverses",
-            len(x),
-            lambda: self.engine.mod_inv(a),
-            lambda: [gmpy2.invert(value, self.n) for value in x],
+            f"{count} inverses",
+            Call(count, lambda: self.engine.mod_inv(a)),
+            Call(len(sample), lambda: [gmpy2.invert(value, self.n) for value in sample]),
+            work,
         )
 
     def int_cases(self) -> list[Case]:
-        count = min(10_000, self.batch_size(1))
+        count = MAX_ITEMS // 2
         a, x = self.exponents(count, 2 * self.bits)
         b, y = self.exponents(count, self.bits)
         pairs = list(zip(x, y, strict=True))
-        engine = self.engine
-        what = f"{2 * self.bits} by {self.bits} bits"
-        return [
-            Case(
-                "int_add", what, count, lambda: engine.int_add(a, b), lambda: [u + v for u, v in pairs], ints_from_limbs
-            ),
-            Case(
+        engine, what = self.engine, f"{2 * self.bits} by {self.bits} bits"
+        operations: list[tuple[str, Callable[[], Any], Callable[[], list[Any]], Callable[[Any], list[Any]]]] = [
+            ("int_add", lambda: engine.int_add(a, b), lambda: [u + v for u, v in pairs], ints_from_limbs),
+            (
                 "int_sub",
-                what,
-                count,
                 lambda: engine.int_sub(a, b),
                 lambda: [abs(u - v) for u, v in pairs],
-                lambda r: ints_from_limbs(r[0]),
+                lambda found: ints_from_limbs(found[0]),
             ),
-            Case(
-                "int_mul", what, count, lambda: engine.int_mul(a, b), lambda: [u * v for u, v in pairs], ints_from_limbs
-            ),
-            Case(
+            ("int_mul", lambda: engine.int_mul(a, b), lambda: [u * v for u, v in pairs], ints_from_limbs),
+            (
                 "int_divmod",
-                what,
-                count,
                 lambda: engine.int_divmod(a, b),
                 lambda: [gmpy2.f_divmod(u, v) for u, v in pairs],
-                lambda r: list(zip(*map(ints_from_limbs, r), strict=True)),
+                lambda found: list(zip(*map(ints_from_limbs, found), strict=True)),
             ),
+        ]
+        return [
+            Case(name, what, Call(count, ours), Call(count, theirs), values)
+            for name, ours, theirs, values in operations
         ]
 
 
 def cases(engine: CpuEngine) -> list[Case]:
     rng = random.Random(1)
-    benches = {
-        bits: Bench(engine, bits, exponent_bits, rng)
-        for bits, exponent_bits in ((2048, 1024), (3072, 1536), (4096, 2048), (6144, 3072))
-    }
-    found = [bench.mod_exp() for bench in benches.values()]
-    found += [bench.mod_exp_fixed() for bench in benches.values()]
-    found += [bench.mod_mul() for bench in benches.values()]
-    paillier = benches[4096]
+    generic = [Bench(engine, bits, rng) for bits in GENERIC_BITS]
+    squares = {bits: Bench(engine, bits, rng, by_root=True) for bits in ROOT_BITS}
+    every = [*generic, *squares.values()]
+    found = [bench.mod_mul() for bench in every] + [bench.mod_exp() for bench in every]
+    found += [bench.mod_exp_fixed() for bench in squares.values()]
+    paillier = squares[2048]
     found += [paillier.mod_product(), paillier.mod_segment_product(), paillier.mod_multi_exp(), paillier.mod_inv()]
-    return found + benches[2048].int_cases()
+    return found + generic[GENERIC_BITS.index(2048)].int_cases()
 
 
-def check(case: Case) -> None:
-    ours, theirs = case.values(case.ours()), case.theirs()
-    if ours != theirs:
-        raise SystemExit(f"{case.operation} ({case.what}) disagrees with gmpy2")
-
-
-def against_gmpy2(path: str, made: list[Case]) -> list[dict[str, Any]]:
-    rows = []
-    for case in made:
-        check(case)
-        times = compare(case.ours, case.theirs, REPEATS)
-        rows.append(
-            {
-                "path": path,
-                "operation": case.operation,
-                "what": case.what,
-                "us": times.first_s / case.count * 1e6,
-                "gmpy2_us": times.second_s / case.count * 1e6,
-                "ratio": times.ratio,
-            }
-        )
-    return rows
+def path_cases(engine: CpuEngine) -> list[Case]:
+    """What tells the paths of arithmetic apart."""
+    rng = random.Random(1)
+    benches = [Bench(engine, 2048, rng), Bench(engine, 2048, rng, by_root=True)]
+    return [bench.mod_mul() for bench in benches] + [bench.mod_exp() for bench in benches]
 
 
 def shared_cases(engine: CpuEngine) -> list[Case]:
     """Batches large enough to share out."""
-    bench = Bench(engine, 4096, 2048, random.Random(1), target_s=3 * TARGET_S)
+    bench = Bench(engine, 2048, random.Random(1), by_root=True, target_s=3 * TARGET_S)
     return [
         bench.mod_exp(),
         bench.mod_exp_fixed(),
@@ -266,10 +267,26 @@ def shared_cases(engine: CpuEngine) -> list[Case]:
     ]
 
 
-def two_over_one() -> list[dict[str, Any]]:
+def check(case: Case) -> None:
+    ours, theirs = case.values(case.ours.run()), case.theirs.run()
+    if not theirs or ours[: len(theirs)] != theirs:
+        raise SystemExit(f"{case.operation} ({case.what}) disagrees with gmpy2")
+
+
+def against_gmpy2(engine: CpuEngine, made: list[Case], repeats: int) -> list[dict[str, Any]]:
+    rows = []
+    for case in made:
+        check(case)
+        columns = beside_peers(case.ours, {"gmpy2": case.theirs}, case.work, repeats)
+        rows.append({"path": engine.path, "operation": case.operation, "what": case.what, **columns})
+    print_rows(rows, COLUMNS)
+    return rows
+
+
+def two_over_one(repeats: int) -> list[dict[str, Any]]:
     rows = []
     for two, one in zip(shared_cases(CpuEngine(2)), shared_cases(CpuEngine(1)), strict=True):
-        times = compare(two.ours, one.ours, REPEATS)
+        times = compare(two.ours.run, one.ours.run, repeats)
         rows.append(
             {
                 "operation": one.operation,
@@ -280,25 +297,29 @@ def two_over_one() -> list[dict[str, Any]]:
                 "best": times.best_ratio,
             }
         )
+    print_rows(rows)
     return rows
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one turn: shows that it works, keeps nothing")
+    options = parser.parse_args()
+    repeats = 1 if options.quick else REPEATS
     for key, value in machine().items():
         print(f"{key}: {value}")
-    engines = {"best": CpuEngine(1), "portable": CpuEngine(1, path="portable")}
-    arithmetic = {path: engine.describe()["arithmetic"] for path, engine in engines.items()}
-    rows = []
-    for path, engine in engines.items():
-        print(f"\none core, {arithmetic[path]}, against gmpy2")
-        made = [case for case in cases(engine) if path == "best" or case.operation in ("mod_exp", "mod_mul")]
-        measured = against_gmpy2(path, made)
-        print_rows(measured)
-        rows += measured
-    print("\ntwo threads over one")
-    speedups = two_over_one()
-    print_rows(speedups)
-    print(f"\nwritten: {write_results('engine-cpu', rows, arithmetic=arithmetic, two_threads=speedups)}")
+    fastest = CpuEngine(1)
+    print(f"\none core, {fastest.describe()['arithmetic']}, beside gmpy2")
+    rows = against_gmpy2(fastest, cases(fastest), repeats)
+    for path in usable_paths():
+        if path != fastest.path:
+            print(f"\nthe path {path}")
+            engine = CpuEngine(1, path=path)
+            rows += against_gmpy2(engine, path_cases(engine), repeats)
+    print("\ntwo threads over one, wall time")
+    speedups = two_over_one(repeats)
+    if not options.quick:
+        print(f"\nwritten: {write_results('engine-cpu', rows, engine=fastest.describe(), two_threads=speedups)}")
 
 
 if __name__ == "__main__":

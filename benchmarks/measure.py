@@ -55,7 +55,7 @@ class Comparison:
 
 
 def compare(first: Callable[[], object], second: Callable[[], object], repeats: int = 5) -> Comparison:
-    """Times both in turns after one turn that is not counted, so that what else the machine does meets both alike."""
+    """Wall time of both in turns after one that is not counted: what else the machine does meets both alike."""
     pairs = [(_time_s(first), _time_s(second)) for _ in range(repeats + 1)][1:]
     ratios = [b / a for a, b in pairs]
     return Comparison(

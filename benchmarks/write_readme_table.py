@@ -11,30 +11,80 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN = "<!-- measured: written by benchmarks/write_readme_table.py -->"
 END = "<!-- /measured -->"
 README = ROOT / "README.md"
+PERFORMANCE = {"paillier-cpu": "Paillier", "rsa-cpu": "RSA"}
+PERFORMANCE_HEAD = "| operation | key bits | gmpy2 | Hekat | ratio | of the limit |"
 
 
 def render() -> str:
     """The section, from the results that are there."""
-    rows = [row for name, describe in _DESCRIBE.items() for row in _describe(name, describe)]
     lines = [
         "## Measured",
         "",
         "From `benchmarks/results/`, where `make bench` leaves every figure with machine and versions.",
         "",
+        *_performance(),
     ]
+    rows = [row for name, describe in _DESCRIBE.items() for row in _describe(name, describe)]
     lines += ["| what | figure | on |", "|---|---|---|"]
     lines += [f"| {what} | {figure} | {place} |" for what, figure, place in rows]
     return "\n".join(lines) + "\n"
 
 
-def _describe(name: str, describe: Any) -> list[tuple[str, str, str]]:
-    path = RESULTS / f"{name}.json"
-    if not path.exists():
-        return []
-    content = json.loads(path.read_text(encoding="utf-8"))
+def _performance() -> list[str]:
+    """One core beside gmpy2: the rows that comparison.beside_peers made, of every file in PERFORMANCE."""
+    lines = []
+    for name, scheme in PERFORMANCE.items():
+        content = _read(name)
+        if content is None:
+            continue
+        lines += [_machine_line(content, scheme), "", PERFORMANCE_HEAD, "|---|---|---|---|---|---|"]
+        lines += [_performance_line(row) for row in content["rows"]] + [""]
+    return lines
+
+
+def _machine_line(content: dict[str, Any], scheme: str) -> str:
     machine = content["machine"]
-    place = f"{machine['cpu']}, {machine['cores']} cores, {content['date'][:10]}"
-    return [(what, figure, place) for what, figure in describe(content["rows"])]
+    return (
+        f"{scheme} on one core of {_place(content)}, path `{content['engine']['arithmetic'].split(':')[0]}`, results a "
+        f"second, beside gmpy2 {machine['gmpy2']}; the limit is the processor's rate of 52-bit multiply-adds."
+    )
+
+
+def _performance_line(row: dict[str, Any]) -> str:
+    peer = row.get("peer", "gmpy2")
+    name = f"{row['operation']}, {row['setting']}" if row.get("setting") else row["operation"]
+    limit = "" if row.get("of_limit") is None else f"{100 * row['of_limit']:.0f}%"
+    cells = (
+        name,
+        str(row["key_bits"]),
+        _amount(row[f"{peer}_per_s"]) + (" with tables" if peer == "tables" else ""),
+        _amount(row["per_s"]),
+        f"{row[f'times_{peer}']:.1f}",
+        limit,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _amount(per_s: float) -> str:
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
+
+
+def _read(name: str) -> dict[str, Any] | None:
+    path = RESULTS / f"{name}.json"
+    content: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return content
+
+
+def _place(content: dict[str, Any]) -> str:
+    machine = content["machine"]
+    return f"{machine['cpu']}, {machine['cores']} cores, {content['date'][:10]}"
+
+
+def _describe(name: str, describe: Any) -> list[tuple[str, str, str]]:
+    content = _read(name)
+    if content is None:
+        return []
+    return [(what, figure, _place(content)) for what, figure in describe(content["rows"])]
 
 
 def _describe_aggregation(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -59,27 +109,16 @@ def _describe_demo(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_paillier(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    wanted = ("encrypt crt", "encrypt djn", "decrypt", "add")
-    return [
-        (f"Paillier, {row['key_bits']}-bit key, one core: {row['operation']}", _against_gmpy2(row))
-        for row in rows
-        if row["operation"] in wanted and row["path"] == "fastest" and row["key_bits"] == 3072
-    ]
-
-
-def _against_gmpy2(row: dict[str, Any]) -> str:
-    return f"{row['us']:.0f} us; gmpy2 {row['gmpy2_us']:.0f} us, {row['times_gmpy2']:.1f} times ours"
-
-
-_DESCRIBE = {"aggregation": _describe_aggregation, "paillier-cpu": _describe_paillier, "demo": _describe_demo}
+_DESCRIBE = {"aggregation": _describe_aggregation, "demo": _describe_demo}
 
 
 def main() -> None:
+    section = render()
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    README.write_text(f"{before}{BEGIN}\n{render()}\n{END}{after}", encoding="utf-8")
+    README.write_text(f"{before}{BEGIN}\n{section}\n{END}{after}", encoding="utf-8")
+    print(section)
 
 
 if __name__ == "__main__":

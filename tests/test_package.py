@@ -19,6 +19,7 @@ def test_everything_promised_is_there():
     assert set(hekat.__all__) <= set(dir(hekat))
     assert callable(hekat.array)
     assert callable(hekat.paillier.generate_keys)
+    assert callable(hekat.rsa.generate_keys)
     assert hekat.bigint.array([2**64]).tolist() == [2**64]
 
 

@@ -61,9 +61,11 @@ def test_the_documents_are_there() -> None:
 # --- examples ----------------------------------------------------------------------------------------------
 
 
-def test_the_array_example_is_the_file_that_runs() -> None:
-    # Its output is checked in tests/encrypted_array/test_arrays_example.py.
-    assert _blocks(README, "python") == [(ROOT / "examples" / "arrays.py").read_text(encoding="utf-8")]
+def test_the_examples_are_the_files_that_run() -> None:
+    # Their output is checked in tests/encrypted_array/test_arrays_example.py and
+    # tests/scheme/rsa/test_blind_signatures_example.py.
+    files = [ROOT / "examples" / name for name in ("arrays.py", "blind_signatures.py")]
+    assert _blocks(README, "python") == [file.read_text(encoding="utf-8") for file in files]
 
 
 def test_the_job_of_the_readme_passes_every_check(tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_the_engine_table_names_every_operation() -> None:
 
 def test_the_layer_picture_is_the_contract() -> None:
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (layers,) = [entry["layers"] for entry in contract["tool"]["importlinter"]["contracts"]]
+    (layers,) = [c["layers"] for c in contract["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
     expected = [[part.strip().removeprefix("hekat.") for part in layer.split("|")] for layer in layers]
     picture = _blocks(ARCHITECTURE.split("## Layers")[1], "")[0]
     # What a layer is for stands behind three spaces or more.

@@ -45,6 +45,10 @@ class EngineError(HekatError):
     """An engine that is not there, or was asked for something it cannot do."""
 
 
+class FaultError(HekatError):
+    """A secret computation whose result failed its check; nothing of the result was returned."""
+
+
 class ProtocolError(HekatError):
     """Parties that find, in the middle of a protocol, that they do not hold the same."""
 

@@ -25,7 +25,7 @@ CHILD = "--fuzz-here"
 def build_target() -> tuple[Callable[[bytes], bool], list[bytes]]:
     """The check to run on every input (true where an object was read), and inputs that hold valid objects."""
     sys.path.insert(0, str(HERE))
-    from wire_objects import ENGINE, PUBLIC_KEY, small_objects
+    from wire_objects import ENGINE, key_for, small_objects
 
     from hekat.errors import KeyRefusedError, WireError
     from hekat.wire import from_bytes, to_bytes
@@ -41,7 +41,7 @@ def build_target() -> tuple[Callable[[bytes], bool], list[bytes]]:
         kind = kinds[(data[0] & ~WHOLE_FRAME) % len(kinds)]
         frame = data[1:] if data[0] & WHOLE_FRAME else write_frame(kind.name, kind.version, data[1:])
         try:
-            read = from_bytes(frame, kind.cls, public_key=PUBLIC_KEY, engine=ENGINE, unsafe_for_benchmark=True)
+            read = from_bytes(frame, kind.cls, public_key=key_for(kind.cls), engine=ENGINE, unsafe_for_benchmark=True)
         except (WireError, KeyRefusedError):
             return False
         assert to_bytes(read) == frame, f"{kind.name} is not canonical"

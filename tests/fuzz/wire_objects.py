@@ -12,6 +12,9 @@ from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey
+from hekat.scheme.rsa import PublicKey as RsaPublicKey
+from hekat.scheme.rsa import Signatures
+from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.wire import ciphertext, disclosed, message, public, sealed
 from hekat.wire.keyfile import OwnerKeyFile, ProtectedKeyFile
 
@@ -19,6 +22,7 @@ ENGINE = get_engine("reference")
 # Two safe primes of 64 bits: nothing is encrypted here, and small keys let the fuzzers reach every byte.
 PRIVATE_KEY = PrivateKey(2**64 - 1042097, 2**64 - 1036229)
 PUBLIC_KEY = PRIVATE_KEY.public
+RSA_KEY = RsaPublicKey(PUBLIC_KEY.n)
 
 
 @message("fuzz/every", version=1)
@@ -62,6 +66,17 @@ def ciphertexts() -> Ciphertexts:
     return Ciphertexts(PUBLIC_KEY, ENGINE.load(values.reshape(2, 2, -1), PUBLIC_KEY.n_squared))
 
 
+def signatures() -> Signatures:
+    """Values of the kind; nobody signed them."""
+    values = limbs_from_ints([1, 2**90 + 1, RSA_KEY.n - 1], RSA_KEY.n_modulus.limb_count)
+    return Signatures.from_limbs(RSA_KEY, values, ENGINE)
+
+
+def key_for(cls: type[Any]) -> Any:
+    """The public key that objects of `cls` are read under."""
+    return RSA_KEY if issubclass(cls, GroupElements) else PUBLIC_KEY
+
+
 def small_objects() -> list[Any]:
     """The objects; their order is part of what a fuzzer's stored inputs mean."""
     bits, fingerprint = PUBLIC_KEY.bits, PUBLIC_KEY.fingerprint
@@ -72,4 +87,6 @@ def small_objects() -> list[Any]:
         ciphertexts(),
         ProtectedKeyFile(bits, fingerprint, 17, 8, 1, bytes(16), bytes(12), bytes(40)),
         OwnerKeyFile(bits, fingerprint, b"key"),
+        RSA_KEY,
+        signatures(),
     ]

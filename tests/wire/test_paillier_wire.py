@@ -200,3 +200,9 @@ def test_a_private_key_cannot_have_equal_factors(private_key: PrivateKey) -> Non
 def test_public_key_parts_that_do_not_fit(private_key: PrivateKey, changes: dict[str, Any]) -> None:
     with pytest.raises(WireCorruptError, match="public key"):
         from_bytes(with_items(to_bytes(private_key.public), **changes), PublicKey)
+
+
+def test_a_key_of_another_scheme(private_key: PrivateKey, rsa_keys: Any) -> None:
+    data = to_bytes(ciphertexts_of(private_key.public, [5]))
+    with pytest.raises(InputError, match="a key of another scheme"):
+        from_bytes(data, Ciphertexts, public_key=rsa_keys(2048).public, engine=ENGINE)

@@ -18,6 +18,9 @@ from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
+from hekat.scheme.rsa import PublicKey as RsaPublicKey
+from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.keyfile import OwnerKeyFile, ProtectedKeyFile, load_private_key
 
@@ -33,6 +36,8 @@ OUTCOMES: dict[str, dict[str, str]] = json.loads((HERE / "outcomes.json").read_t
 READERS: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (PublicKey, PrivateKey, Ciphertexts, ProtectedKeyFile, OwnerKeyFile, history.Every)
 }
+READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
+READERS["rsa.PublicKey"] = RsaPublicKey
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +46,12 @@ def key() -> PrivateKey:
 
 
 def read(name: str, public_key: PublicKey | None) -> Any:
+    """The object in the file; what belongs to an RSA key is read under the one that signed the stored signatures."""
+    reader = READERS[OUTCOMES[name]["reader"]]
     return from_bytes(
         (HERE / name).read_bytes(),
-        READERS[OUTCOMES[name]["reader"]],
-        public_key=public_key,
+        reader,
+        public_key=history.rsa_keys(0).public if issubclass(reader, GroupElements) else public_key,
         engine=get_engine("reference"),
     )
 
@@ -93,6 +100,16 @@ def test_ciphertexts_still_open(key: PrivateKey) -> None:
     values = ints_from_limbs(stored.to_limbs())
     opened = [(pow(c, exponent, n * n) - 1) // n * pow(exponent, -1, n) % n for c in values]
     assert [m - n if m > n // 2 else m for m in opened] == history.PLAINTEXTS
+
+
+def test_signatures_still_hold() -> None:
+    """The stored bytes, and with them the hash of items to the group."""
+    keys = history.rsa_keys(0)
+    hashed = hash_to_group(keys.public, history.ITEMS, context=history.CONTEXT, engine=get_engine("reference"))
+    assert read("rsa-public-key.v1.hkat", None) == keys.public
+    assert verify(hashed, read("rsa-signatures.v1.hkat", None)).all()
+    blinded, signed = (read(f"rsa-{name}.v1.hkat", None) for name in ("blinded-items", "blind-signatures"))
+    assert (sign(keys.private, blinded).to_limbs() == signed.to_limbs()).all()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, generate_keys
+from hekat.scheme.rsa import KeyPair as RsaKeyPair
+from hekat.scheme.rsa import PrivateKey as RsaPrivateKey
+from hekat.scheme.rsa import blind, hash_to_group, sign
+from hekat.scheme.rsa import encrypt as textbook_encrypt
 from hekat.wire import ciphertext, disclosed, from_bytes, message, public, sealed, to_bytes
 from hekat.wire.frame import CHECKSUM_BYTES, checksum_of
 from hekat.wire.keyfile import save_private_key
@@ -32,6 +36,9 @@ OUTCOMES = HERE / "outcomes.json"
 PASSPHRASE = b"wire history"
 PLAINTEXTS = [0, 1, -1, 2**40, -(2**40), 123456789]
 SHAPE = (2, 3)
+RSA_KEY_FILE = HERE.parent / "vectors" / "rsa_keys.json"
+ITEMS = [b"patient 1", b"patient 2", b""]
+CONTEXT = b"wire history"
 
 
 @message("history/every", version=1)
@@ -142,6 +149,30 @@ def history_key() -> PrivateKey:
     return generate_keys(2048).private
 
 
+def rsa_keys(index: int) -> RsaKeyPair:
+    """A published test key pair of 2048 bits."""
+    primes = json.loads(RSA_KEY_FILE.read_text())["keys"]["2048"][index]
+    private = RsaPrivateKey(int(primes["p"], 16), int(primes["q"], 16))
+    return RsaKeyPair(private.public, private)
+
+
+def rsa_objects(keys: RsaKeyPair) -> dict[str, tuple[str, Callable[[], bytes]]]:
+    """As `current_objects`: what two parties send each other to sign ITEMS blindly, and a textbook ciphertext."""
+    engine = get_engine("reference")
+    hashed = hash_to_group(keys.public, ITEMS, context=CONTEXT, engine=engine)
+    blinded = blind(hashed)[0]
+    return {
+        "rsa-public-key.v1": ("rsa.PublicKey", lambda: to_bytes(keys.public)),
+        "rsa-blinded-items.v1": ("BlindedItems", lambda: to_bytes(blinded)),
+        "rsa-blind-signatures.v1": ("BlindSignatures", lambda: to_bytes(sign(keys.private, blinded))),
+        "rsa-signatures.v1": ("Signatures", lambda: to_bytes(sign(keys.private, hashed))),
+        "rsa-textbook-ciphertexts.v1": (
+            "TextbookCiphertexts",
+            lambda: to_bytes(textbook_encrypt(keys.public, hashed.to_limbs(), engine=engine)),
+        ),
+    }
+
+
 def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
     """By file name: what reads the file, and what makes its bytes where it is not there yet."""
     key = history_key()
@@ -152,6 +183,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "protected-key-file.v1": ("ProtectedKeyFile", lambda: key_file_bytes(key, PASSPHRASE)),
         "owner-key-file.v1": ("OwnerKeyFile", lambda: key_file_bytes(key, None)),
         "message.v1": ("Every", lambda: to_bytes(every())),
+        **rsa_objects(rsa_keys(0)),
     }
 
 
@@ -171,6 +203,10 @@ def main() -> int:
     if not other.exists():
         other.write_bytes(to_bytes(encrypt(generate_keys(2048).private)))
         outcomes[other.name] = {"reader": "Ciphertexts", "outcome": "WireKeyError", "says": "under another key"}
+    other = HERE / "rsa-signatures.v1.other-key.hkat"
+    if not other.exists():
+        other.write_bytes(rsa_objects(rsa_keys(1))["rsa-signatures.v1"][1]())
+        outcomes[other.name] = {"reader": "Signatures", "outcome": "WireKeyError", "says": "under another key"}
     OUTCOMES.write_text(json.dumps(outcomes, indent=2, sort_keys=True) + "\n")
     print(f"{len(outcomes)} files in {HERE}")
     return 0

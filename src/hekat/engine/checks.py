@@ -19,6 +19,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import EngineError, InputError
 
 Shape = tuple[int, ...]
@@ -121,6 +122,22 @@ def check_multi_exp(a: ResidueArray, exponents: LimbArray, negative: BoolArray |
             "signs do not fit the exponents", expected=f"an array of bool, shape {shape}", got=_describe(negative)
         )
     return shape[0], shape[1]
+
+
+def check_sparse_multi_exp(a: ResidueArray, exponents: SparseExponents, negative: BoolArray | None) -> None:
+    """Raise InputError unless every entry of `exponents` names a residue of `a` and carries its own sign."""
+    if len(a.shape) != 1:
+        raise InputError(
+            "shapes do not fit a multi-exponentiation", expected="residues (k,)", got=f"residues {a.shape}"
+        )
+    if negative is not None:
+        raise InputError(
+            "sparse exponents carry their own signs",
+            expected="no array of signs beside them",
+            got="one",
+            cure="pass the signs to SparseExponents(..., negative=...)",
+        )
+    _check_index_array(exponents.bases, "bases of sparse exponents", a.shape[0])
 
 
 def check_segments(a: ResidueArray, segments: IndexArray, segment_count: int) -> None:

@@ -26,6 +26,7 @@ from hekat.engine.checks import (
     check_reduce,
     check_reshape,
     check_segments,
+    check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
     refuse_not_invertible,
@@ -41,7 +42,9 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
+from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
@@ -96,7 +99,7 @@ class CpuEngine:
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
             + (", and for randomiser tables" if self._single_tenant else ""),
             "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
-            "randomiser tables": "plain look-ups (single tenant)" if self._single_tenant else "read whole",
+            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
             "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }
@@ -237,14 +240,24 @@ class CpuEngine:
         offsets = np.arange(prod(shape) + 1) * a.shape[axis]
         return self._product_lines(a, members, offsets, shape)
 
-    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
         """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
         check_own(self, a)
-        _, m = check_multi_exp(a, exponents, negative)
+        columns: IndexArray | None = None
+        offsets: IndexArray | None = None
+        if isinstance(exponents, SparseExponents):
+            check_sparse_multi_exp(a, exponents, negative)
+            limbs, negative, m = exponents.limbs, exponents.negative, exponents.result_count
+            columns, offsets = np.ascontiguousarray(exponents.bases), np.ascontiguousarray(exponents.offsets)
+        else:
+            _, m = check_multi_exp(a, exponents, negative)
+            limbs = exponents
         native = self._native_modulus(a.modulus)
         out = _empty((m,), native.row_limbs)
         signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative).ravel()
-        refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(exponents), signs)
+        refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(limbs), signs, columns, offsets)
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, (m,), out)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import EngineError, InputError
 
 IndexArray = npt.NDArray[np.int64]
@@ -213,11 +214,14 @@ class Engine(Protocol):
         """Product along one axis; the empty product is 1."""
         ...
 
-    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
         """For a of shape (k,) and exponents of shape (k, m, e_limbs): the (m,) products over i of a_i^(+-E_ij).
 
         `negative` (k, m) marks exponents taken with a minus sign; these need a_i invertible (InputError if not).
-        Variable time in the exponents.
+        SparseExponents hold only the entries that are there, by result, and carry their signs; a result without
+        entries is 1. Variable time in the exponents.
         """
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import gcd, prod
 
 import numpy as np
@@ -21,6 +22,7 @@ from hekat.engine.checks import (
     check_reduce,
     check_reshape,
     check_segments,
+    check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
     refuse_not_invertible,
@@ -36,6 +38,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LIMB_BYTES, LimbArray, ints_from_limbs, limbs_from_ints
+from hekat.engine.sparse_exponents import SparseExponents
 
 DEFAULT_WINDOW_BITS = 4
 
@@ -175,9 +178,14 @@ class ReferenceEngine:
         n = a.modulus.value
         return ResidueArray(self, a.modulus, shape, [_product([a.data[i] for i in line], n) for line in lines])
 
-    def mod_multi_exp(self, a: ResidueArray, exponents: LimbArray, negative: BoolArray | None = None) -> ResidueArray:
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
         """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
         check_own(self, a)
+        if isinstance(exponents, SparseExponents):
+            check_sparse_multi_exp(a, exponents, negative)
+            return self._multi_exp_sparse(a, exponents)
         k, m = check_multi_exp(a, exponents, negative)
         signs = np.zeros((k, m), np.bool_) if negative is None else negative
         n = a.modulus.value
@@ -190,6 +198,19 @@ class ReferenceEngine:
             for j in range(m)
         ]
         return ResidueArray(self, a.modulus, (m,), results)
+
+    def _multi_exp_sparse(self, a: ResidueArray, exponents: SparseExponents) -> ResidueArray:
+        n, bases = a.modulus.value, exponents.bases.tolist()
+        signs = np.zeros(len(bases), np.bool_) if exponents.negative is None else exponents.negative
+        for i in np.unique(exponents.bases[signs]).tolist():
+            if gcd(a.data[i], n) != 1:
+                raise refuse_not_invertible(i, a.shape)
+        powers = [
+            pow(a.data[base], -power if sign else power, n)
+            for base, power, sign in zip(bases, ints_from_limbs(exponents.limbs), signs, strict=True)
+        ]
+        results = [_product(powers[start:stop], n) for start, stop in pairwise(exponents.offsets.tolist())]
+        return ResidueArray(self, a.modulus, (exponents.result_count,), results)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""

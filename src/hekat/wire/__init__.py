@@ -4,6 +4,7 @@ from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sea
 from hekat.wire.kinds import from_bytes, to_bytes
 from hekat.wire.message import disclosure_of, kind_name, message
 from hekat.wire.paillier import ciphertext_bytes
+from hekat.wire.rsa import signature_bytes
 
 __all__ = [
     "Disclosure",
@@ -16,5 +17,6 @@ __all__ = [
     "message",
     "public",
     "sealed",
+    "signature_bytes",
     "to_bytes",
 ]

@@ -21,8 +21,8 @@ from hekat.wire.disclosure import public, sealed
 from hekat.wire.frame import read_frame
 from hekat.wire.kinds import from_bytes, kind_of, to_bytes
 from hekat.wire.message import message
-from hekat.wire.paillier import FINGERPRINT
 from hekat.wire.passphrase import ScryptCost, SealedBytes, check_passphrase, seal, unseal
+from hekat.wire.residues import FINGERPRINT
 
 MAX_KEY_FILE_BYTES = 1 << 16
 MAX_CLAIMED_BITS = 1 << 14

@@ -12,16 +12,17 @@ from hekat.wire.frame import MAX_FRAME_BYTES, Buffer, check_kind, read_frame, wr
 
 if TYPE_CHECKING:
     from hekat.engine.interface import Engine
-    from hekat.scheme.paillier.keys import PublicKey
+    from hekat.scheme.paillier.keys import PublicKey as PaillierPublicKey
+    from hekat.scheme.rsa.keys import PublicKey as RsaPublicKey
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ReadingContext:
-    """What a reader brings along: the key that ciphertexts must be under, the engine they go to, what it allows."""
+    """What a reader brings along: the key that values must be under, the engine they go to, what it allows."""
 
-    public_key: PublicKey | None = None
+    public_key: PaillierPublicKey | RsaPublicKey | None = None
     engine: Engine | None = None
     unsafe_for_benchmark: bool = False
 
@@ -83,11 +84,11 @@ def from_bytes(
     kind: type[T],
     *,
     max_bytes: int = MAX_FRAME_BYTES,
-    public_key: PublicKey | None = None,
+    public_key: PaillierPublicKey | RsaPublicKey | None = None,
     engine: Engine | None = None,
     unsafe_for_benchmark: bool = False,
 ) -> T:
-    """The object of class `kind` that `data` holds; ciphertexts need the `public_key` they are under.
+    """The object of class `kind` that `data` holds; ciphertexts and signatures need the `public_key` they are under.
 
     A key below the size floor is refused unless the reader says `unsafe_for_benchmark`; the bytes have no say in it.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
@@ -25,10 +26,13 @@ from hekat.scheme.random_limbs import random_bits
 CHUNK_COUNT: Final = 4096
 
 
-def decrypt(key: PrivateKey, ciphertexts: Ciphertexts, *, bound: int | None = None) -> PackedPlaintext:
+def decrypt(
+    key: PrivateKey, ciphertexts: Ciphertexts, *, bound: int | None = None, progress: Progress | None = None
+) -> PackedPlaintext:
     """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n).
 
-    `bound` is what the result carries, the key's plaintext space if None.
+    `bound` is what the result carries, the key's plaintext space if None. `progress(done, total)` is called after
+    every few thousand.
     Raises KeyRefusedError for a key that cannot decrypt these, BoundError (without the value) where a plaintext
     passes `bound`, InputError for a ciphertext that is no unit mod n^2 or a bound out of range.
     """
@@ -42,11 +46,12 @@ def decrypt(key: PrivateKey, ciphertexts: Ciphertexts, *, bound: int | None = No
         )
     engine = ciphertexts.engine
     limbs = ciphertexts.to_limbs().reshape(-1, key.public.n_squared.limb_count)
-    parts = [
-        _decrypt_chunk(key, limbs[start : start + CHUNK_COUNT], engine)
-        for start in range(0, limbs.shape[0], CHUNK_COUNT)
-    ]
-    signed = np.concatenate([*parts, np.empty((0, key.public.n_modulus.limb_count), np.uint64)])
+    signed = np.empty((limbs.shape[0], key.public.n_modulus.limb_count), np.uint64)
+    for start in range(0, limbs.shape[0], CHUNK_COUNT):
+        chunk = limbs[start : start + CHUNK_COUNT]
+        signed[start : start + chunk.shape[0]] = _decrypt_chunk(key, chunk, engine)
+        if progress is not None:
+            progress(start + chunk.shape[0], limbs.shape[0])
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
     return PackedPlaintext(signed, space_bound if bound is None else bound)

@@ -8,6 +8,7 @@ from typing import Final
 
 from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_from_ints
+from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
@@ -29,11 +30,13 @@ def encrypt(
     *,
     variant: str | None = None,
     engine: Engine | None = None,
+    progress: Progress | None = None,
 ) -> Ciphertexts:
     """The plaintexts encrypted, shape (len(plain),).
 
     `variant`: None takes `crt` for a PrivateKey and `djn` for a PublicKey; `standard` (r^n, slow) works with both.
-    All three give ciphertexts of one kind, that may be mixed.
+    All three give ciphertexts of one kind, that may be mixed. `progress(done, total)` is called after every few
+    thousand.
     Raises BoundError for plaintexts beyond the key's space or their own bound, InputError for an unknown variant,
     KeyRefusedError for `crt` without the private key.
     Source: Paillier 1999, section 4; Damgard-Jurik-Nielsen 2010, section 4.
@@ -48,6 +51,8 @@ def encrypt(
         limbs = plain.limbs[start : start + CHUNK_COUNT]
         message = message_terms(public, limbs, engine)
         parts.append(engine.mod_mul(message, make_randomisers(limbs.shape[0])))
+        if progress is not None:
+            progress(start + limbs.shape[0], len(plain))
     return Ciphertexts(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
 
 

@@ -6,16 +6,19 @@ Results are exact modulo n and are not re-randomised: `rerandomise` them before 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from hekat.engine.interface import IndexArray, ResidueArray
+from hekat.engine.interface import Engine, IndexArray, ResidueArray
+from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.encrypt import choose_randomisers, message_terms, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
+from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
 from hekat.scheme.paillier.randomiser import mix_cosets
 
@@ -82,29 +85,47 @@ def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
     return Ciphertexts(c.public, engine.mod_exp_vartime(bases, magnitudes))
 
 
-def matmul_plain(plain: Any, c: Ciphertexts) -> Ciphertexts:
+def matmul_plain(plain: Any, c: Ciphertexts, *, progress: Progress | None = None) -> Ciphertexts:
     """Ciphertexts of plain @ c for signed integers (r, k) and c of shape (k,) or (k, m): shape (r,) or (r, m).
 
-    Time depends on the plain values, as in `multiply_plain`. Raises InputError for shapes that do not fit.
+    `plain` may be a sparse matrix of SciPy; it is taken by rows (CSR), and what it does not hold costs nothing.
+    `progress(done, total)` counts results. Time depends on the plain values, as in `multiply_plain`.
+    Raises InputError for shapes that do not fit.
     """
-    engine = c.engine
-    magnitudes, negative = signed_magnitudes(plain, c.public)
-    if negative.ndim != 2 or len(c.shape) not in (1, 2) or negative.shape[1] != c.shape[0]:
+    matrix = plain_matrix(plain, c.public)
+    if len(matrix.shape) != 2 or len(c.shape) not in (1, 2) or matrix.shape[1] != c.shape[0]:
         raise InputError(
             "shapes do not fit a matrix product",
             expected="plain (r, k) and ciphertexts (k,) or (k, m)",
-            got=f"{negative.shape} and {c.shape}",
+            got=f"{matrix.shape} and {c.shape}",
         )
-    exponents = np.ascontiguousarray(magnitudes.transpose(1, 0, 2))
-    signs = np.ascontiguousarray(negative.T) if negative.any() else None
-    if len(c.shape) == 1:
-        return Ciphertexts(c.public, engine.mod_multi_exp(c.residues, exponents, signs))
-    row_count, column_count = negative.shape[0], c.shape[1]
-    if not column_count:
-        return c.take(np.empty((row_count, 0), np.int64))
-    columns = [engine.mod_multi_exp(c[:, j].residues, exponents, signs) for j in range(column_count)]
-    by_column = np.arange(row_count * column_count, dtype=np.int64).reshape(column_count, row_count)
-    return Ciphertexts(c.public, engine.take(engine.concatenate(columns), np.ascontiguousarray(by_column.T)))
+    shape = (matrix.shape[0], *c.shape[1:])
+    if not prod(shape):
+        return c.take(np.empty(shape, np.int64))
+    columns = [c] if len(c.shape) == 1 else [c[:, j] for j in range(c.shape[1])]
+    parts = []
+    for start in range(0, shape[0], part_rows(matrix)):
+        stop = min(shape[0], start + part_rows(matrix))
+        exponents, signs = matrix.exponents(slice(start, stop))
+        for done, column in enumerate(columns):
+            parts.append(c.engine.mod_multi_exp(column.residues, exponents, signs))
+            if progress is not None:
+                progress(start * len(columns) + (done + 1) * (stop - start), prod(shape))
+    return Ciphertexts(c.public, _interleave(parts, len(columns), c.engine)).reshape(shape)
+
+
+def _interleave(parts: list[ResidueArray], column_count: int, engine: Engine) -> ResidueArray:
+    """Columns cut into parts, part by part and in each column by column, as one flat array in C order."""
+    joined = engine.concatenate(parts)
+    if column_count == 1:
+        return joined
+    places, first = [], 0
+    for part in parts[::column_count]:
+        count = len(part)
+        block = np.arange(first, first + column_count * count, dtype=np.int64).reshape(column_count, count)
+        places.append(block.T.ravel())
+        first += block.size
+    return engine.take(joined, np.concatenate(places))
 
 
 def sum_along(c: Ciphertexts, axis: int | None = None) -> Ciphertexts:

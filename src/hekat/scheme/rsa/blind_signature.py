@@ -1,0 +1,161 @@
+"""Blind signatures: the signer signs items it does not see, and nobody else can sign.
+
+The client hashes and blinds (m r^e), the signer signs (m^d r), the client unblinds (m^d) and verifies. Blinded items
+are uniform units, whatever the items are.
+Source: Chaum 1982; De Cristofaro-Tsudik 2010, FLASH (NSDI 2023), appendix C (set intersection).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from hekat.engine.interface import BoolArray, ResidueArray
+from hekat.engine.scheduler import Progress
+from hekat.errors import InputError, KeyRefusedError
+from hekat.scheme.rsa.group_elements import (
+    BlindedItems,
+    BlindSignatures,
+    HashedItems,
+    Signatures,
+    check_kind,
+    check_same_shape,
+)
+from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_private_key, check_same_key
+from hekat.scheme.rsa.private_power import private_power, public_power, random_units
+
+
+class BlindingState:
+    """What the client keeps to unblind: r^-1 and the hashed items. Secret; never printed, pickled or sent."""
+
+    __slots__ = ("_hashed", "_inverses")
+
+    _hashed: HashedItems
+    _inverses: ResidueArray
+
+    def __init__(self, hashed: HashedItems, inverses: ResidueArray) -> None:
+        object.__setattr__(self, "_hashed", hashed)
+        object.__setattr__(self, "_inverses", inverses)
+
+    @property
+    def public(self) -> PublicKey:
+        """The key it was blinded under."""
+        return self._hashed.public
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._hashed.shape
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a BlindingState does not change after it is made")
+
+    def __repr__(self) -> str:
+        return f"BlindingState(shape {self.shape}, {self.public!r})"
+
+    def __copy__(self) -> BlindingState:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BlindingState:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyRefusedError(
+            "what undoes a blinding is not pickled",
+            expected="a state that stays where it was made",
+            cure="blind anew where it is used",
+        )
+
+
+def blind(hashed: HashedItems) -> tuple[BlindedItems, BlindingState]:
+    """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
+
+    Raises InputError for anything but HashedItems, KeyRefusedError where an item shares a factor with n, which a
+    sound key makes impossible to meet: no blinding hides that factor.
+    """
+    check_kind(hashed, HashedItems)
+    _check_units(hashed)
+    public, engine = hashed.public, hashed.engine
+    r, inverses = random_units(public, hashed.size, engine)
+    factors = engine.reshape(public_power(public, r), hashed.shape)
+    blinded = BlindedItems(public, engine.mod_mul(hashed.residues, factors))
+    return blinded, BlindingState(hashed, engine.reshape(inverses, hashed.shape))
+
+
+@overload
+def sign(key: PrivateKey, values: HashedItems, *, progress: Progress | None = None) -> Signatures: ...
+
+
+@overload
+def sign(key: PrivateKey, values: BlindedItems, *, progress: Progress | None = None) -> BlindSignatures: ...
+
+
+def sign(
+    key: PrivateKey, values: HashedItems | BlindedItems, *, progress: Progress | None = None
+) -> Signatures | BlindSignatures:
+    """The values to the power d, in their shape: blind signatures of blinded items, signatures of hashed ones.
+
+    Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
+    `progress(done, total)` is called after every few thousand.
+    Raises KeyRefusedError for another key's values or no private key, InputError for another kind, FaultError, with
+    nothing returned, where any signature fails s^e = m.
+    """
+    check_private_key(key)
+    check_kind(values, HashedItems, BlindedItems)
+    powers = private_power(key, values, progress)
+    if isinstance(values, HashedItems):
+        return Signatures(values.public, powers)
+    return BlindSignatures(values.public, powers)
+
+
+def unblind(state: BlindingState, blind_signatures: BlindSignatures) -> Signatures:
+    """The signatures of the items that were blinded, each verified, in their shape.
+
+    Raises InputError, with nothing returned, where one does not hold, for another shape or kind; KeyRefusedError for
+    another key's.
+    """
+    if not isinstance(state, BlindingState):
+        raise InputError("nothing to unblind with", expected="a BlindingState", got=f"a {type(state).__name__}")
+    check_kind(blind_signatures, BlindSignatures)
+    check_same_key(state.public, blind_signatures.public)
+    check_same_shape(state._hashed, blind_signatures)
+    engine = blind_signatures.engine
+    signatures = Signatures(state.public, engine.mod_mul(blind_signatures.residues, state._inverses))
+    holds = verify(state._hashed, signatures)
+    if not holds.all():
+        raise InputError(
+            "blind signatures do not hold: nothing of the batch is returned",
+            expected=f"{holds.size} signatures of what was blinded, in the same order",
+            got=f"{np.count_nonzero(~holds)} others",
+            cure="do not go on with this signer; a fault, another order or a wrong key look the same",
+        )
+    return signatures
+
+
+def verify(hashed: HashedItems, signatures: Signatures) -> BoolArray:
+    """Where s^e = m mod n, in the shape of both.
+
+    Raises InputError for another shape or kind, KeyRefusedError for different keys.
+    """
+    check_kind(hashed, HashedItems)
+    check_kind(signatures, Signatures)
+    check_same_key(hashed.public, signatures.public)
+    check_same_shape(hashed, signatures)
+    engine = signatures.engine
+    powers = engine.store(public_power(signatures.public, signatures.residues))
+    return np.asarray((powers == hashed.to_limbs()).all(axis=-1))
+
+
+def _check_units(hashed: HashedItems) -> None:
+    """Raise KeyRefusedError unless all are units: their product is, at one product an item."""
+    engine = hashed.engine
+    product = engine.mod_product(engine.reshape(hashed.residues, (hashed.size,)))
+    try:
+        engine.mod_inv(product)
+    except InputError:
+        raise KeyRefusedError(
+            f"an item shares a factor with n of key {hashed.public.fingerprint}",
+            expected="the product of two large primes",
+            got="an n with small factors",
+            cure="do not blind anything under this key: its maker could see through it",
+        ) from None

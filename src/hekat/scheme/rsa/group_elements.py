@@ -1,0 +1,127 @@
+"""Arrays of residues mod n under one public key, one class for each thing they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from hekat.engine.interface import Engine, IndexArray, ResidueArray
+from hekat.engine.limbs import LimbArray
+from hekat.engine.select import get_engine
+from hekat.errors import InputError
+from hekat.scheme.rsa.keys import PublicKey, check_public_key, check_same_key
+
+
+@dataclass(frozen=True, eq=False)
+class GroupElements:
+    """Residues mod n of `public`, in any shape; prints none of them."""
+
+    public: PublicKey
+    residues: ResidueArray
+
+    def __post_init__(self) -> None:
+        check_public_key(self.public)
+        if not isinstance(self.residues, ResidueArray) or self.residues.modulus is not self.public.n_modulus:
+            raise InputError(
+                "residues do not belong to this key",
+                expected="residues modulo the key's own n_modulus",
+                got=repr(self.residues) if isinstance(self.residues, ResidueArray) else type(self.residues).__name__,
+                cure=f"load them with {type(self).__name__}.from_limbs(public, limbs)",
+            )
+
+    @classmethod
+    def from_limbs(cls, public: PublicKey, limbs: LimbArray, engine: Engine | None = None) -> Self:
+        """From canonical limbs of shape (..., limbs). Raises InputError for 0 and for n or more."""
+        engine = engine or get_engine()
+        residues = engine.load(limbs, check_public_key(public).n_modulus)
+        if not limbs.any(axis=-1).all():
+            raise InputError("a value is 0", expected="values from 1 to n - 1", cure="ask the sender again")
+        return cls(public, residues)
+
+    @classmethod
+    def concatenate(cls, arrays: Sequence[Self]) -> Self:
+        """Joined along the first axis. Raises InputError for none, KeyRefusedError for different keys."""
+        if not arrays:
+            raise InputError("nothing to concatenate", expected="at least one array", got="none")
+        for other in arrays:
+            check_kind(other, cls)
+            check_same_key(arrays[0].public, other.public)
+        return cls(arrays[0].public, arrays[0].engine.concatenate([array.residues for array in arrays]))
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that holds them."""
+        return self.residues.engine
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.residues.shape
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.residues.size
+
+    def to_limbs(self) -> LimbArray:
+        """The values as canonical limbs, shape (*shape, limbs)."""
+        return self.engine.store(self.residues)
+
+    def take(self, indices: IndexArray) -> Self:
+        """The values at flat (C order) int64 `indices`, in the shape of `indices`."""
+        return type(self)(self.public, self.engine.take(self.residues, indices))
+
+    def __len__(self) -> int:
+        return len(self.residues)
+
+    def __getitem__(self, key: Any) -> Self:
+        """As NumPy indexes. Raises IndexError as NumPy does."""
+        positions = np.arange(self.size, dtype=np.int64).reshape(self.shape)
+        return self.take(np.asarray(positions[key], dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape {self.shape}, engine {self.engine.name}, {self.public!r})"
+
+
+class HashedItems(GroupElements):
+    """Items hashed to Z_n: what is signed. Whoever sees one can confirm a guess of its item."""
+
+
+class BlindedItems(GroupElements):
+    """Hashed items times r^e: uniform, whatever the items are."""
+
+
+class BlindSignatures(GroupElements):
+    """Signatures of blinded items: of use only to whoever blinded them."""
+
+
+class Signatures(GroupElements):
+    """Signatures of hashed items."""
+
+
+class TextbookCiphertexts(GroupElements):
+    """Textbook RSA ciphertexts: deterministic, so that whoever guesses a message can confirm it."""
+
+
+def check_kind(values: object, *kinds: type[GroupElements]) -> None:
+    """Raise InputError unless `values` is of one of `kinds`."""
+    if not isinstance(values, kinds):
+        raise InputError(
+            "values of another kind",
+            expected=" or ".join(kind.__name__ for kind in kinds),
+            got=f"a {type(values).__name__}",
+            cure="hash_to_group makes HashedItems, blind makes BlindedItems, sign and unblind make the signatures",
+        )
+
+
+def check_same_shape(a: GroupElements, b: GroupElements) -> None:
+    """Raise InputError unless both have one shape."""
+    if a.shape != b.shape:
+        raise InputError(
+            "arrays of different shape",
+            expected=f"shape {a.shape}",
+            got=f"shape {b.shape}",
+            cure="keep items and signatures in one order, none dropped",
+        )

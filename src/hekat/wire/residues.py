@@ -1,0 +1,112 @@
+"""Arrays of residues on the wire: a key's fingerprint, a shape, and values of one exact width, little-endian."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hekat.engine.limbs import LIMB_BYTES, LimbArray, limbs_for_bits
+from hekat.errors import WireCorruptError, WireKeyError
+from hekat.wire.array_field import MAX_DIMENSION, MAX_DIMENSION_COUNT
+from hekat.wire.fields import IntField
+
+FINGERPRINT = re.compile("[0-9a-f]{32}", re.ASCII)
+
+_NAMES = ("key", "shape", "residues")
+_INTEGER = IntField()
+
+
+@dataclass(frozen=True)
+class ResidueFormat:
+    """How residues below 2^bits stand on the wire; `what` names them in errors, as in "ciphertexts"."""
+
+    what: str
+    fingerprint: str
+    bits: int
+
+    @property
+    def width_bytes(self) -> int:
+        """Bytes of one residue."""
+        return (self.bits + 7) // 8
+
+    def to_items(self, limbs: LimbArray) -> dict[str, Any]:
+        """Canonical limbs of shape (..., limbs), each below 2^bits, as items."""
+        octets = np.ascontiguousarray(limbs, dtype="<u8").view(np.uint8).reshape(-1, limbs.shape[-1] * LIMB_BYTES)
+        return {
+            "key": self.fingerprint,
+            "shape": list(limbs.shape[:-1]),
+            "residues": octets[:, : self.width_bytes].tobytes(),
+        }
+
+    def from_items(self, items: Any) -> LimbArray:
+        """What `to_items` was given, with limbs enough for `bits`. Raises WireCorruptError or WireKeyError."""
+        check_names(items, self.what, _NAMES)
+        self._check_key(items["key"])
+        return self._limbs(items["residues"], self._checked_shape(items["shape"]))
+
+    def _check_key(self, fingerprint: Any) -> None:
+        if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
+            raise WireCorruptError(f"{self.what} name no key", expected="a fingerprint of 32 hex digits")
+        if fingerprint != self.fingerprint:
+            raise WireKeyError(
+                f"{self.what} are under another key",
+                expected=f"key {self.fingerprint}",
+                got=f"key {fingerprint}",
+                cure="use the public key they were made with, or make them anew under this one",
+            )
+
+    def _checked_shape(self, shape: Any) -> tuple[int, ...]:
+        if not isinstance(shape, list) or len(shape) > MAX_DIMENSION_COUNT:
+            raise self._bad_shape()
+        if not all(type(size) is int and 0 <= size <= MAX_DIMENSION for size in shape):
+            raise self._bad_shape()
+        return tuple(shape)
+
+    def _bad_shape(self) -> WireCorruptError:
+        return WireCorruptError(
+            f"{self.what} have a shape out of range",
+            expected=f"at most {MAX_DIMENSION_COUNT} dimensions of at most {MAX_DIMENSION}",
+        )
+
+    def _limbs(self, data: Any, shape: tuple[int, ...]) -> LimbArray:
+        """Canonical limbs of shape (*shape, limbs)."""
+        width, count = self.width_bytes, math.prod(shape)
+        if not isinstance(data, bytes) or len(data) != count * width:
+            raise WireCorruptError(
+                f"{self.what} and their shape do not agree",
+                expected=f"{count * width} bytes for {count} of them",
+                got=f"{len(data)} bytes" if isinstance(data, bytes) else "no bytes",
+            )
+        limb_count = limbs_for_bits(self.bits)
+        octets = np.zeros((count, limb_count * LIMB_BYTES), dtype=np.uint8)
+        octets[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(count, width)
+        limbs = octets.view("<u8").astype(np.uint64, copy=False)
+        try:
+            return limbs.reshape(*shape, limb_count)
+        except ValueError:
+            # No residues at all, and other dimensions that multiply past the address space.
+            raise self._bad_shape() from None
+
+
+def integer_items(key: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """The integers `names` of a key as items."""
+    return {name: _INTEGER.encode(getattr(key, name), f"{name} of a {what}") for name in names}
+
+
+def integers_of(items: Any, what: str, names: tuple[str, ...]) -> list[int]:
+    """What `integer_items` was given. Raises WireCorruptError for other names and for negative numbers."""
+    check_names(items, what, names)
+    numbers = [_INTEGER.decode(items[name], f"{name} of a {what}") for name in names]
+    if min(numbers) < 0:
+        raise WireCorruptError(f"{what} with a negative number", expected="positive integers")
+    return numbers
+
+
+def check_names(items: Any, what: str, names: tuple[str, ...]) -> None:
+    """Raise WireCorruptError unless `items` is a dict of exactly `names`, in this order."""
+    if not isinstance(items, dict) or tuple(items) != names:
+        raise WireCorruptError(f"{what} with other parts", expected=", ".join(names))
