@@ -92,8 +92,8 @@ class Bench:
     def signing(self) -> None:
         bits = self.key.public.bits
         halves = any_modulus(bits // 2).power(bits // 2).times(2)
-        # r^e and the check; r, its inverse in a batch, and the join.
-        around = self.ring.work(2 + 7 + 1, 32, of="blinding, join, check")
+        # r^e and the check; the inverse of r in a batch, and the products with both; the join.
+        around = self.ring.work(2 + 5 + 1, 32, of="blinding, join, check")
         digest, how = hashlib.sha256(b"item").digest(), utils.Prehashed(hashes.SHA256())
         self.row(
             SIGN,
@@ -118,7 +118,7 @@ class Bench:
             "blind",
             Call(len(self.hashed), lambda: blind(self.hashed)),
             {"gmpy2": Call(len(self.numbers), lambda: [self.book.blind(m) for m in self.numbers])},
-            self.ring.work(1 + 3 + 1, 16, of="r^e, its inverse in a batch, the product"),
+            self.ring.work(1 + 3 + 1 + 1, 16, of="r^e, its inverse in a batch, the product, the check of units"),
         )
         self.row(
             "unblind and verify",

@@ -1,29 +1,23 @@
-// Batches on one thread and on several give the same limbs, for sizes around every cut, and refuse the right
-// index.
+// Batches on one thread and on several give the same, and what the long way gives, for sizes around every
+// cut, and refuse the right index.
 #include <memory>
 #include <numeric>
 
 #include "batch/integers.hpp"
 #include "batch/inversion.hpp"
 #include "batch/powers.hpp"
-#include "bigint/integer.hpp"
-#include "bigint/montgomery.hpp"
-#include "bigint/montgomery_pairs.hpp"
-#include "check.hpp"
+#include "rings.hpp"
 
 namespace {
 
 using namespace hekat;
+using hekat::test::append;
 using hekat::test::check;
+using hekat::test::item;
 using hekat::test::Limbs;
+using hekat::test::Pools;
+using hekat::test::RingCase;
 using hekat::test::Source;
-
-bool always() { return true; }
-
-struct Pools {
-    ThreadPool one{1, always};
-    ThreadPool many{4, always};
-};
 
 // The same work on both pools into buffers of equal size: equal results.
 template <typename Work>
@@ -36,150 +30,175 @@ Limbs same_on_both(Pools& pools, std::size_t limbs, const std::string& what, con
     return single;
 }
 
-// Residues below n: the product with a power of two less, so the top limb stays small.
-Limbs residues_below(const ResidueRing& modulus, std::size_t count, Source& source) {
-    const std::size_t limbs = modulus.limb_count();
-    Limbs x = source.limbs(count * limbs);
-    for (std::size_t i = 0; i < count; ++i) x[(i + 1) * limbs - 1] %= modulus.modulus()[limbs - 1];
-    return x;
-}
-
-// The same in the ring's own form.
-Limbs residues_at_rest(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
-    const Limbs values = residues_below(modulus, count, source);
-    Limbs x(values.size());
-    check(!load_residues(pools.one, modulus, x.data(), values.data(), modulus.limb_count(), count),
-          "every value is below");
-    return x;
-}
-
-Limbs one_at_rest(const ResidueRing& modulus) {
-    Limbs one(modulus.limb_count());
-    modulus.narrow(one.data(), modulus.one());
-    return one;
-}
-
-void test_elementwise(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
-    const std::size_t limbs = modulus.limb_count();
-    const Limbs values = residues_below(modulus, count, source);
-    const Limbs x = same_on_both(pools, count * limbs, "load_residues", [&](ThreadPool& pool, Limb* z) {
-        check(!load_residues(pool, modulus, z, values.data(), limbs, count), "every value is below");
+void test_in_and_out(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    const Limbs values = ring.values(count, source);
+    ring.expect(pools, "load_residues", count, values, [&](ThreadPool& pool, Limb* z) {
+        check(!load_residues(pool, ring.ring, z, values.data(), ring.limbs(), count), "every value is below");
     });
-    const Limbs back = same_on_both(pools, count * limbs, "store_residues", [&](ThreadPool& pool, Limb* z) {
-        store_residues(pool, modulus, z, x.data(), count);
-    });
-    check(back == values, "store_residues gives what load_residues took");
-    const Limbs reduced = same_on_both(
-        pools, count * limbs, "reduce_residues",
-        [&](ThreadPool& pool, Limb* z) { reduce_residues(pool, modulus, z, values.data(), limbs, count); });
-    check(reduced == x, "reduce_residues agrees with load_residues");
-    const Items all{x.data(), limbs, false};
-    const Items first{x.data(), limbs, true};
-    same_on_both(pools, count * limbs, "multiply_residues",
-                 [&](ThreadPool& pool, Limb* z) { multiply_residues(pool, modulus, z, all, first, count); });
-    const Limbs exponents = source.limbs(2 * count);
-    Limbs powers[2];
-    for (const bool vartime : {false, true}) {
-        powers[vartime] =
-            same_on_both(pools, count * limbs, "raise_residues", [&](ThreadPool& pool, Limb* z) {
-                raise_residues(pool, modulus, z, all, {exponents.data(), 2, false}, count, vartime);
-            });
-    }
-    check(powers[0] == powers[1], "constant and variable time agree");
-}
-
-void test_products(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
-    const std::size_t limbs = modulus.limb_count();
-    const Limbs x = residues_at_rest(pools, modulus, count, source);
-    std::vector<std::int64_t> members(count);
-    std::iota(members.begin(), members.end(), 0);
-    const auto last = static_cast<std::int64_t>(count);
-    const std::vector<std::int64_t> offsets{0, 0, last / 3, last, last};
-    const Limbs lines = same_on_both(pools, 4 * limbs, "multiply_lines", [&](ThreadPool& pool, Limb* z) {
-        multiply_lines(pool, modulus, z, x.data(), members.data(), offsets.data(), 4);
-    });
-    const Limbs one = one_at_rest(modulus);
-    check(std::equal(one.begin(), one.end(), lines.begin()), "an empty line is one");
-
-    constexpr std::size_t kResults = 3;
-    const Limbs exponents = source.limbs(count * kResults);
-    const Limbs products =
-        same_on_both(pools, kResults * limbs, "multiply_powers", [&](ThreadPool& pool, Limb* z) {
-            const auto refused =
-                multiply_powers(pool, modulus, z, x.data(), exponents.data(), 1, nullptr, count, kResults);
-            check(!refused, "no base needs an inverse");
+    for (const std::size_t limbs : {std::size_t{1}, ring.limbs(), 2 * ring.limbs()}) {
+        const Limbs wide = source.limbs(count * limbs);
+        Limbs expected;
+        for (std::size_t i = 0; i < count; ++i) append(expected, ring.book.reduce(item(wide, limbs, i)));
+        ring.expect(pools, "reduce_residues", count, expected, [&](ThreadPool& pool, Limb* z) {
+            reduce_residues(pool, ring.ring, z, wide.data(), limbs, count);
         });
-    // The first result again, power by power.
-    Limbs first_exponents(count);
-    for (std::size_t i = 0; i < count; ++i) first_exponents[i] = exponents[i * kResults];
-    Limbs powers(count * limbs);
-    raise_residues(pools.one, modulus, powers.data(), {x.data(), limbs, false},
-                   {first_exponents.data(), 1, false}, count, true);
-    Limbs product(limbs);
-    const std::int64_t whole[2] = {0, last};
-    multiply_lines(pools.one, modulus, product.data(), powers.data(), members.data(), whole, 1);
-    check(std::equal(product.begin(), product.end(), products.begin()),
-          "multiply_powers agrees with single powers");
-}
-
-void test_inversion(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
-    const std::size_t limbs = modulus.limb_count();
-    Limbs x(count * limbs, 0);  // 2^k has an inverse mod every odd n
-    for (std::size_t i = 0; i < count; ++i) x[i * limbs] = Limb{1} << (i % 60);
-    Limbs loaded(x.size());
-    reduce_residues(pools.one, modulus, loaded.data(), x.data(), limbs, count);
-    const Limbs inverse =
-        same_on_both(pools, count * limbs, "invert_residues", [&](ThreadPool& pool, Limb* z) {
-            check(!invert_residues(pool, modulus, z, loaded.data(), count), "every residue has an inverse");
-        });
-    Limbs product(x.size());
-    multiply_residues(pools.one, modulus, product.data(), {inverse.data(), limbs, false},
-                      {loaded.data(), limbs, false}, count);
-    const Limbs one = one_at_rest(modulus);
-    for (std::size_t i = 0; i < count; ++i) {
-        check(std::equal(one.begin(), one.end(), product.data() + i * limbs), "x times its inverse is 1");
     }
     if (count == 0) return;
-    const std::size_t zero = source.limb() % count;
-    std::fill_n(loaded.begin() + static_cast<std::ptrdiff_t>(zero * limbs), limbs, 0);
-    check(invert_residues(pools.many, modulus, product.data(), loaded.data(), count) == zero,
-          "the zero is named");
+    Limbs refused = values;
+    const std::size_t least = source.limb() % count;
+    for (const std::size_t at : {least, count - 1}) {
+        std::copy_n(ring.ring.modulus(), ring.limbs(), refused.data() + at * ring.limbs());
+    }
+    Limbs z(count * ring.row());
+    check(load_residues(pools.many, ring.ring, z.data(), refused.data(), ring.limbs(), count) == least,
+          "the first value that is not below is named");
 }
 
-void test_fixed_base(Pools& pools, const ResidueRing& modulus, std::size_t count, Source& source) {
-    const std::size_t limbs = modulus.limb_count();
-    const FixedBaseShape shape{100, 5};
-    const Limbs base = residues_below(modulus, 1, source);
-    const Limbs table = same_on_both(
-        pools, shape.positions() * shape.entry_count() * limbs, "fixed-base table",
-        [&](ThreadPool& pool, Limb* z) { build_fixed_base_table(pool, modulus, shape, z, base.data()); });
+void test_products(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    const Limbs a = ring.values(count, source);
+    const Limbs b = ring.values(count, source);
+    const Limbs x = ring.load(pools, a);
+    const Limbs y = ring.load(pools, b);
+    for (const bool is_one : {false, true}) {
+        if (is_one && count == 0) continue;
+        Limbs expected;
+        for (std::size_t i = 0; i < count; ++i) {
+            append(expected,
+                   ring.book.multiply(item(a, ring.limbs(), i), item(b, ring.limbs(), is_one ? 0 : i)));
+        }
+        ring.expect(pools, "multiply_residues", count, expected, [&](ThreadPool& pool, Limb* z) {
+            multiply_residues(pool, ring.ring, z, {x.data(), ring.row(), false},
+                              {y.data(), ring.row(), is_one}, count);
+        });
+    }
+}
+
+void test_powers(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    const Limbs a = ring.values(count, source);
+    const Limbs x = ring.load(pools, a);
+    for (const std::size_t limbs : {1U, 2U}) {
+        Limbs exponents = source.limbs(limbs * count);
+        if (count > 2) std::fill_n(exponents.begin(), limbs, 0);
+        if (count > 2) exponents[limbs] = 1;
+        for (const bool is_one : {false, true}) {
+            if (is_one && count == 0) continue;
+            Limbs expected;
+            for (std::size_t i = 0; i < count; ++i) {
+                append(expected,
+                       ring.book.power(item(a, ring.limbs(), i), item(exponents, limbs, is_one ? 0 : i)));
+            }
+            for (const bool vartime : {false, true}) {
+                ring.expect(pools, vartime ? "powers in variable time" : "powers", count, expected,
+                            [&](ThreadPool& pool, Limb* z) {
+                                raise_residues(pool, ring.ring, z, {x.data(), ring.row(), false},
+                                               {exponents.data(), limbs, is_one}, count, vartime);
+                            });
+            }
+        }
+    }
+}
+
+void test_lines(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    const Limbs a = ring.values(count, source);
+    const Limbs x = ring.load(pools, a);
+    // Every member once and some twice, on lines of which some are empty and one is long.
+    std::vector<std::int64_t> members(2 * count);
+    std::vector<std::int64_t> offsets{0, 0};
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+        members[i] = static_cast<std::int64_t>(i < count ? i : source.limb() % count);
+        if (i < count / 2 && source.limb() % 3 == 0) offsets.push_back(static_cast<std::int64_t>(i));
+    }
+    offsets.push_back(static_cast<std::int64_t>(2 * count));
+    offsets.push_back(static_cast<std::int64_t>(2 * count));
+    const std::size_t line_count = offsets.size() - 1;
+    Limbs expected;
+    for (std::size_t line = 0; line < line_count; ++line) {
+        Limbs product = ring.book.one();
+        for (auto i = offsets[line]; i < offsets[line + 1]; ++i) {
+            const auto member = static_cast<std::size_t>(members[static_cast<std::size_t>(i)]);
+            product = ring.book.multiply(product, item(a, ring.limbs(), member));
+        }
+        append(expected, product);
+    }
+    ring.expect(pools, "multiply_lines", line_count, expected, [&](ThreadPool& pool, Limb* z) {
+        multiply_lines(pool, ring.ring, z, x.data(), members.data(), offsets.data(), line_count);
+    });
+}
+
+void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    Limbs powers_of_two;  // these have inverses mod every odd n
+    for (std::size_t i = 0; i < count; ++i) {
+        Limbs x(ring.limbs(), 0);
+        x[0] = Limb{1} << (i % 60);
+        append(powers_of_two, ring.book.reduce(x));
+    }
+    Limbs x = ring.load(pools, powers_of_two);
+    Limbs ones;
+    for (std::size_t i = 0; i < count; ++i) append(ones, ring.book.one());
+    ring.expect(pools, "invert_residues", count, ones, [&](ThreadPool& pool, Limb* z) {
+        check(!invert_residues(pool, ring.ring, z, x.data(), count), "every residue has an inverse");
+        const Limbs inverse(z, z + count * ring.row());
+        multiply_residues(pool, ring.ring, z, {inverse.data(), ring.row(), false},
+                          {x.data(), ring.row(), false}, count);
+    });
+    if (count == 0) return;
+    const Limbs zero = ring.load(pools, Limbs(ring.limbs(), 0));
+    const std::size_t first = source.limb() % count;
+    for (const std::size_t at : {first, first + (count - first) / 2}) {
+        std::copy(zero.begin(), zero.end(), x.begin() + static_cast<std::ptrdiff_t>(at * ring.row()));
+    }
+    Limbs z(x.size());
+    for (ThreadPool* pool : {&pools.one, &pools.many}) {
+        check(invert_residues(*pool, ring.ring, z.data(), x.data(), count) == first,
+              "the first zero is named");
+    }
+}
+
+void test_fixed_base(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+    constexpr std::size_t kBits = 100;
+    const Limbs base = ring.values(1, source);
     Limbs exponents = source.limbs(2 * count);
-    for (std::size_t i = 0; i < count; ++i) exponents[2 * i + 1] &= (Limb{1} << 36) - 1;
-    const Limbs fixed =
-        same_on_both(pools, count * limbs, "raise_fixed_base", [&](ThreadPool& pool, Limb* z) {
-            check(!raise_fixed_base(pool, modulus, shape, z, table.data(), exponents.data(), 2, count),
+    Limbs expected;
+    for (std::size_t i = 0; i < count; ++i) {
+        exponents[2 * i + 1] &= (Limb{1} << 36) - 1;
+        append(expected, ring.book.power(base, item(exponents, 2, i)));
+    }
+    for (const bool constant_time : {true, false}) {
+        const FixedBaseShape shape{kBits, constant_time ? 5U : 6U, constant_time};
+        const Limbs table = same_on_both(pools, shape.table_words(ring.ring), "fixed-base table",
+                                         [&](ThreadPool& pool, Limb* z) {
+                                             std::fill_n(z, shape.table_words(ring.ring), 0);
+                                             build_fixed_base_table(pool, ring.ring, shape, z, base.data());
+                                         });
+        const std::string what = constant_time ? "raise_fixed_base" : "raise_fixed_base, look-ups";
+        ring.expect(pools, what, count, expected, [&](ThreadPool& pool, Limb* z) {
+            check(!raise_fixed_base(pool, ring.ring, shape, z, table.data(), exponents.data(), 2, count),
                   "all fit");
         });
-    Limbs loaded(limbs);
-    Limbs plain(count * limbs);
-    check(!load_residues(pools.one, modulus, loaded.data(), base.data(), limbs, 1), "the base is below");
-    raise_residues(pools.one, modulus, plain.data(), {loaded.data(), limbs, true},
-                   {exponents.data(), 2, false}, count, true);
-    check(fixed == plain, "the table's powers agree with single ones");
-    if (count == 0) return;
-    exponents[2 * (count - 1) + 1] |= Limb{1} << 36;
-    check(raise_fixed_base(pools.one, modulus, shape, plain.data(), table.data(), exponents.data(), 2,
-                           count) == count - 1,
-          "an exponent of 101 bits is named");
+        if (count == 0) continue;
+        Limbs wide = exponents;
+        wide[2 * (count - 1) + 1] |= Limb{1} << 36;
+        Limbs z(count * ring.row());
+        check(raise_fixed_base(pools.one, ring.ring, shape, z.data(), table.data(), wide.data(), 2, count) ==
+                  count - 1,
+              "an exponent of 101 bits is named");
+    }
 }
 
-void test_ring(Pools& pools, const ResidueRing& modulus, Source& source) {
-    for (const std::size_t count : {0U, 1U, 7U, 8U, 9U, 130U}) {
-        test_elementwise(pools, modulus, count, source);
-        test_products(pools, modulus, count, source);
-        test_inversion(pools, modulus, count, source);
-        test_fixed_base(pools, modulus, count, source);
+void test_ring(Pools& pools, const RingCase& ring, Source& source) {
+    for (const std::size_t count : {0U, 1U, 7U, 8U, 9U, 17U, 100U}) {
+        test_in_and_out(pools, ring, count, source);
+        test_products(pools, ring, count, source);
+        test_powers(pools, ring, count, source);
+        test_lines(pools, ring, count, source);
+        test_inversion(pools, ring, count, source);
+        test_fixed_base(pools, ring, count, source);
     }
+}
+
+// Enough members for blocks of blocks.
+void test_long_lines(Pools& pools, const RingCase& ring, Source& source) {
+    for (const std::size_t count : {300U, 2000U, 20000U}) test_lines(pools, ring, count, source);
 }
 
 void test_integers(Pools& pools, std::size_t a_limbs, std::size_t b_limbs, std::size_t count,
@@ -225,15 +244,10 @@ void test_integers(Pools& pools, std::size_t a_limbs, std::size_t b_limbs, std::
 int main() {
     Source source(2);
     Pools pools;
-    for (const TileKernels* kernels : hekat::test::all_kernels()) {
-        for (const std::size_t limbs : {1U, 2U, 8U, 9U, 17U, 32U}) {
-            Limbs n = source.limbs(limbs);
-            n[0] |= 1;
-            n[limbs - 1] |= Limb{1} << 62;
-            test_ring(pools, Montgomery(n.data(), limbs, *kernels), source);
-            if (limbs <= 17) test_ring(pools, MontgomeryPairs(n.data(), limbs, *kernels), source);
-        }
-    }
+    hekat::test::for_rings(source, [&](const RingCase& ring) {
+        test_ring(pools, ring, source);
+        if (ring.limbs() == 1) test_long_lines(pools, ring, source);
+    });
     for (const std::size_t a_limbs : {1U, 5U, 6U, 8U, 33U}) {
         for (const std::size_t b_limbs : {1U, 2U, 7U, 16U})
             test_integers(pools, a_limbs, b_limbs, 500, source);

@@ -3,11 +3,10 @@
 #include <memory>
 #include <sstream>
 
-#include "bigint/fixed_base.hpp"
+#include "batch/powers.hpp"
 #include "bigint/integer.hpp"
 #include "bigint/inverse.hpp"
 #include "bigint/montgomery.hpp"
-#include "bigint/multi_power.hpp"
 #include "bigint/power.hpp"
 #include "check.hpp"
 
@@ -33,15 +32,33 @@ class Field {
     std::size_t limb_count() const { return limb_count_; }
     Limb* scratch() { return scratch_.data(); }
 
+    // In work.
     Limbs enter(const std::string& x) {
-        Limbs z = limbs_of(x, modulus_.width());
-        modulus_.enter(z.data(), z.data(), scratch());
+        const Limbs value = limbs_of(x, limbs_needed(x));
+        Limbs z(modulus_.width());
+        const Limb* from = value.data();
+        modulus_.enter(z.data(), &from, value.size(), scratch());
         return z;
     }
 
-    bool equals(Limbs x, const std::string& expected) {
-        modulus_.leave(x.data(), x.data(), scratch());
-        return x == limbs_of(expected, modulus_.width());
+    // At rest.
+    Limbs row(const std::string& x) {
+        Limbs z(modulus_.row_limbs());
+        modulus_.narrow(z.data(), enter(x).data());
+        return z;
+    }
+
+    bool equals(const Limbs& x, const std::string& expected) {
+        Limbs value(limb_count_);
+        Limb* to = value.data();
+        modulus_.leave(&to, x.data(), scratch());
+        return value == limbs_of(expected, limb_count_);
+    }
+
+    bool row_equals(const Limbs& row, const std::string& expected) {
+        Limbs x(modulus_.width());
+        modulus_.widen(x.data(), row.data());
+        return equals(x, expected);
     }
 
   private:
@@ -63,7 +80,7 @@ void test_mul(const Words& words, const TileKernels& kernels) {
     check(z == same, "square " + words[1]);
 }
 
-void test_exp(const Words& words, const TileKernels& kernels) {
+void test_exp(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
     Field field(words[1], kernels);
     const Montgomery& modulus = field.modulus();
     const Limbs base = field.enter(words[2]);
@@ -71,27 +88,23 @@ void test_exp(const Words& words, const TileKernels& kernels) {
     const Limbs exponent = limbs_of(words[3], exponent_limbs);
     Limbs scratch(power_scratch_count(modulus, exponent_limbs));
     Limbs z(modulus.width());
-    power(modulus, z.data(), base.data(), exponent.data(), exponent_limbs, scratch.data());
+    const Limb* exponents = exponent.data();
+    power(modulus, z.data(), base.data(), &exponents, exponent_limbs, scratch.data());
     check(field.equals(z, words[4]), "power " + words[1]);
-    power_vartime(modulus, z.data(), base.data(), exponent.data(), exponent_limbs, scratch.data());
+    power_vartime(modulus, z.data(), base.data(), &exponents, exponent_limbs, scratch.data());
     check(field.equals(z, words[4]), "power_vartime " + words[1]);
 
+    const Limbs value = limbs_of(words[2], field.limb_count());
     for (const unsigned window : {1U, 3U, 6U}) {
-        const FixedBaseShape shape{kLimbBits * exponent_limbs, window};
-        Limbs table(shape.positions() * shape.entry_count() * modulus.limb_count());
-        Limbs position_base = base;
-        Limbs table_scratch(fixed_base_scratch_count(modulus, 1));
-        for (std::size_t i = 0; i < shape.positions(); ++i) {
-            Limb* entries = table.data() + i * shape.entry_count() * modulus.limb_count();
-            fill_position(modulus, shape, entries, position_base.data(), table_scratch.data());
-            next_position_base(modulus, window, position_base.data(), position_base.data(),
-                               table_scratch.data());
+        for (const bool constant_time : {true, false}) {
+            const FixedBaseShape shape{kLimbBits * exponent_limbs, window, constant_time};
+            Limbs table(shape.table_words(modulus));
+            build_fixed_base_table(pool, modulus, shape, table.data(), value.data());
+            Limbs result(modulus.row_limbs());
+            const auto refused = raise_fixed_base(pool, modulus, shape, result.data(), table.data(),
+                                                  exponent.data(), exponent_limbs, 1);
+            check(!refused && field.row_equals(result, words[4]), "raise_fixed_base " + words[1]);
         }
-        Limbs result(modulus.limb_count());
-        fixed_base_powers(modulus, shape, result.data(), table.data(), exponent.data(), exponent_limbs, 1,
-                          table_scratch.data());
-        modulus.widen(z.data(), result.data());
-        check(field.equals(z, words[4]), "fixed_base_powers " + words[1]);
     }
 }
 
@@ -104,65 +117,44 @@ void test_inv(const Words& words, const TileKernels& kernels) {
     if (found) check(z == limbs_of(words[3], count), "invert_limbs " + words[1]);
     Field field(words[1], kernels);
     if (!found) return;
-    // Through Montgomery form: the inverse of a form, repaired, is the form of the inverse.
-    Limbs x = field.enter(words[2]);
-    Limbs inverse(field.modulus().width(), 0);
-    invert_limbs(inverse.data(), x.data(), n.data(), count);
-    field.modulus().repair_inverse(inverse.data(), inverse.data(), field.scratch());
-    check(field.equals(inverse, words[3]), "repair_inverse " + words[1]);
+    // In the ring's form too: the inverse of a form, repaired, is the form of the inverse.
+    Limbs inverse(field.modulus().row_limbs());
+    check(field.modulus().invert(inverse.data(), field.row(words[2]).data()), "invert finds " + words[1]);
+    check(field.row_equals(inverse, words[3]), "invert " + words[1]);
 }
 
 void test_reduce(const Words& words, const TileKernels& kernels) {
     Field field(words[1], kernels);
-    const Limbs x = limbs_of(words[2], 2 * field.modulus().width());
-    Limbs z(field.modulus().width());
-    field.modulus().enter_wide(z.data(), x.data(), field.scratch());
-    check(field.equals(z, words[3]), "enter_wide " + words[1]);
+    check(field.equals(field.enter(words[2]), words[3]), "enter " + words[1]);
 }
 
-void test_multi(const Words& words, const TileKernels& kernels) {
+void test_multi(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
     constexpr std::size_t kExponentLimbs = 2;
     Field field(words[1], kernels);
-    const Montgomery& modulus = field.modulus();
-    const std::size_t width = modulus.width();
     const std::size_t count = (words.size() - 3) / 2;
     Limbs bases;
-    Limbs inverses;
     Limbs exponents;
     const auto negative = std::make_unique<bool[]>(count);
     for (std::size_t i = 0; i < count; ++i) {
-        const Limbs base = field.enter(words[2 + 2 * i]);
+        const Limbs base = field.row(words[2 + 2 * i]);
         bases.insert(bases.end(), base.begin(), base.end());
         std::string exponent = words[3 + 2 * i];
         negative[i] = exponent[0] == '-';
         if (negative[i]) exponent.erase(0, 1);
         const Limbs limbs = limbs_of(exponent, kExponentLimbs);
         exponents.insert(exponents.end(), limbs.begin(), limbs.end());
-        Limbs inverse(width, 0);
-        invert_limbs(inverse.data(), base.data(), modulus.modulus(), modulus.limb_count());
-        modulus.repair_inverse(inverse.data(), inverse.data(), field.scratch());
-        inverses.insert(inverses.end(), inverse.begin(), inverse.end());
     }
-    const PowerTerms terms{
-        bases.data(), inverses.data(), exponents.data(), kExponentLimbs, kExponentLimbs, negative.get(), 1,
-        count};
-    const std::size_t bits = max_exponent_bits(terms);
+    const PowerTerms terms{bases.data(), exponents.data(), kExponentLimbs, negative.get(),
+                           nullptr,      nullptr,          count,          1};
+    Limbs z(field.modulus().row_limbs());
+    check(!multiply_powers(pool, field.modulus(), z.data(), terms), "inverses are found " + words[1]);
+    check(field.row_equals(z, words.back()), "multiply_powers " + words[1]);
     for (const unsigned window : {1U, 4U, 5U}) {
-        Limbs scratch(modulus.scratch_count() + ((std::size_t{1} << window) + 2) * width);
-        Limbs z(width);
-        multiply_powers_pippenger(modulus, z.data(), terms, window, bits, scratch.data(), [] {});
-        check(field.equals(z, words.back()), "multiply_powers_pippenger " + words[1]);
-        Limbs powers(count * width << window);
-        Limbs inverse_powers(count * width << window);
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t at = (i << window) * width;
-            fill_powers(modulus, powers.data() + at, bases.data() + i * width, window, scratch.data());
-            fill_powers(modulus, inverse_powers.data() + at, inverses.data() + i * width, window,
-                        scratch.data());
+        for (const bool by_tables : {false, true}) {
+            check(!multiply_powers_by(pool, field.modulus(), z.data(), terms, {by_tables, false, window}),
+                  "inverses are found " + words[1]);
+            check(field.row_equals(z, words.back()), "multiply_powers_by " + words[1]);
         }
-        multiply_powers_straus(modulus, z.data(), terms, {powers.data(), inverse_powers.data(), window}, bits,
-                               scratch.data(), [] {});
-        check(field.equals(z, words.back()), "multiply_powers_straus " + words[1]);
     }
 }
 
@@ -190,13 +182,13 @@ void test_divide(const Words& words) {
     }
 }
 
-void test_line(const Words& words, const TileKernels& kernels) {
+void test_line(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
     const std::string& operation = words[0];
     if (operation == "mul") return test_mul(words, kernels);
-    if (operation == "exp") return test_exp(words, kernels);
+    if (operation == "exp") return test_exp(words, kernels, pool);
     if (operation == "inv") return test_inv(words, kernels);
     if (operation == "reduce") return test_reduce(words, kernels);
-    if (operation == "multi") return test_multi(words, kernels);
+    if (operation == "multi") return test_multi(words, kernels, pool);
     if (operation == "product") return test_product(words);
     if (operation == "divide") return test_divide(words);
     check(false, "unknown operation " + operation);
@@ -206,6 +198,7 @@ void test_line(const Words& words, const TileKernels& kernels) {
 
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
+    ThreadPool pool(1, [] { return true; });
     for (const TileKernels* kernels : hekat::test::all_kernels()) {
         std::ifstream file(argv[1]);
         std::string line;
@@ -213,7 +206,7 @@ int main(int argc, char** argv) {
             std::istringstream stream(line);
             Words words;
             for (std::string word; stream >> word;) words.push_back(word);
-            test_line(words, *kernels);
+            test_line(words, *kernels, pool);
         }
     }
     return hekat::test::verdict();

@@ -3,6 +3,7 @@
 #include "bigint/integer.hpp"
 #include "bigint/montgomery_pairs.hpp"
 #include "check.hpp"
+#include "schoolbook.hpp"
 
 namespace {
 
@@ -26,29 +27,34 @@ class Both {
     Limb* scratch() { return scratch_.data(); }
     std::size_t half() const { return pairs_.width() / 2; }
 
+    // Values have limb_count() limbs.
     Limbs value_of(const Limbs& pair) {
-        Limbs z(pairs_.width());
-        pairs_.leave(z.data(), pair.data(), scratch());
+        Limbs z(pairs_.limb_count());
+        Limb* to = z.data();
+        pairs_.leave(&to, pair.data(), scratch());
         check(is_below(z.data(), pairs_.modulus(), z.size()) == 1, "leave gives values below n^2");
         return z;
     }
 
     Limbs pair_of(const Limbs& value) {
         Limbs z(pairs_.width());
-        pairs_.enter(z.data(), value.data(), scratch());
+        const Limb* from = value.data();
+        pairs_.enter(z.data(), &from, value.size(), scratch());
         return z;
     }
 
     // a b mod n^2 of values, by n^2 as any modulus.
     Limbs product(const Limbs& a, const Limbs& b) {
-        Limbs x = a;
-        Limbs y = b;
-        x.resize(flat_.width());
-        y.resize(flat_.width());
-        flat_.enter(x.data(), x.data(), scratch());
+        Limbs x(flat_.width());
+        Limbs y(flat_.width());
+        Limbs z(flat_.limb_count());
+        const Limb* values[2] = {a.data(), b.data()};
+        flat_.enter(x.data(), &values[0], a.size(), scratch());
+        flat_.enter(y.data(), &values[1], b.size(), scratch());
         flat_.multiply(x.data(), x.data(), y.data(), scratch());
-        x.resize(pairs_.width(), 0);
-        return x;
+        Limb* to = z.data();
+        flat_.leave(&to, x.data(), scratch());
+        return z;
     }
 
     // Both halves below n: what every routine promises.
@@ -93,10 +99,13 @@ class Both {
     }
 
     void check_inverse(const Limbs& a, bool expected) {
-        Limbs z(pairs_.width());
-        const bool found = pairs_.invert(z.data(), a.data(), scratch());
+        Limbs row(pairs_.row_limbs());
+        pairs_.narrow(row.data(), a.data());
+        const bool found = pairs_.invert(row.data(), row.data());
         check(found == expected, "invert finds the units");
         if (!found) return;
+        Limbs z(pairs_.width());
+        pairs_.widen(z.data(), row.data());
         check_range(z);
         pairs_.multiply(z.data(), z.data(), a.data(), scratch());
         check(std::equal(z.begin(), z.end(), pairs_.one()), "x times its inverse is one");
@@ -133,7 +142,7 @@ void test_small(const TileKernels& kernels, Limb n) {
     const Limb square = n * n;
     std::vector<Limbs> residues;
     for (Limb x = 0; x < square; ++x) {
-        Limbs value(both.pairs().width(), 0);
+        Limbs value(both.pairs().limb_count(), 0);
         value[0] = x;
         residues.push_back(both.pair_of(value));
         check(both.value_of(residues.back()) == value, "enter and leave");
@@ -146,7 +155,7 @@ void test_small(const TileKernels& kernels, Limb n) {
     for (Limb x = 0; x < square; ++x) {
         for (Limb y = 0; y < square; ++y) {
             both.pairs().multiply(z.data(), residues[x].data(), residues[y].data(), both.scratch());
-            Limbs expected(z.size(), 0);
+            Limbs expected(both.pairs().limb_count(), 0);
             expected[0] = x * y % square;
             check(both.value_of(z) == expected, "product mod " + std::to_string(square));
             reached = reached || both.reaches_n(residues[x], residues[y]);
@@ -192,37 +201,25 @@ void test_edges(const TileKernels& kernels, const Limbs& n, bool is_near_radix, 
     if (is_near_radix) check(reached, "u reaches n");
 }
 
-// x of any width, against the flat form's reduction.
+// x of every size, against long division.
 void test_enter(const TileKernels& kernels, const Limbs& n, Source& source) {
     Both both(n, kernels);
-    const std::size_t width = both.pairs().width();
-    for (int round = 0; round < 20; ++round) {
-        Limbs x = source.limbs(2 * width);
-        if (round == 0) x.assign(x.size(), ~Limb{0});
-        Limbs z(width);
-        both.pairs().enter_wide(z.data(), x.data(), both.scratch());
-        both.check_range(z);
-        // x mod n^2 by long division.
-        Limbs quotient(x.size());
-        Limbs expected(width);
-        Limbs scratch(x.size() + width + 1);
-        divide_limbs_vartime(quotient.data(), expected.data(), x.data(), x.size(), both.pairs().modulus(),
-                             width, scratch.data());
-        check(both.value_of(z) == expected, "enter_wide");
-        std::fill(x.begin() + static_cast<std::ptrdiff_t>(width), x.end(), 0);
-        divide_limbs_vartime(quotient.data(), expected.data(), x.data(), x.size(), both.pairs().modulus(),
-                             width, scratch.data());
-        check(both.value_of(both.pair_of({x.begin(), x.begin() + static_cast<std::ptrdiff_t>(width)})) ==
-                  expected,
-              "enter");
+    const std::size_t limb_count = both.pairs().limb_count();
+    const hekat::test::Schoolbook expected({both.pairs().modulus(), both.pairs().modulus() + limb_count});
+    for (std::size_t limbs = 1; limbs <= 2 * limb_count; ++limbs) {
+        for (const Limbs& x : {Limbs(limbs, ~Limb{0}), source.limbs(limbs)}) {
+            const Limbs pair = both.pair_of(x);
+            both.check_range(pair);
+            check(both.value_of(pair) == expected.reduce(x), "enter");
+        }
     }
 }
 
 void test_at_rest(const TileKernels& kernels, const Limbs& n, Source& source) {
     const MontgomeryPairs pairs(n.data(), n.size(), kernels);
-    const Limbs packed = source.limbs(pairs.limb_count());
+    const Limbs packed = source.limbs(pairs.row_limbs());
     Limbs wide(pairs.width(), 1);
-    Limbs again(pairs.limb_count());
+    Limbs again(pairs.row_limbs());
     pairs.widen(wide.data(), packed.data());
     pairs.narrow(again.data(), wide.data());
     check(again == packed, "widen and narrow");

@@ -1,7 +1,8 @@
 """The compiled core, as hekat.engine.cpu calls it: every array C-contiguous, every output written in place.
 
-Residues are (count, limb_count) uint64 in Montgomery form. An operand of one item stands for a whole batch. A
-function that returns an index returns the first item it refuses, or None.
+Residues are (count, row_limbs) uint64 in the modulus' own form; values, exponents and bases of tables are limbs. An
+operand of one item stands for a whole batch. A function that returns an index returns the first item it refuses, or
+None.
 """
 
 import numpy as np
@@ -23,24 +24,50 @@ class ThreadPool:
 
 class Modulus:
     def __init__(self, limbs: _Limbs, root: _Limbs | None, path: str) -> None: ...
+    @property
+    def row_limbs(self) -> int: ...
     def load(self, pool: ThreadPool, out: _Limbs, values: _Limbs) -> int | None: ...
     def reduce(self, pool: ThreadPool, out: _Limbs, values: _Limbs) -> None: ...
     def store(self, pool: ThreadPool, out: _Limbs, a: _Limbs) -> None: ...
     def mul(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
     def exp(self, pool: ThreadPool, out: _Limbs, a: _Limbs, exponents: _Limbs, vartime: bool) -> None: ...
+    def table_words(self, exponent_bits: int, window_bits: int, constant_time: bool) -> int: ...
     def build_table(
-        self, pool: ThreadPool, table: _Limbs, base: _Limbs, exponent_bits: int, window_bits: int
+        self,
+        pool: ThreadPool,
+        table: _Limbs,
+        base: _Limbs,
+        exponent_bits: int,
+        window_bits: int,
+        constant_time: bool,
     ) -> None: ...
     def exp_fixed(
-        self, pool: ThreadPool, out: _Limbs, table: _Limbs, exponents: _Limbs, exponent_bits: int, window_bits: int
+        self,
+        pool: ThreadPool,
+        out: _Limbs,
+        table: _Limbs,
+        exponents: _Limbs,
+        exponent_bits: int,
+        window_bits: int,
+        constant_time: bool,
     ) -> int | None: ...
     def product_lines(self, pool: ThreadPool, out: _Limbs, a: _Limbs, members: _Indices, offsets: _Indices) -> None: ...
+    # negative: a sign for each exponent. With columns and offsets the rows of a sparse matrix: result j has the terms
+    # offsets[j] to offsets[j + 1], and term k the base columns[k]; without, exponents of all bases by all results.
     def multi_exp(
-        self, pool: ThreadPool, out: _Limbs, a: _Limbs, exponents: _Limbs, negative: _Bools | None
+        self,
+        pool: ThreadPool,
+        out: _Limbs,
+        a: _Limbs,
+        exponents: _Limbs,
+        negative: _Bools | None,
+        columns: _Indices | None = None,
+        offsets: _Indices | None = None,
     ) -> int | None: ...
     def inv(self, pool: ThreadPool, out: _Limbs, a: _Limbs) -> int | None: ...
 
 def madd52_per_ns() -> float: ...
+def conversion_counts() -> tuple[int, int]: ...  # values taken into a modulus' form and out of it, in this process
 def table_window_bits(limb_count: int) -> int: ...
 def int_add(pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
 def int_sub(pool: ThreadPool, out: _Limbs, below: _Bools, a: _Limbs, b: _Limbs) -> None: ...

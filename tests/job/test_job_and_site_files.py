@@ -236,6 +236,11 @@ def test_a_site_is_read_with_paths_beside_it(tmp_path) -> None:
     assert find_source(site, None, "test").kind == "csv"
     assert site.policy.protections == ("paillier",)
     assert not site.policy.exactness_check
+    assert not site.machine.single_tenant
+
+
+def test_a_machine_without_other_tenants_is_read(tmp_path) -> None:
+    assert load_site(write_site(tmp_path, "[machine]\nsingle_tenant = true\n" + SITE)).machine.single_tenant
 
 
 @pytest.mark.parametrize(("party", "name"), [("a", "row"), (None, "tests")])
@@ -260,6 +265,8 @@ def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
         ("[policy]\nprotections = 'paillier'", "policy.protections has the wrong type"),
         ("[policy]\nmin_key_bit = 4096", "min_key_bit is not a setting"),
         ("[parties.a]\n", "parties is not a setting"),
+        ("[machine]\nsingle_tenant = 1", "machine.single_tenant has the wrong type"),
+        ("[machine]\nsingle_tennant = true", "single_tennant is not a setting"),
     ],
 )
 def test_site_files_written_wrong(text, words, tmp_path) -> None:

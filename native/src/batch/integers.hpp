@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch/residues.hpp"
+#include "bigint/tile.hpp"
 
 namespace hekat {
 

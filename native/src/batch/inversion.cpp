@@ -4,131 +4,166 @@
 #include "batch/inversion.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+
+#include "bigint/product_queue.hpp"
 
 namespace hekat {
 namespace {
 
-// The batch cut into blocks of neighbours, one running product per item within its block.
+// Items to a block: what the blocks' own products cost, one after another, against lanes and threads kept
+// busy.
+std::size_t block_items(const ThreadPool& pool, const ResidueRing& ring, std::size_t count) {
+    if (ring.lanes() == 1) return std::clamp<std::size_t>(count / (8 * pool.thread_count()), 16, 1024);
+    const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(count)));
+    return std::clamp<std::size_t>(root, 1, 1024);
+}
+
+// The batch cut into blocks of neighbours, a lane each, with one running product per item within its block.
 class InversionBatch {
   public:
-    InversionBatch(ThreadPool& pool, const ResidueRing& modulus, const Limb* x, std::size_t count)
+    InversionBatch(ThreadPool& pool, const ResidueRing& ring, const Limb* x, std::size_t count)
         : pool_(pool),
-          modulus_(modulus),
+          ring_(ring),
           x_(x),
           count_(count),
-          block_items_(std::clamp<std::size_t>(count / (8 * pool.thread_count()), 16, 1024)),
+          block_items_(block_items(pool, ring, count)),
           block_count_((count + block_items_ - 1) / block_items_),
-          running_(count * modulus.width()),
-          totals_(block_count_ * modulus.width()) {}
+          running_((block_count_ + ring.lanes() - 1) / ring.lanes() * block_items_ * ring.width()),
+          block_products_(block_count_ * ring.row_limbs()),
+          totals_(block_count_ * ring.row_limbs()) {}
 
-    // running_i = the product of its block's items up to i; totals_b = the product of all blocks up to b.
+    // running(group, i) = the products of its blocks' items up to the i-th; total(b) = the product of all
+    // blocks up to b.
     void multiply_up() {
-        for_blocks([&](std::size_t begin, std::size_t end, Limb* item, Limb* scratch) {
-            modulus_.widen(running(begin), x_ + begin * modulus_.limb_count());
-            for (std::size_t i = begin + 1; i < end; ++i) {
-                modulus_.widen(item, x_ + i * modulus_.limb_count());
-                modulus_.multiply(running(i), running(i - 1), item, scratch);
+        for_block_groups([&](const Group& blocks, Limb* item, Limb* scratch) {
+            ring_.gather(running(blocks, 0), items(blocks, 0).data());
+            for (std::size_t i = 1; i < block_items_; ++i) {
+                ring_.gather(item, items(blocks, i).data());
+                ring_.multiply(running(blocks, i), running(blocks, i - 1), item, scratch);
             }
+            ring_.scatter(blocks.writes(block_products_.data(), ring_.row_limbs()).data(),
+                          running(blocks, block_items_ - 1));
         });
-        SecretBuffer scratch(modulus_.scratch_count());
-        copy(total(0), block_product(0));
-        for (std::size_t b = 1; b < block_count_; ++b) {
-            modulus_.multiply(total(b), total(b - 1), block_product(b), scratch.data());
-        }
+        ProductQueue queue(ring_);
+        std::memcpy(total(0), block_product(0), ring_.row_limbs() * sizeof(Limb));
+        for (std::size_t b = 1; b < block_count_; ++b)
+            queue.multiply(total(b), total(b - 1), block_product(b));
+        queue.flush();
     }
 
-    // inverse (width() limbs) = 1 / (the product of everything); false where it has none.
-    bool invert_total(Limb* inverse) const { return invert_one(inverse, total(block_count_ - 1)); }
+    // inverse (a row) = 1 / (the product of everything); false where it has none.
+    bool invert_total(Limb* inverse) const { return ring_.invert(inverse, total(block_count_ - 1)); }
 
     // The first item that has no inverse, there being one: running products lose theirs there for good.
     std::size_t find_culprit() const {
         std::size_t block = 0;
         while (block + 1 < block_count_ && has_inverse(total(block))) ++block;
-        std::size_t low = block * block_items_;
-        std::size_t high = std::min(count_, low + block_items_) - 1;  // running(high) has no inverse
+        std::size_t low = 0;
+        std::size_t high =
+            std::min(count_ - block * block_items_, block_items_) - 1;  // that one has no inverse
+        SecretBuffer row(ring_.row_limbs());
         while (low < high) {
             const std::size_t middle = low + (high - low) / 2;
-            if (has_inverse(running(middle))) {
+            WritePointers to{};
+            to[block % ring_.lanes()] = row.data();
+            ring_.scatter(to.data(), running(block / ring_.lanes(), middle));
+            if (has_inverse(row.data())) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        return low;
+        return block * block_items_ + low;
     }
 
     // z_i = 1 / x_i, from the inverse of the product of everything.
     void divide_down(Limb* z, Limb* inverse) {
-        SecretBuffer scratch(modulus_.scratch_count());
-        // total_b becomes the inverse of block b's own product.
+        ProductQueue queue(ring_);
+        // total(b) becomes the inverse of block b's own product.
         for (std::size_t b = block_count_; b-- > 1;) {
-            modulus_.multiply(total(b), inverse, total(b - 1), scratch.data());
-            modulus_.multiply(inverse, inverse, block_product(b), scratch.data());
+            queue.multiply(total(b), inverse, total(b - 1));
+            queue.multiply(inverse, inverse, block_product(b));
         }
-        copy(total(0), inverse);
-        for_blocks([&](std::size_t begin, std::size_t end, Limb* item, Limb* products) {
-            Limb* rest = total(begin / block_items_);  // 1 / running(i)
-            for (std::size_t i = end; i-- > begin + 1;) {
-                modulus_.multiply(item, rest, running(i - 1), products);
-                modulus_.narrow(z + i * modulus_.limb_count(), item);
-                modulus_.widen(item, x_ + i * modulus_.limb_count());
-                modulus_.multiply(rest, rest, item, products);
+        queue.flush();
+        std::memcpy(total(0), inverse, ring_.row_limbs() * sizeof(Limb));
+        for_block_groups([&](const Group& blocks, Limb* rest, Limb* scratch) {
+            Limb* item = rest + ring_.width();
+            ring_.gather(rest, blocks.reads({totals_.data(), ring_.row_limbs(), false}).data());
+            for (std::size_t i = block_items_; i-- > 1;) {  // rest = 1 / running(i)
+                ring_.multiply(item, rest, running(blocks, i - 1), scratch);
+                ring_.scatter(targets(z, blocks, i).data(), item);
+                ring_.gather(item, items(blocks, i).data());
+                ring_.multiply(rest, rest, item, scratch);
             }
-            modulus_.narrow(z + begin * modulus_.limb_count(), rest);
+            ring_.scatter(targets(z, blocks, 0).data(), rest);
         });
     }
 
   private:
+    // Runs work(blocks, two groups of memory, scratch) over all groups of blocks.
     template <typename Work>
-    void for_blocks(const Work& work) {
-        const double block_ns = 2 * static_cast<double>(block_items_) * product_ns(modulus_);
-        pool_.run(block_count_, block_ns, [&](std::size_t first, std::size_t last) {
-            SecretBuffer memory(modulus_.scratch_count() + modulus_.width());
-            for (std::size_t b = first; b < last; ++b) {
-                work(b * block_items_, std::min(count_, (b + 1) * block_items_),
-                     memory.data() + modulus_.scratch_count(), memory.data());
-            }
-        });
+    void for_block_groups(const Work& work) {
+        const double block_ns = 2 * static_cast<double>(block_items_) * ring_.product_ns();
+        for_groups(
+            pool_, ring_, block_count_, block_ns, ring_.scratch_count() + 2 * ring_.width(),
+            [&](const Group& blocks, Limb* memory) { work(blocks, memory + ring_.scratch_count(), memory); });
     }
 
-    Limb* running(std::size_t i) { return running_.data() + i * modulus_.width(); }
-    const Limb* running(std::size_t i) const { return running_.data() + i * modulus_.width(); }
-    Limb* total(std::size_t b) { return totals_.data() + b * modulus_.width(); }
-    const Limb* total(std::size_t b) const { return totals_.data() + b * modulus_.width(); }
-    const Limb* block_product(std::size_t b) const {
-        return running(std::min(count_, (b + 1) * block_items_) - 1);
+    // The i-th item of every block; one where a block is over, or missing.
+    ReadPointers items(const Group& blocks, std::size_t i) const {
+        ReadPointers rows{};
+        for (std::size_t lane = 0; lane < blocks.lanes; ++lane) {
+            const std::size_t at = (blocks.first + lane) * block_items_ + i;
+            rows[lane] = at < count_ ? x_ + at * ring_.row_limbs() : ring_.one_row();
+        }
+        return rows;
     }
-    void copy(Limb* z, const Limb* x) const { std::memcpy(z, x, modulus_.width() * sizeof(Limb)); }
 
-    bool invert_one(Limb* z, const Limb* x) const {
-        SecretBuffer scratch(modulus_.scratch_count());
-        return modulus_.invert(z, x, scratch.data());
+    WritePointers targets(Limb* z, const Group& blocks, std::size_t i) const {
+        WritePointers rows{};
+        for (std::size_t lane = 0; lane < blocks.count; ++lane) {
+            const std::size_t at = (blocks.first + lane) * block_items_ + i;
+            rows[lane] = at < count_ ? z + at * ring_.row_limbs() : nullptr;
+        }
+        return rows;
     }
+
+    const Limb* running(std::size_t group, std::size_t i) const {
+        return running_.data() + (group * block_items_ + i) * ring_.width();
+    }
+    Limb* running(const Group& blocks, std::size_t i) {
+        return running_.data() + (blocks.first / blocks.lanes * block_items_ + i) * ring_.width();
+    }
+    Limb* total(std::size_t b) { return totals_.data() + b * ring_.row_limbs(); }
+    const Limb* total(std::size_t b) const { return totals_.data() + b * ring_.row_limbs(); }
+    const Limb* block_product(std::size_t b) const { return block_products_.data() + b * ring_.row_limbs(); }
 
     bool has_inverse(const Limb* x) const {
-        SecretBuffer inverse(modulus_.width());
-        return invert_one(inverse.data(), x);
+        SecretBuffer inverse(ring_.row_limbs());
+        return ring_.invert(inverse.data(), x);
     }
 
     ThreadPool& pool_;
-    const ResidueRing& modulus_;
+    const ResidueRing& ring_;
     const Limb* x_;
     std::size_t count_;
     std::size_t block_items_;
     std::size_t block_count_;
     SecretBuffer running_;
+    SecretBuffer block_products_;
     SecretBuffer totals_;
 };
 
 }  // namespace
 
-std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
-                                           const Limb* x, std::size_t count) {
+std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
+                                           std::size_t count) {
     if (count == 0) return std::nullopt;
-    InversionBatch batch(pool, modulus, x, count);
+    InversionBatch batch(pool, ring, x, count);
     batch.multiply_up();
-    SecretBuffer inverse(modulus.width());
+    SecretBuffer inverse(ring.row_limbs());
     if (!batch.invert_total(inverse.data())) return batch.find_culprit();
     batch.divide_down(z, inverse.data());
     return std::nullopt;

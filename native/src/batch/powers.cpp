@@ -2,16 +2,16 @@
 #include "batch/powers.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
-#include "bigint/integer.hpp"
 #include "bigint/power.hpp"
 
 namespace hekat {
 namespace {
 
-constexpr std::size_t kTogether = 8;  // exponents that share one reading of a table's position
+// Groups that share one reading of a table's position: enough that its entries come from cache, few enough
+// that the results stay there too.
+constexpr std::size_t kItemsTogether = 8;
+constexpr std::size_t kGroupsTogether = 4;
 
 bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
     Limb above = 0;
@@ -22,69 +22,75 @@ bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
     return above == 0;
 }
 
-}  // namespace
-
-void raise_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Items& bases,
-                    const Items& exponents, std::size_t count, bool vartime) {
-    const double products = 1.2 * static_cast<double>(kLimbBits * exponents.limbs);
-    const std::size_t width = modulus.width();
-    const auto raise = vartime ? power_vartime : power;
-    pool.run(count, products * product_ns(modulus), [&](std::size_t begin, std::size_t end) {
-        SecretBuffer memory(width + power_scratch_count(modulus, exponents.limbs));
-        Limb* x = memory.data();
-        for (std::size_t i = begin; i < end; ++i) {
-            modulus.widen(x, bases.at(i));
-            raise(modulus, x, x, exponents.at(i), exponents.limbs, x + width);
-            modulus.narrow(z + i * modulus.limb_count(), x);
-        }
-    });
+// As many exponents as keep every thread busy, in whole groups.
+std::size_t exponents_together(const ThreadPool& pool, const ResidueRing& ring, std::size_t count) {
+    const std::size_t groups = (count + ring.lanes() - 1) / ring.lanes();
+    const std::size_t share = (groups + pool.thread_count() - 1) / pool.thread_count();
+    const std::size_t most = std::max(kGroupsTogether, kItemsTogether / ring.lanes());
+    return std::clamp<std::size_t>(share, 1, most) * ring.lanes();
 }
 
-void build_fixed_base_table(ThreadPool& pool, const ResidueRing& modulus, const FixedBaseShape& shape,
+}  // namespace
+
+void raise_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Items& bases,
+                    const Items& exponents, std::size_t count, bool vartime) {
+    const double products = 1.2 * static_cast<double>(kLimbBits * exponents.limbs);
+    const auto raise = vartime ? power_vartime : power;
+    const std::size_t memory_words = ring.width() + power_scratch_count(ring, exponents.limbs);
+    for_groups(pool, ring, count, products * ring.product_ns(), memory_words,
+               [&](const Group& group, Limb* memory) {
+                   Limb* x = memory;
+                   ring.gather(x, group.reads(bases).data());
+                   raise(ring, x, x, group.reads(exponents).data(), exponents.limbs, memory + ring.width());
+                   ring.scatter(group.writes(z, ring.row_limbs()).data(), x);
+               });
+}
+
+void build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
                             Limb* table, const Limb* base) {
-    const std::size_t width = modulus.width();
-    SecretBuffer bases(shape.positions() * width);
-    SecretBuffer scratch(modulus.scratch_count());
-    std::memcpy(bases.data(), base, modulus.limb_count() * sizeof(Limb));
-    modulus.enter(bases.data(), bases.data(), scratch.data());
+    count_entered(1);
+    const std::size_t row = ring.row_limbs();
+    const std::size_t lanes = ring.lanes();
+    SecretBuffer bases(shape.positions() * row);
+    SecretBuffer memory(ring.scratch_count() + ring.width());
+    Limb* power = memory.data() + ring.scratch_count();
+    ring.enter(power, reads_of(base, 0, 1, lanes).data(), ring.limb_count(), memory.data());
+    ring.scatter(writes_of(bases.data(), row, 1, lanes).data(), power);
     // One after another, in slices short enough for an interrupt to be heard.
-    const double step_ns = static_cast<double>(shape.window_bits) * product_ns(modulus);
+    const double step_ns = static_cast<double>(shape.window_bits * lanes) * ring.product_ns();
     ThreadPool::Body chain = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            next_position_base(modulus, shape.window_bits, bases.data() + (i + 1) * width,
-                               bases.data() + i * width, scratch.data());
+            for (unsigned bit = 0; bit < shape.window_bits; ++bit) ring.square(power, power, memory.data());
+            ring.scatter(writes_of(bases.data() + (i + 1) * row, row, 1, lanes).data(), power);
         }
     };
     pool.run_in_order(shape.positions() - 1, step_ns, chain);
-    const double row_ns = static_cast<double>(shape.entry_count()) * product_ns(modulus);
-    pool.run(shape.positions(), row_ns, [&](std::size_t begin, std::size_t end) {
-        SecretBuffer memory(modulus.scratch_count() + width);
-        for (std::size_t i = begin; i < end; ++i) {
-            fill_position(modulus, shape, table + i * shape.entry_count() * modulus.limb_count(),
-                          bases.data() + i * width, memory.data());
-        }
-    });
+    const double position_ns = static_cast<double>(shape.entry_count()) * ring.product_ns();
+    const std::size_t memory_words = ring.scratch_count() + 2 * ring.width() + lanes * row;
+    for_groups(pool, ring, shape.positions(), position_ns, memory_words,
+               [&](const Group& group, Limb* scratch) {
+                   fill_positions(ring, shape, table, group.first, bases.data() + group.first * row, scratch,
+                                  ThreadPool::checkpoint);
+               });
 }
 
-std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& modulus,
+std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& ring,
                                             const FixedBaseShape& shape, Limb* z, const Limb* table,
                                             const Limb* exponents, std::size_t exponent_limbs,
                                             std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         if (!fits(exponents + i * exponent_limbs, exponent_limbs, shape.exponent_bits)) return i;
     }
-    // As many exponents to a group as keep every thread busy.
-    const std::size_t share = (count + pool.thread_count() - 1) / pool.thread_count();
-    const std::size_t together = std::clamp<std::size_t>(share, 1, kTogether);
-    const std::size_t group_count = (count + together - 1) / together;
-    const double group_ns = static_cast<double>(together * shape.positions()) * product_ns(modulus);
-    pool.run(group_count, group_ns, [&](std::size_t begin, std::size_t end) {
-        SecretBuffer memory(fixed_base_scratch_count(modulus, together));
-        for (std::size_t group = begin; group < end; ++group) {
-            const std::size_t first = group * together;
-            fixed_base_powers(modulus, shape, z + first * modulus.limb_count(), table,
-                              exponents + first * exponent_limbs, exponent_limbs,
-                              std::min(together, count - first), memory.data());
+    const auto powers = shape.constant_time ? fixed_base_powers : fixed_base_powers_vartime;
+    const std::size_t together = exponents_together(pool, ring, count);
+    const double part_ns = static_cast<double>(together * shape.positions()) * ring.product_ns();
+    const std::size_t scratch_words = fixed_base_scratch_count(ring, together);
+    pool.run((count + together - 1) / together, part_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer scratch(scratch_words);
+        for (std::size_t first = begin * together; first < std::min(count, end * together);
+             first += together) {
+            powers(ring, shape, z + first * ring.row_limbs(), table, exponents + first * exponent_limbs,
+                   exponent_limbs, std::min(together, count - first), scratch.data());
         }
     });
     return std::nullopt;

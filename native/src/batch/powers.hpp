@@ -6,32 +6,34 @@
 
 #include "batch/residues.hpp"
 #include "bigint/fixed_base.hpp"
+#include "bigint/multi_power.hpp"
 
 namespace hekat {
 
-// z_i = bases_i ^ exponents_i. Residues in Montgomery form, exponents of exponents.limbs limbs. Constant time
-// unless `vartime`. Scratch is wiped.
-void raise_residues(ThreadPool& pool, const ResidueRing& modulus, Limb* z, const Items& bases,
+// z_i = bases_i ^ exponents_i, rows; exponents of exponents.limbs limbs. Constant time unless `vartime`.
+// Scratch is wiped.
+void raise_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Items& bases,
                     const Items& exponents, std::size_t count, bool vartime);
 
-// table = positions() * entry_count() entries of limb_count() limbs, from one canonical base below the
-// modulus.
-void build_fixed_base_table(ThreadPool& pool, const ResidueRing& modulus, const FixedBaseShape& shape,
+// table = shape.table_words(ring) words, from one canonical base below the modulus.
+void build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
                             Limb* table, const Limb* base);
 
-// z_i = base ^ exponents_i. Returns the first index whose exponent has more than exponent_bits bits, z then
-// without meaning. Constant time. Scratch is wiped.
-std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& modulus,
+// z_i = base ^ exponents_i, rows. Returns the first index whose exponent has more than exponent_bits bits, z
+// then without meaning. Constant time if the table is. Scratch is wiped.
+std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& ring,
                                             const FixedBaseShape& shape, Limb* z, const Limb* table,
                                             const Limb* exponents, std::size_t exponent_limbs,
                                             std::size_t count);
 
-// z_j = the product over i of bases_i ^ (+-exponents_ij), for i < base_count and j < result_count; negative
-// marks the minus signs (nullptr: none). Returns the first base that has a minus sign and no inverse, z then
-// without meaning. Variable time.
-std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& modulus, Limb* z,
-                                           const Limb* bases, const Limb* exponents,
-                                           std::size_t exponent_limbs, const bool* negative,
-                                           std::size_t base_count, std::size_t result_count);
+// z_j = the product of result j's terms, rows. Returns the first base that has a minus sign somewhere and no
+// inverse, z then without meaning. Variable time.
+std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& ring, Limb* z,
+                                           const PowerTerms& terms);
+
+// The same by a given method instead of the cheapest, for tests; signed digits need every base to have an
+// inverse.
+std::optional<std::size_t> multiply_powers_by(ThreadPool& pool, const ResidueRing& ring, Limb* z,
+                                              const PowerTerms& terms, const PowerMethod& method);
 
 }  // namespace hekat

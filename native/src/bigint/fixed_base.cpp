@@ -1,11 +1,55 @@
 // Fixed-base tables and powers.
 #include "bigint/fixed_base.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "bigint/group.hpp"
 #include "bigint/power.hpp"
+#include "bigint/secret_buffer.hpp"
 
 namespace hekat {
+namespace {
+
+constexpr std::size_t kCheckpointEntries = 256;
+
+// The digits of a group's exponents at one position; missing lanes repeat the last exponent.
+void digits_at(const ResidueRing& ring, const FixedBaseShape& shape, Limb* digits, const Limb* exponents,
+               std::size_t exponent_limbs, std::size_t count, std::size_t position) {
+    for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
+        digits[lane] = exponent_bits_at(exponents + std::min(lane, count - 1) * exponent_limbs,
+                                        exponent_limbs, position * shape.window_bits, shape.window_bits);
+    }
+}
+
+// One group's powers by rows, the next position's rows being fetched meanwhile.
+void group_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* const* z,
+                          const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
+                          std::size_t count, Limb* scratch) {
+    Limb* entry = scratch + ring.scratch_count();
+    Limb* result = entry + ring.width();
+    Limb digits[kMaxLanes];
+    ReadPointers rows{};
+    ReadPointers next{};
+    const auto look_up = [&](std::size_t position) {
+        digits_at(ring, shape, digits, exponents, exponent_limbs, count, position);
+        const Limb* entries = table + position * shape.position_words(ring);
+        for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
+            next[lane] = entries + digits[lane] * ring.row_limbs();
+            prefetch_row(next[lane], ring.row_limbs());
+        }
+    };
+    look_up(0);
+    for (std::size_t position = 0; position < shape.positions(); ++position) {
+        rows = next;
+        if (position + 1 < shape.positions()) look_up(position + 1);
+        ring.gather(position == 0 ? result : entry, rows.data());
+        if (position > 0) ring.multiply(result, result, entry, scratch);
+    }
+    ring.scatter(z, result);
+}
+
+}  // namespace
 
 unsigned fixed_base_window_bits(std::size_t limb_count) {
     // In cycles, as measured: a product per limb pair, a table entry per limb read; a table used a thousand
@@ -26,48 +70,72 @@ unsigned fixed_base_window_bits(std::size_t limb_count) {
     return best;
 }
 
-void next_position_base(const ResidueRing& modulus, unsigned window_bits, Limb* z, const Limb* base,
-                        Limb* scratch) {
-    modulus.square(z, base, scratch);
-    for (unsigned i = 1; i < window_bits; ++i) modulus.square(z, z, scratch);
-}
-
-void fill_position(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* entries, const Limb* base,
-                   Limb* scratch) {
-    const std::size_t limbs = modulus.limb_count();
-    Limb* power = scratch + modulus.scratch_count();
-    modulus.narrow(entries, modulus.one());
-    std::memcpy(power, base, modulus.width() * sizeof(Limb));
-    for (std::size_t j = 1; j < shape.entry_count(); ++j) {
-        modulus.narrow(entries + j * limbs, power);
-        modulus.multiply(power, power, base, scratch);
-    }
-}
-
-std::size_t fixed_base_scratch_count(const ResidueRing& modulus, std::size_t count) {
-    return modulus.scratch_count() + (count + 2) * modulus.width();
-}
-
-void fixed_base_powers(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* z, const Limb* table,
-                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch) {
-    const std::size_t limbs = modulus.limb_count();
-    const std::size_t width = modulus.width();
-    Limb* packed = scratch + modulus.scratch_count();
-    Limb* entry = packed + width;
-    Limb* results = entry + width;
-    for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(results + i * width, modulus.one(), width * sizeof(Limb));
-    for (std::size_t position = 0; position < shape.positions(); ++position) {
-        const Limb* entries = table + position * shape.entry_count() * limbs;
+void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* table,
+                    std::size_t first_position, const Limb* bases, Limb* scratch, Checkpoint checkpoint) {
+    const std::size_t count = std::min(ring.lanes(), shape.positions() - first_position);
+    const std::size_t row = ring.row_limbs();
+    const std::size_t position_words = shape.position_words(ring);
+    Limb* base = scratch + ring.scratch_count();
+    Limb* power = base + ring.width();
+    Limb* rows = power + ring.width();
+    const WritePointers to = writes_of(rows, row, count, ring.lanes());
+    ring.gather(base, reads_of(bases, row, count, ring.lanes()).data());
+    std::memcpy(power, ring.one(), ring.width() * sizeof(Limb));
+    for (std::size_t j = 0; j < shape.entry_count(); ++j) {
+        if (j == 1) std::memcpy(power, base, ring.width() * sizeof(Limb));
+        if (j > 1) ring.multiply(power, power, base, scratch);
+        if (j % kCheckpointEntries == 0) checkpoint();
+        ring.scatter(to.data(), power);
         for (std::size_t i = 0; i < count; ++i) {
-            const Limb digit = exponent_bits_at(exponents + i * exponent_limbs, exponent_limbs,
-                                                position * shape.window_bits, shape.window_bits);
-            modulus.kernels().select_entry(packed, entries, shape.entry_count(), limbs, digit);
-            modulus.widen(entry, packed);
-            modulus.multiply(results + i * width, results + i * width, entry, scratch);
+            Limb* entries = table + (first_position + i) * position_words;
+            if (shape.constant_time) {
+                ring.put_shared(entries, shape.entry_count(), j, to[i]);
+            } else {
+                std::memcpy(entries + j * row, to[i], row * sizeof(Limb));
+            }
         }
     }
-    for (std::size_t i = 0; i < count; ++i) modulus.narrow(z + i * limbs, results + i * width);
+}
+
+std::size_t fixed_base_scratch_count(const ResidueRing& ring, std::size_t count) {
+    const std::size_t groups = (count + ring.lanes() - 1) / ring.lanes();
+    return ring.scratch_count() + (groups + 1) * ring.width();
+}
+
+void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z, const Limb* table,
+                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch) {
+    const std::size_t lanes = ring.lanes();
+    const std::size_t width = ring.width();
+    Limb* entry = scratch + ring.scratch_count();
+    Limb* results = entry + width;
+    Limb digits[kMaxLanes];
+    for (std::size_t position = 0; position < shape.positions(); ++position) {
+        const Limb* entries = table + position * shape.position_words(ring);
+        for (std::size_t first = 0, group = 0; first < count; first += lanes, ++group) {
+            Limb* result = results + group * width;
+            digits_at(ring, shape, digits, exponents + first * exponent_limbs, exponent_limbs, count - first,
+                      position);
+            ring.select_shared(position == 0 ? result : entry, entries, shape.entry_count(), digits);
+            if (position > 0) ring.multiply(result, result, entry, scratch);
+        }
+    }
+    wipe(digits, kMaxLanes);
+    for (std::size_t first = 0, group = 0; first < count; first += lanes, ++group) {
+        ring.scatter(writes_of(z + first * ring.row_limbs(), ring.row_limbs(), count - first, lanes).data(),
+                     results + group * width);
+    }
+}
+
+void fixed_base_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z,
+                               const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
+                               std::size_t count, Limb* scratch) {
+    const std::size_t lanes = ring.lanes();
+    for (std::size_t first = 0; first < count; first += lanes) {
+        const WritePointers to =
+            writes_of(z + first * ring.row_limbs(), ring.row_limbs(), count - first, lanes);
+        group_powers_vartime(ring, shape, to.data(), table, exponents + first * exponent_limbs,
+                             exponent_limbs, count - first, scratch);
+    }
 }
 
 }  // namespace hekat

@@ -5,35 +5,47 @@
 
 namespace hekat {
 
-// What a table holds: entry (i, j) is base^(j 2^(window_bits i)) in Montgomery form, modulus.limb_count()
-// limbs.
+// What a table holds: entry (i, j) is base^(j 2^(window_bits i)), i < positions(), j < entry_count(). A
+// constant-time table has the ring's layout for shared look-ups at each position; any other has rows,
+// position by position.
 struct FixedBaseShape {
     std::size_t exponent_bits;
-    unsigned window_bits;
+    unsigned window_bits;  // 1..16
+    bool constant_time;
 
     std::size_t positions() const { return (exponent_bits + window_bits - 1) / window_bits; }
     std::size_t entry_count() const { return std::size_t{1} << window_bits; }
+    std::size_t position_words(const ResidueRing& ring) const {
+        return constant_time ? ring.shared_table_words(entry_count()) : entry_count() * ring.row_limbs();
+    }
+    std::size_t table_words(const ResidueRing& ring) const { return positions() * position_words(ring); }
 };
 
 // The window that makes powers cheapest on the whole, the table's own making counted in. In 4..7.
 unsigned fixed_base_window_bits(std::size_t limb_count);
 
-// z = base^(2^(window_bits)) for the step from one position's base to the next; width() limbs, z may be base.
-void next_position_base(const ResidueRing& modulus, unsigned window_bits, Limb* z, const Limb* base,
-                        Limb* scratch);
+// Called now and then in long work; may throw, and then ends it.
+using Checkpoint = void (*)();
 
-// One position's entries from that position's base (width() limbs). scratch: scratch_count() + width() limbs.
-void fill_position(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* entries, const Limb* base,
-                   Limb* scratch);
+// The entries of up to lanes() positions from first_position on, from those positions' bases, rows one after
+// another. table: the whole table. Constant time. The caller wipes scratch: scratch_count() + 2 * width() +
+// lanes() * row_limbs() words.
+void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* table,
+                    std::size_t first_position, const Limb* bases, Limb* scratch, Checkpoint checkpoint);
 
-// Limbs of scratch that `fixed_base_powers` needs for `count` exponents.
-std::size_t fixed_base_scratch_count(const ResidueRing& modulus, std::size_t count);
-
-// z (count x limb_count limbs) = base^exponent for each of count exponents below 2^exponent_bits, Montgomery
-// form. Constant time: every entry of every position is read. One position serves all exponents before the
-// next is touched, so that its entries stay in cache. The caller wipes scratch. Source: Brickell, Gordon,
-// McCurley, Wilson, Fast exponentiation with precomputation (Eurocrypt 1992).
-void fixed_base_powers(const ResidueRing& modulus, const FixedBaseShape& shape, Limb* z, const Limb* table,
+// z (count rows) = base^exponent for each of count exponents below 2^exponent_bits, which lie one after
+// another. Constant time: every entry of every position is read. One position serves all exponents before the
+// next is touched, so that its entries stay in cache. The caller wipes scratch: fixed_base_scratch_count
+// words. Source: Brickell, Gordon, McCurley, Wilson, Fast exponentiation with precomputation (Eurocrypt
+// 1992).
+void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z, const Limb* table,
                        const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch);
+std::size_t fixed_base_scratch_count(const ResidueRing& ring, std::size_t count);
+
+// The same from a table that is not constant_time: reads the entries it needs, so that memory access tells
+// the exponents. scratch: scratch_count() + 2 * width() words.
+void fixed_base_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z,
+                               const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
+                               std::size_t count, Limb* scratch);
 
 }  // namespace hekat

@@ -1,6 +1,7 @@
 // Montgomery arithmetic over tiles: one full product, then one reduction that clears a tile at a time.
 #include "bigint/montgomery.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bigint/integer.hpp"
@@ -9,13 +10,14 @@
 namespace hekat {
 
 Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels& kernels)
-    : ResidueRing(limb_count, tiles_for(limb_count) * kTileLimbs, kernels),
+    : ResidueRing({1, limb_count, limb_count, tiles_for(limb_count) * kTileLimbs}),
+      kernels_(kernels),
       tiles_(tiles_for(limb_count)),
       n_(width()),
       r1_(width()),
       r2_(width()),
       r3_(width()) {
-    widen(n_.data(), n);
+    std::memcpy(n_.data(), n, limb_count * sizeof(Limb));
     // Newton: each step doubles the bits of n^-1 that are right; n itself is right to 3 bits.
     Limb inverse = n_.data()[0];
     for (int step = 0; step < 5; ++step) inverse *= 2 - n_.data()[0] * inverse;
@@ -72,33 +74,63 @@ void Montgomery::square(Limb* z, const Limb* a, Limb* scratch) const {
     reduce_product(z, scratch, scratch + 2 * width());
 }
 
-void Montgomery::enter_wide(Limb* z, const Limb* x, Limb* scratch) const {
+void Montgomery::enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const {
     // x = low + high R: its Montgomery form is low R^2 / R + high R^3 / R.
-    multiply(z, x, r2_.data(), scratch);
+    const std::size_t low_limbs = std::min(value_limbs, width());
+    std::memcpy(z, values[0], low_limbs * sizeof(Limb));
+    std::memset(z + low_limbs, 0, (width() - low_limbs) * sizeof(Limb));
+    multiply(z, z, r2_.data(), scratch);
+    if (low_limbs == value_limbs) return;
+    const std::size_t high_limbs = value_limbs - low_limbs;
     Limb* high = scratch + 3 * width();
-    multiply(high, x + width(), r3_.data(), scratch);
+    std::memcpy(high, values[0] + low_limbs, high_limbs * sizeof(Limb));
+    std::memset(high + high_limbs, 0, (width() - high_limbs) * sizeof(Limb));
+    multiply(high, high, r3_.data(), scratch);
     const Limb carry = kernels_.add(z, z, high, 0, tiles_);
     subtract_modulus_once(z, z, carry, scratch);
 }
 
-void Montgomery::leave(Limb* z, const Limb* x, Limb* scratch) const {
+void Montgomery::leave(Limb* const* values, const Limb* x, Limb* scratch) const {
+    if (values[0] == nullptr) return;
     std::memcpy(scratch, x, width() * sizeof(Limb));
     std::memset(scratch + width(), 0, width() * sizeof(Limb));
-    reduce_product(z, scratch, scratch + 2 * width());
+    reduce_product(scratch, scratch, scratch + 2 * width());
+    narrow(values[0], scratch);
 }
 
-bool Montgomery::invert(Limb* z, const Limb* x, Limb* scratch) const {
-    const bool found = invert_limbs(z, x, n_.data(), limb_count());
-    std::memset(z + limb_count(), 0, (width() - limb_count()) * sizeof(Limb));
-    repair_inverse(z, z, scratch);
+bool Montgomery::invert(Limb* z, const Limb* x) const {
+    SecretBuffer memory(width() + scratch_count());
+    const bool found = invert_limbs(memory.data(), x, n_.data(), limb_count());
+    repair_inverse(memory.data(), memory.data(), memory.data() + width());
+    narrow(z, memory.data());
     return found;
 }
 
-void Montgomery::widen(Limb* z, const Limb* x) const {
-    std::memcpy(z, x, limb_count() * sizeof(Limb));
+void Montgomery::select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
+    kernels_.select_entry(z, table, entry_count, width(), indices[0]);
+}
+
+void Montgomery::pick_vartime(Limb* z, const Limb* table, const Limb* indices) const {
+    std::memcpy(z, table + indices[0] * width(), width() * sizeof(Limb));
+}
+
+void Montgomery::put_shared(Limb* table, std::size_t, std::size_t index, const Limb* row) const {
+    std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
+}
+
+void Montgomery::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
+                               const Limb* indices) const {
+    kernels_.select_entry(z, table, entry_count, row_limbs(), indices[0]);
+    std::memset(z + row_limbs(), 0, (width() - row_limbs()) * sizeof(Limb));
+}
+
+void Montgomery::widen(Limb* z, const Limb* row) const {
+    std::memcpy(z, row, limb_count() * sizeof(Limb));
     std::memset(z + limb_count(), 0, (width() - limb_count()) * sizeof(Limb));
 }
 
-void Montgomery::narrow(Limb* z, const Limb* x) const { std::memcpy(z, x, limb_count() * sizeof(Limb)); }
+void Montgomery::narrow(Limb* row, const Limb* x) const {
+    if (row != nullptr) std::memcpy(row, x, limb_count() * sizeof(Limb));
+}
 
 }  // namespace hekat

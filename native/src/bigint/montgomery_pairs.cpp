@@ -2,6 +2,7 @@
 // upper.
 #include "bigint/montgomery_pairs.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bigint/integer.hpp"
@@ -10,12 +11,14 @@
 namespace hekat {
 
 MontgomeryPairs::MontgomeryPairs(const Limb* n, std::size_t half_limbs, const TileKernels& kernels)
-    : ResidueRing(2 * half_limbs, 2 * tiles_for(half_limbs) * kTileLimbs, kernels),
+    : ResidueRing({1, 2 * half_limbs, 2 * half_limbs, 2 * tiles_for(half_limbs) * kTileLimbs}),
+      kernels_(kernels),
       base_(n, half_limbs, kernels),
       tiles_(tiles_for(half_limbs)),
       minus_n_(half()),
       n_squared_(width()),
-      powers_of_r_(kPowers * width()) {
+      powers_of_r_(kPowers * width()),
+      one_row_(row_limbs()) {
     for (std::size_t i = 0; i < half(); ++i) minus_n_.data()[i] = ~base_.modulus()[i];
     square_tiles(kernels, n_squared_.data(), base_.modulus(), tiles_);
     // R and R^2 mod n^2 by doubling 1: slower than dividing, but it shows nothing of n.
@@ -31,6 +34,7 @@ MontgomeryPairs::MontgomeryPairs(const Limb* n, std::size_t half_limbs, const Ti
     for (std::size_t i = 3; i <= kPowers; ++i) {
         multiply(power_of_r(i), power_of_r(i - 1), power_of_r(2), scratch.data());
     }
+    narrow(one_row_.data(), one());
 }
 
 bool MontgomeryPairs::serve(std::size_t square_limbs, std::size_t half_limbs) {
@@ -110,25 +114,22 @@ void MontgomeryPairs::add(Limb* z, const Limb* a, const Limb* b, Limb* scratch) 
     base_.subtract_modulus_once(upper, upper, upper_high, scratch);
 }
 
-void MontgomeryPairs::enter_digits(Limb* z, const Limb* x, std::size_t digit_count, Limb* scratch) const {
-    // x = the sum of x_i R^i: its form is the sum of x_i R^(i+2) / R.
-    Limb* sum = scratch + 3 * width();
-    Limb* part = sum + width();
-    multiply_digit(sum, x, power_of_r(2), scratch);
-    for (std::size_t i = 1; i < digit_count; ++i) {
-        multiply_digit(part, x + i * half(), power_of_r(i + 2), scratch);
-        add(sum, sum, part, scratch);
+void MontgomeryPairs::enter(Limb* z, const Limb* const* values, std::size_t value_limbs,
+                            Limb* scratch) const {
+    // x = the sum of digits x_i R^i: its form is the sum of x_i R^(i+2) / R.
+    Limb* digit = scratch + 3 * width();
+    Limb* part = digit + width();
+    for (std::size_t i = 0, at = 0; at < value_limbs; ++i, at += half()) {
+        const std::size_t limbs = std::min(half(), value_limbs - at);
+        std::memcpy(digit, values[0] + at, limbs * sizeof(Limb));
+        std::memset(digit + limbs, 0, (half() - limbs) * sizeof(Limb));
+        multiply_digit(i == 0 ? z : part, digit, power_of_r(i + 2), scratch);
+        if (i > 0) add(z, z, part, scratch);
     }
-    std::memcpy(z, sum, width() * sizeof(Limb));
 }
 
-void MontgomeryPairs::enter(Limb* z, const Limb* x, Limb* scratch) const { enter_digits(z, x, 2, scratch); }
-
-void MontgomeryPairs::enter_wide(Limb* z, const Limb* x, Limb* scratch) const {
-    enter_digits(z, x, 4, scratch);
-}
-
-void MontgomeryPairs::leave(Limb* z, const Limb* x, Limb* scratch) const {
+void MontgomeryPairs::leave(Limb* const* values, const Limb* x, Limb* scratch) const {
+    if (values[0] == nullptr) return;
     Limb* t0 = scratch;
     Limb* t1 = t0 + width();
     Limb* pair = t1 + width() + half();
@@ -138,21 +139,24 @@ void MontgomeryPairs::leave(Limb* z, const Limb* x, Limb* scratch) const {
     std::memset(t1 + half(), 0, half() * sizeof(Limb));
     // The product with the pair (1, 0): x1 < n, so V <= ((n-1) + R + (R-1) n) / R < n + 2 < 2n.
     reduce(pair, t0, t1, 0, Range::kTwo, t1 + width());
-    multiply_tiles(kernels_, z, pair + half(), tiles_, base_.modulus(), tiles_);
-    const Limb carry = kernels_.add(z, z, pair, 0, tiles_);
+    multiply_tiles(kernels_, t0, pair + half(), tiles_, base_.modulus(), tiles_);
+    const Limb carry = kernels_.add(t0, t0, pair, 0, tiles_);
     // u + v n < n^2: nothing runs over.
-    add_limb(z + half(), carry, half());
+    add_limb(t0 + half(), carry, half());
+    std::memcpy(values[0], t0, limb_count() * sizeof(Limb));
 }
 
-bool MontgomeryPairs::invert(Limb* z, const Limb* x, Limb* scratch) const {
+bool MontgomeryPairs::invert(Limb* z, const Limb* x) const {
     // y of half() limbs with x y = 1 + e n mod n^2: then x^-1 = y (1 - e n), one step of Newton's.
-    SecretBuffer memory(3 * width());
+    SecretBuffer memory(4 * width() + scratch_count());
     Limb* y = memory.data();
-    Limb* product = y + width();
+    Limb* wide = y + width();
+    Limb* product = wide + width();
     Limb* value = product + width();
-    const std::size_t half_limbs = base_.limb_count();
-    const bool found = invert_limbs(y, x, base_.modulus(), half_limbs);
-    multiply_digit(product, y, x, scratch);
+    Limb* scratch = value + width();
+    const bool found = invert_limbs(y, x, base_.modulus(), base_.limb_count());
+    widen(wide, x);
+    multiply_digit(product, y, wide, scratch);
     multiply(product, product, power_of_r(2), scratch);
     // The pair of 1 - e n, as a number: e becomes n - e, or 0 for 0.
     Limb* e = product + half();
@@ -160,18 +164,42 @@ bool MontgomeryPairs::invert(Limb* z, const Limb* x, Limb* scratch) const {
     base_.subtract_modulus_once(e, e, 0, scratch);
     // x stands for its value times R, and so does z: y R^4 / R (1 - e n) / R = x^-1 R^2.
     multiply_digit(value, y, power_of_r(4), scratch);
-    multiply(z, value, product, scratch);
+    multiply(value, value, product, scratch);
+    narrow(z, value);
     return found;
 }
 
-void MontgomeryPairs::widen(Limb* z, const Limb* x) const {
-    base_.widen(z, x);
-    base_.widen(z + half(), x + base_.limb_count());
+void MontgomeryPairs::select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
+    kernels_.select_entry(z, table, entry_count, width(), indices[0]);
 }
 
-void MontgomeryPairs::narrow(Limb* z, const Limb* x) const {
-    base_.narrow(z, x);
-    base_.narrow(z + base_.limb_count(), x + half());
+void MontgomeryPairs::pick_vartime(Limb* z, const Limb* table, const Limb* indices) const {
+    std::memcpy(z, table + indices[0] * width(), width() * sizeof(Limb));
+}
+
+void MontgomeryPairs::put_shared(Limb* table, std::size_t, std::size_t index, const Limb* row) const {
+    std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
+}
+
+void MontgomeryPairs::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
+                                    const Limb* indices) const {
+    kernels_.select_entry(z, table, entry_count, row_limbs(), indices[0]);
+    const std::size_t half_limbs = base_.limb_count();
+    if (half_limbs == half()) return;
+    std::memmove(z + half(), z + half_limbs, half_limbs * sizeof(Limb));
+    std::memset(z + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
+    std::memset(z + half() + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
+}
+
+void MontgomeryPairs::widen(Limb* z, const Limb* row) const {
+    base_.widen(z, row);
+    base_.widen(z + half(), row + base_.limb_count());
+}
+
+void MontgomeryPairs::narrow(Limb* row, const Limb* x) const {
+    if (row == nullptr) return;
+    base_.narrow(row, x);
+    base_.narrow(row + base_.limb_count(), x + half());
 }
 
 }  // namespace hekat

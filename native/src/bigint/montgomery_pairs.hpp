@@ -7,7 +7,7 @@
 namespace hekat {
 
 // x = x0 + x1 n mod n^2 stands as the pair of x R mod n^2, R = 2^(512 tiles) > n the radix of n: both halves
-// in [0, n), of 8 * tiles limbs each, the lower half first.
+// in [0, n), of 8 * tiles limbs each, the lower half first. One lane; a row has the limbs of n for each half.
 //
 // A product of pairs a and b, divided by R: choose m in [0, R) with a0 b0 + m n = R u, then
 //     a b = R u + (a0 b1 + a1 b0 - m) n   (mod n^2),
@@ -25,18 +25,30 @@ class MontgomeryPairs final : public ResidueRing {
     static bool serve(std::size_t square_limbs, std::size_t half_limbs);
 
     std::size_t scratch_count() const override { return 6 * width(); }
-    std::size_t word_products() const override { return 5 * half() * half(); }
+    double product_ns() const override { return 3 * static_cast<double>(half() * half()) + 100; }
     const Limb* modulus() const override { return n_squared_.data(); }
     const Limb* one() const override { return power_of_r(1); }
+    const Limb* one_row() const override { return one_row_.data(); }
 
     void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const override;
     void square(Limb* z, const Limb* a, Limb* scratch) const override;
-    void enter(Limb* z, const Limb* x, Limb* scratch) const override;
-    void enter_wide(Limb* z, const Limb* x, Limb* scratch) const override;
-    void leave(Limb* z, const Limb* x, Limb* scratch) const override;
-    bool invert(Limb* z, const Limb* x, Limb* scratch) const override;
-    void widen(Limb* z, const Limb* x) const override;
-    void narrow(Limb* z, const Limb* x) const override;
+    void enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const override;
+    void leave(Limb* const* values, const Limb* x, Limb* scratch) const override;
+    bool invert(Limb* z, const Limb* x) const override;
+    void gather(Limb* z, const Limb* const* rows) const override { widen(z, rows[0]); }
+    void scatter(Limb* const* rows, const Limb* x) const override { narrow(rows[0], x); }
+    void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const override;
+    void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const override;
+    std::size_t shared_table_words(std::size_t entry_count) const override {
+        return entry_count * row_limbs();
+    }
+    void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
+    void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
+                       const Limb* indices) const override;
+
+    // A row, each half its lower limbs, to width() limbs and back.
+    void widen(Limb* z, const Limb* row) const;
+    void narrow(Limb* row, const Limb* x) const;
 
   private:
     std::size_t half() const { return base_.width(); }
@@ -48,9 +60,6 @@ class MontgomeryPairs final : public ResidueRing {
     void add(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const;
     // z = digit b / R mod n^2 for a digit of half() limbs, any value below R. scratch: 2 * width() + half().
     void multiply_digit(Limb* z, const Limb* digit, const Limb* b, Limb* scratch) const;
-    // z = x R mod n^2 for x of digit_count * half() limbs, digit_count <= 4.
-    void enter_digits(Limb* z, const Limb* x, std::size_t digit_count, Limb* scratch) const;
-
     // How large V may be: below 2n, or below 3n.
     enum class Range { kTwo, kThree };
     // z = the pair u, v of t0 = a0 b0 < R n and cross 2^(64 width) + t1 = a0 b1 + a1 b0, both of width()
@@ -59,11 +68,13 @@ class MontgomeryPairs final : public ResidueRing {
 
     static constexpr std::size_t kPowers = 5;
 
+    const TileKernels& kernels_;
     Montgomery base_;  // of n
     std::size_t tiles_;
     SecretBuffer minus_n_;  // R - 1 - n
     SecretBuffer n_squared_;
     SecretBuffer powers_of_r_;
+    SecretBuffer one_row_;
 };
 
 }  // namespace hekat

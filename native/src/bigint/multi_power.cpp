@@ -1,9 +1,8 @@
-// Products of many powers with shared squarings.
+// Digits of many exponents, and their products by tables or by buckets.
 #include "bigint/multi_power.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "bigint/integer.hpp"
 #include "bigint/power.hpp"
@@ -11,149 +10,140 @@
 namespace hekat {
 namespace {
 
-constexpr unsigned kMaxStrausBits = 8;
-constexpr unsigned kMaxPippengerBits = 12;
-
-// A product that may still be empty: the first factor is copied instead of multiplied.
-class RunningProduct {
-  public:
-    RunningProduct(const ResidueRing& modulus, Limb* value, Limb* scratch)
-        : modulus_(modulus), value_(value), scratch_(scratch) {}
-
-    bool empty() const { return empty_; }
-    const Limb* value() const { return value_; }
-
-    void square() {
-        if (!empty_) modulus_.square(value_, value_, scratch_);
-    }
-
-    void multiply(const Limb* factor) {
-        if (empty_) {
-            std::memcpy(value_, factor, modulus_.width() * sizeof(Limb));
-        } else {
-            modulus_.multiply(value_, value_, factor, scratch_);
+// Calls visit(sequence index, base index, digit) for every digit that is not zero: term by term, over all
+// sequences.
+template <typename Visit>
+void visit_digits(const PowerTerms& terms, const PowerDigits& digits,
+                  const std::vector<PowerSequence>& sequences, Checkpoint checkpoint, const Visit& visit) {
+    std::size_t longest = 0;
+    for (const PowerSequence& sequence : sequences)
+        longest = std::max(longest, sequence.last - sequence.first);
+    for (std::size_t step = 0; step < longest; ++step) {
+        checkpoint();
+        for (std::size_t s = 0; s < sequences.size(); ++s) {
+            const PowerSequence& sequence = sequences[s];
+            const std::size_t i = sequence.first + step;
+            if (i >= sequence.last) continue;
+            const std::size_t term = terms.term(sequence.result, i);
+            const std::int64_t digit = digits.at(term, sequence.position);
+            if (digit == 0) continue;
+            visit(s, terms.base(term, i), terms.is_negative(term) ? -digit : digit);
         }
-        empty_ = false;
     }
+}
 
-    void store(Limb* z) const {
-        std::memcpy(z, empty_ ? modulus_.one() : value_, modulus_.width() * sizeof(Limb));
-    }
+std::size_t magnitude(std::int64_t digit) { return static_cast<std::size_t>(digit < 0 ? -digit : digit); }
 
-  private:
-    const ResidueRing& modulus_;
-    Limb* value_;
-    Limb* scratch_;
-    bool empty_ = true;
-};
-
-std::size_t position_count(std::size_t bits, unsigned window_bits) {
-    return (bits + window_bits - 1) / window_bits;
+std::vector<RunningProduct> running_products(Limb* rows, std::size_t row_limbs, std::size_t count) {
+    std::vector<RunningProduct> products;
+    products.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) products.emplace_back(rows + i * row_limbs);
+    return products;
 }
 
 }  // namespace
 
+PowerDigits::PowerDigits(const PowerTerms& terms, const PowerMethod& method, std::size_t bits)
+    : window_bits_(method.window_bits), exponents_(terms.exponents), exponent_limbs_(terms.exponent_limbs) {
+    if (!method.is_signed) return;
+    // Every digit is 2^(window_bits - 1) - 1 too large once this number is added: carries come by themselves.
+    bias_ = (Limb{1} << (window_bits_ - 1)) - 1;
+    const std::size_t all_bits = method.positions(bits) * window_bits_;
+    const std::size_t limbs = std::max<std::size_t>(1, (all_bits + kLimbBits - 1) / kLimbBits);
+    std::vector<Limb> bias(limbs, 0);
+    for (std::size_t bit = 0; bit < all_bits; bit += window_bits_) {
+        const std::size_t at = bit / kLimbBits;
+        const Wide shifted = static_cast<Wide>(bias_) << (bit % kLimbBits);
+        bias[at] |= low_limb(shifted);
+        if (at + 1 < limbs) bias[at + 1] |= high_limb(shifted);
+    }
+    const std::size_t count = terms.term_count();
+    const std::size_t kept = std::min(limbs, exponent_limbs_);  // any limb above is zero
+    biased_.assign(count * limbs, 0);
+    for (std::size_t k = 0; k < count; ++k) {
+        Limb* z = biased_.data() + k * limbs;
+        std::memcpy(z, exponents_ + k * exponent_limbs_, kept * sizeof(Limb));
+        add_limbs(z, z, bias.data(), limbs);
+    }
+    exponents_ = biased_.data();
+    exponent_limbs_ = limbs;
+}
+
+std::int64_t PowerDigits::at(std::size_t term, std::size_t position) const {
+    const Limb digit = exponent_bits_at(exponents_ + term * exponent_limbs_, exponent_limbs_,
+                                        position * window_bits_, window_bits_);
+    return static_cast<std::int64_t>(digit) - static_cast<std::int64_t>(bias_);
+}
+
 std::size_t max_exponent_bits(const PowerTerms& terms) {
     std::size_t bits = 0;
-    for (std::size_t i = 0; i < terms.count; ++i) {
-        bits = std::max(bits, bit_length_vartime(terms.exponent(i), terms.exponent_limbs));
+    for (std::size_t k = 0; k < terms.term_count(); ++k) {
+        const Limb* exponent = terms.exponents + k * terms.exponent_limbs;
+        bits = std::max(bits, bit_length_vartime(exponent, terms.exponent_limbs));
     }
     return bits;
 }
 
-double straus_products(std::size_t count, std::size_t bits, std::size_t result_count, unsigned window_bits) {
-    const double entries = static_cast<double>(1U << window_bits);
-    const double made = static_cast<double>(count) * (entries - 2) / static_cast<double>(result_count);
-    const double positions = static_cast<double>(position_count(bits, window_bits));
-    return made + positions * static_cast<double>(count) * (1 - 1 / entries) + static_cast<double>(bits);
-}
-
-double pippenger_products(std::size_t count, std::size_t bits, unsigned window_bits) {
-    const double buckets = static_cast<double>(1U << window_bits);
-    const double filled = static_cast<double>(count) * (1 - 1 / buckets);
-    return static_cast<double>(position_count(bits, window_bits)) * (filled + 2 * buckets) +
-           static_cast<double>(bits);
-}
-
-unsigned straus_window_bits(std::size_t count, std::size_t bits, std::size_t result_count) {
-    unsigned best = 1;
-    for (unsigned window = 2; window <= kMaxStrausBits; ++window) {
-        if (straus_products(count, bits, result_count, window) <
-            straus_products(count, bits, result_count, best)) {
-            best = window;
+void fill_power_tables(ProductQueue& queue, const PowerMethod& method, Limb* tables, const Limb* bases,
+                       std::size_t count) {
+    const std::size_t row = queue.ring().row_limbs();
+    for (std::size_t j = 0; j < method.table_rows(); ++j) {
+        for (std::size_t i = 0; i < count; ++i) {
+            Limb* power = tables + (i * method.table_rows() + j) * row;
+            const Limb* base = bases + i * row;
+            queue.multiply(power, j == 0 ? base : power - row, base);
         }
     }
-    return best;
+    queue.flush();
 }
 
-unsigned pippenger_window_bits(std::size_t count, std::size_t bits) {
-    unsigned best = 1;
-    for (unsigned window = 2; window <= kMaxPippengerBits; ++window) {
-        if (pippenger_products(count, bits, window) < pippenger_products(count, bits, best)) best = window;
-    }
-    return best;
+std::size_t digits_memory_rows(const PowerMethod& method, std::size_t count) {
+    return count * (method.by_tables ? 1 : method.max_digit() + 2);
 }
 
-void fill_powers(const ResidueRing& modulus, Limb* table, const Limb* base, unsigned window_bits,
-                 Limb* scratch) {
-    const std::size_t width = modulus.width();
-    std::memcpy(table, modulus.one(), width * sizeof(Limb));
-    std::memcpy(table + width, base, width * sizeof(Limb));
-    for (std::size_t j = 2; j < std::size_t{1} << window_bits; ++j) {
-        modulus.multiply(table + j * width, table + (j - 1) * width, base, scratch);
-    }
-}
-
-void multiply_powers_straus(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
-                            const PowerTables& tables, std::size_t bits, Limb* scratch,
-                            Checkpoint checkpoint) {
-    const std::size_t width = modulus.width();
-    const unsigned window = tables.window_bits;
-    RunningProduct product(modulus, scratch + modulus.scratch_count(), scratch);
-    for (std::size_t position = position_count(bits, window); position-- > 0;) {
-        checkpoint();
-        for (unsigned i = 0; i < window; ++i) product.square();
-        for (std::size_t i = 0; i < terms.count; ++i) {
-            const Limb digit =
-                exponent_bits_at(terms.exponent(i), terms.exponent_limbs, position * window, window);
-            if (digit == 0) continue;
-            const Limb* powers = terms.is_negative(i) ? tables.inverse_powers : tables.powers;
-            product.multiply(powers + ((i << window) + digit) * width);
+void multiply_digits(ProductQueue& queue, const PowerMethod& method, const PowerTerms& terms,
+                     const PowerDigits& digits, const PowerRows& rows,
+                     const std::vector<PowerSequence>& sequences, Limb* products, bool* is_empty,
+                     Limb* memory, Checkpoint checkpoint) {
+    const std::size_t row = queue.ring().row_limbs();
+    const std::size_t count = sequences.size();
+    std::vector<RunningProduct> totals = running_products(memory, row, count);
+    if (method.by_tables) {
+        visit_digits(
+            terms, digits, sequences, checkpoint, [&](std::size_t s, std::size_t base, std::int64_t digit) {
+                const Limb* first = digit < 0 ? rows.inverses : rows.bases;
+                const Limb* further = digit < 0 ? rows.inverse_tables : rows.tables;
+                const std::size_t power = magnitude(digit);
+                totals[s].multiply(queue, power == 1
+                                              ? first + base * row
+                                              : further + (base * method.table_rows() + power - 2) * row);
+            });
+    } else {
+        std::vector<RunningProduct> suffixes = running_products(memory + count * row, row, count);
+        std::vector<RunningProduct> buckets =
+            running_products(memory + 2 * count * row, row, count * method.max_digit());
+        visit_digits(terms, digits, sequences, checkpoint,
+                     [&](std::size_t s, std::size_t base, std::int64_t digit) {
+                         buckets[s * method.max_digit() + magnitude(digit) - 1].multiply(
+                             queue, (digit < 0 ? rows.inverses : rows.bases) + base * row);
+                     });
+        // The product of bucket_d^d: each product of the buckets from d up is multiplied in once.
+        for (std::size_t d = method.max_digit(); d-- > 0;) {
+            checkpoint();
+            for (std::size_t s = 0; s < count; ++s) {
+                const Limb* bucket = buckets[s * method.max_digit() + d].value();
+                if (bucket != nullptr) suffixes[s].multiply(queue, bucket);
+            }
+            for (std::size_t s = 0; s < count; ++s) {
+                if (suffixes[s].value() != nullptr) totals[s].multiply(queue, suffixes[s].value());
+            }
         }
     }
-    product.store(z);
-}
-
-void multiply_powers_pippenger(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
-                               unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint) {
-    const std::size_t width = modulus.width();
-    const std::size_t bucket_count = std::size_t{1} << window_bits;
-    Limb* memory = scratch + modulus.scratch_count();
-    RunningProduct product(modulus, memory, scratch);
-    memory += width;
-    Limb* suffix_memory = memory;
-    memory += width;
-    std::vector<RunningProduct> buckets;
-    for (std::size_t position = position_count(bits, window_bits); position-- > 0;) {
-        checkpoint();
-        for (unsigned i = 0; i < window_bits; ++i) product.square();
-        buckets.clear();
-        for (std::size_t j = 0; j < bucket_count; ++j)
-            buckets.emplace_back(modulus, memory + j * width, scratch);
-        for (std::size_t i = 0; i < terms.count; ++i) {
-            const Limb digit = exponent_bits_at(terms.exponent(i), terms.exponent_limbs,
-                                                position * window_bits, window_bits);
-            if (digit == 0) continue;
-            buckets[digit].multiply((terms.is_negative(i) ? terms.inverses : terms.bases) + i * width);
-        }
-        // The product of bucket_j^j: each product of the buckets from j up is multiplied in once.
-        RunningProduct suffix(modulus, suffix_memory, scratch);
-        for (std::size_t j = bucket_count; j-- > 1;) {
-            if (!buckets[j].empty()) suffix.multiply(buckets[j].value());
-            if (!suffix.empty()) product.multiply(suffix.value());
-        }
+    queue.flush();
+    for (std::size_t s = 0; s < count; ++s) {
+        is_empty[s] = totals[s].value() == nullptr;
+        if (!is_empty[s]) std::memcpy(products + s * row, totals[s].value(), row * sizeof(Limb));
     }
-    product.store(z);
 }
 
 }  // namespace hekat

@@ -1,59 +1,112 @@
-// Products of many powers, squarings shared: by tables per base (Straus) or by buckets per digit (Pippenger).
+// Products of many powers: by tables per base (Straus) or by buckets per digit (Pippenger), for many results
+// at once.
 #pragma once
 
-#include "bigint/residue_ring.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "bigint/fixed_base.hpp"
+#include "bigint/product_queue.hpp"
 
 namespace hekat {
 
-// The terms of one product: base i (or its inverse) to the exponent i, for i < count.
+// Result j is the product over its terms of base^(+-exponent). Terms have numbers: term k has exponent k,
+// sign k. Dense: every result takes every base; base i in result j is term i * result_count + j. Sparse,
+// where offsets are given: result j has the terms offsets[j] <= k < offsets[j + 1], and term k has base
+// columns[k].
 struct PowerTerms {
-    const Limb* bases;      // count x width(), Montgomery form
-    const Limb* inverses;   // the same for the inverses; read only where `negative` says so
-    const Limb* exponents;  // exponent i at exponents + i * exponent_stride
+    const Limb* bases;      // base_count rows
+    const Limb* exponents;  // exponent k at exponents + k * exponent_limbs
     std::size_t exponent_limbs;
-    std::size_t exponent_stride;  // in limbs
-    const bool* negative;         // sign i at negative + i * negative_stride; nullptr: none
-    std::size_t negative_stride;
-    std::size_t count;
+    const bool* negative;         // sign k; nullptr: none
+    const std::int64_t* columns;  // nullptr: dense
+    const std::int64_t* offsets;  // result_count + 1 of them; nullptr: dense
+    std::size_t base_count;
+    std::size_t result_count;
 
-    const Limb* exponent(std::size_t i) const { return exponents + i * exponent_stride; }
-    bool is_negative(std::size_t i) const { return negative != nullptr && negative[i * negative_stride]; }
+    bool is_dense() const { return offsets == nullptr; }
+    std::size_t term_count() const {
+        return is_dense() ? base_count * result_count : static_cast<std::size_t>(offsets[result_count]);
+    }
+    std::size_t term_count(std::size_t result) const {
+        return is_dense() ? base_count : static_cast<std::size_t>(offsets[result + 1] - offsets[result]);
+    }
+    // The number of result's i-th term, and the base of its i-th term.
+    std::size_t term(std::size_t result, std::size_t i) const {
+        return is_dense() ? i * result_count + result : static_cast<std::size_t>(offsets[result]) + i;
+    }
+    std::size_t base(std::size_t term, std::size_t i) const {
+        return is_dense() ? i : static_cast<std::size_t>(columns[term]);
+    }
+    bool is_negative(std::size_t term) const { return negative != nullptr && negative[term]; }
 };
 
-// Tables of all powers below 2^window_bits: of base i at tables + (i << window_bits) * width().
-struct PowerTables {
-    const Limb* powers;
-    const Limb* inverse_powers;  // read only where a sign is negative
+// How exponents are cut into digits of window_bits, and what is done with them. Signed digits lie in
+// (-2^(window_bits - 1), 2^(window_bits - 1)] and need the inverse of every base.
+struct PowerMethod {
+    bool by_tables;
+    bool is_signed;
     unsigned window_bits;
+
+    std::size_t positions(std::size_t bits) const {
+        return bits == 0 ? 0 : (bits + (is_signed ? 1 : 0) + window_bits - 1) / window_bits;
+    }
+    std::size_t max_digit() const {
+        return is_signed ? std::size_t{1} << (window_bits - 1) : (std::size_t{1} << window_bits) - 1;
+    }
+    // Rows of one base's powers from the second on, as `fill_power_table` writes them.
+    std::size_t table_rows() const { return max_digit() - 1; }
 };
 
-// The most bits any exponent of the terms has.
+// The digits of all exponents. Reads the exponents where they lie unless digits are signed.
+class PowerDigits {
+  public:
+    // bits: the most that any exponent has.
+    PowerDigits(const PowerTerms& terms, const PowerMethod& method, std::size_t bits);
+
+    std::int64_t at(std::size_t term, std::size_t position) const;
+
+  private:
+    unsigned window_bits_;
+    Limb bias_ = 0;  // what is taken off each digit again
+    std::vector<Limb> biased_{};
+    const Limb* exponents_;
+    std::size_t exponent_limbs_;
+};
+
+// What digits choose from: rows of the bases and their inverses, and their tables where the method is by
+// tables.
+struct PowerRows {
+    const Limb* bases;
+    const Limb* inverses;  // read only where a digit is negative
+    const Limb* tables;    // base i's from tables + i * table_rows() rows on
+    const Limb* inverse_tables;
+};
+
+// One position's digits of some of a result's terms: the product of base^digit over terms first <= i < last.
+struct PowerSequence {
+    std::size_t result;
+    std::size_t position;
+    std::size_t first;
+    std::size_t last;
+};
+
+// The most bits any exponent of the terms has. Variable time.
 std::size_t max_exponent_bits(const PowerTerms& terms);
 
-// Products that one result costs, for exponents of `bits` bits.
-double straus_products(std::size_t count, std::size_t bits, std::size_t result_count, unsigned window_bits);
-double pippenger_products(std::size_t count, std::size_t bits, unsigned window_bits);
+// table row j = base^(j + 2) for j < table_rows(), for each of count bases; tables one after another.
+void fill_power_tables(ProductQueue& queue, const PowerMethod& method, Limb* tables, const Limb* bases,
+                       std::size_t count);
 
-// The cheapest window by these costs. Straus: in 1..8, Pippenger: in 1..12.
-unsigned straus_window_bits(std::size_t count, std::size_t bits, std::size_t result_count);
-unsigned pippenger_window_bits(std::size_t count, std::size_t bits);
+// The rows of memory that `multiply_digits` needs for count sequences.
+std::size_t digits_memory_rows(const PowerMethod& method, std::size_t count);
 
-// table[j] = base^j for j < 2^window_bits, width() limbs each.
-void fill_powers(const ResidueRing& modulus, Limb* table, const Limb* base, unsigned window_bits,
-                 Limb* scratch);
-
-// Called once for every digit position of a product; may throw, and then ends it.
-using Checkpoint = void (*)();
-
-// z = the product of the terms, Montgomery form, width() limbs. Variable time.
-// Source: Straus, Addition chains of vectors (1964).
-void multiply_powers_straus(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
-                            const PowerTables& tables, std::size_t bits, Limb* scratch,
-                            Checkpoint checkpoint);
-
-// The same; scratch: scratch_count() + (2^window_bits + 2) * width() limbs. Variable time.
-// Source: Pippenger, On the evaluation of powers and related problems (1976).
-void multiply_powers_pippenger(const ResidueRing& modulus, Limb* z, const PowerTerms& terms,
-                               unsigned window_bits, std::size_t bits, Limb* scratch, Checkpoint checkpoint);
+// products[s] = the product of sequences[s], or is_empty[s] where all of its digits are zero; rows one after
+// another. Goes over all sequences before any one's next term. Variable time. Source: Straus, Addition chains
+// of vectors (1964); Pippenger, On the evaluation of powers and related problems (1976).
+void multiply_digits(ProductQueue& queue, const PowerMethod& method, const PowerTerms& terms,
+                     const PowerDigits& digits, const PowerRows& rows,
+                     const std::vector<PowerSequence>& sequences, Limb* products, bool* is_empty,
+                     Limb* memory, Checkpoint checkpoint);
 
 }  // namespace hekat

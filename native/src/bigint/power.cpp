@@ -1,15 +1,121 @@
 // Powers by windows over a small table of powers of the base.
 #include "bigint/power.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bigint/integer.hpp"
+#include "bigint/secret_buffer.hpp"
 
 namespace hekat {
 namespace {
 
 constexpr unsigned kMaxWindowBits = 6;
 constexpr std::size_t kReadsPerProduct = 256;  // table entries read in the time of a product, as measured
+
+// table[j] = base^j for j < entry_count, an even number.
+void fill_powers(const ResidueRing& ring, Limb* table, const Limb* base, std::size_t entry_count,
+                 Limb* scratch) {
+    const std::size_t width = ring.width();
+    std::memcpy(table, ring.one(), width * sizeof(Limb));
+    std::memcpy(table + width, base, width * sizeof(Limb));
+    for (std::size_t j = 2; j < entry_count; j += 2) {
+        ring.square(table + j * width, table + j / 2 * width, scratch);
+        ring.multiply(table + (j + 1) * width, table + j * width, base, scratch);
+    }
+}
+
+// Every lane's `width` bits from bit `bit` on; returns them all ORed together.
+Limb digits_at(Limb* digits, const Limb* const* exponents, std::size_t lanes, std::size_t exponent_limbs,
+               std::size_t bit, unsigned width) {
+    Limb seen = 0;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        digits[lane] = exponent_bits_at(exponents[lane], exponent_limbs, bit, width);
+        seen |= digits[lane];
+    }
+    return seen;
+}
+
+bool are_equal_vartime(const Limb* const* exponents, std::size_t lanes, std::size_t exponent_limbs) {
+    return std::all_of(exponents + 1, exponents + lanes, [&](const Limb* exponent) {
+        return exponent == exponents[0] || std::equal(exponent, exponent + exponent_limbs, exponents[0]);
+    });
+}
+
+// By fixed windows, each lane with digits of its own; leading zeros and digits that are zero in all lanes are
+// skipped.
+void power_fixed_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
+                         std::size_t exponent_limbs, Limb* scratch) {
+    const std::size_t width = ring.width();
+    std::size_t bits = 0;
+    for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
+        bits = std::max(bits, bit_length_vartime(exponents[lane], exponent_limbs));
+    }
+    const unsigned window = power_window_bits(bits);
+    Limb* products = scratch;
+    Limb* entry = products + ring.scratch_count();
+    Limb* result = entry + width;
+    Limb* table = result + width;
+    fill_powers(ring, table, base, std::size_t{1} << window, products);
+    Limb digits[kMaxLanes];
+    std::size_t position = (bits + window - 1) / window - 1;  // its digits are not all zero
+    digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window);
+    ring.pick_vartime(result, table, digits);
+    while (position-- > 0) {
+        for (unsigned i = 0; i < window; ++i) ring.square(result, result, products);
+        if (digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window) == 0)
+            continue;
+        ring.pick_vartime(entry, table, digits);
+        ring.multiply(result, result, entry, products);
+    }
+    std::memcpy(z, result, width * sizeof(Limb));
+}
+
+// By sliding windows over the one exponent that all lanes have.
+void power_sliding_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* exponent,
+                           std::size_t exponent_limbs, Limb* scratch) {
+    const std::size_t width = ring.width();
+    const std::size_t bits = bit_length_vartime(exponent, exponent_limbs);
+    if (bits == 0) {
+        std::memcpy(z, ring.one(), width * sizeof(Limb));
+        return;
+    }
+    // Only odd powers are needed: half the table, so one bit more of window costs the same.
+    const unsigned window = power_window_bits(bits);
+    const std::size_t entry_count = std::size_t{1} << (window - 1);
+    Limb* products = scratch;
+    Limb* result = products + ring.scratch_count();
+    Limb* base_squared = result + width;
+    Limb* table = base_squared + width;  // base^1, base^3, base^5, ...
+    std::memcpy(table, base, width * sizeof(Limb));
+    if (entry_count > 1) ring.square(base_squared, base, products);
+    for (std::size_t j = 1; j < entry_count; ++j) {
+        ring.multiply(table + j * width, table + (j - 1) * width, base_squared, products);
+    }
+    bool started = false;
+    std::size_t bit = bits;  // the bits from here up are done
+    while (bit > 0) {
+        if (exponent_bits_at(exponent, exponent_limbs, bit - 1, 1) == 0) {
+            ring.square(result, result, products);
+            --bit;
+            continue;
+        }
+        // The longest window below `bit` that ends in a one.
+        std::size_t low = bit > window ? bit - window : 0;
+        while (exponent_bits_at(exponent, exponent_limbs, low, 1) == 0) ++low;
+        const auto length = static_cast<unsigned>(bit - low);
+        const Limb* entry = table + (exponent_bits_at(exponent, exponent_limbs, low, length) >> 1) * width;
+        if (started) {
+            for (unsigned i = 0; i < length; ++i) ring.square(result, result, products);
+            ring.multiply(result, result, entry, products);
+        } else {
+            std::memcpy(result, entry, width * sizeof(Limb));
+            started = true;
+        }
+        bit = low;
+    }
+    std::memcpy(z, result, width * sizeof(Limb));
+}
 
 }  // namespace
 
@@ -35,84 +141,45 @@ unsigned power_window_bits(std::size_t bits) {
     return best;
 }
 
-std::size_t power_scratch_count(const ResidueRing& modulus, std::size_t exponent_limbs) {
+std::size_t power_scratch_count(const ResidueRing& ring, std::size_t exponent_limbs) {
     const unsigned window = power_window_bits(kLimbBits * exponent_limbs);
-    return modulus.scratch_count() + ((std::size_t{1} << window) + 2) * modulus.width();
+    return ring.scratch_count() + ((std::size_t{1} << window) + 2) * ring.width();
 }
 
-void power(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
            std::size_t exponent_limbs, Limb* scratch) {
-    const std::size_t width = modulus.width();
+    const std::size_t width = ring.width();
     const std::size_t bits = kLimbBits * exponent_limbs;
     const unsigned window = power_window_bits(bits);
     const std::size_t entry_count = std::size_t{1} << window;
     Limb* products = scratch;
-    Limb* entry = products + modulus.scratch_count();
+    Limb* entry = products + ring.scratch_count();
     Limb* result = entry + width;
     Limb* table = result + width;
-    std::memcpy(table, modulus.one(), width * sizeof(Limb));
-    std::memcpy(table + width, base, width * sizeof(Limb));
-    for (std::size_t j = 2; j < entry_count; j += 2) {
-        modulus.square(table + j * width, table + j / 2 * width, products);
-        modulus.multiply(table + (j + 1) * width, table + j * width, base, products);
-    }
+    fill_powers(ring, table, base, entry_count, products);
     const auto select = [&](Limb* to, std::size_t position) {
-        const Limb digit = exponent_bits_at(exponent, exponent_limbs, position * window, window);
-        modulus.kernels().select_entry(to, table, entry_count, width, digit);
+        Limb digits[kMaxLanes];
+        digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window);
+        ring.select(to, table, entry_count, digits);
+        wipe(digits, ring.lanes());
     };
     std::size_t position = (bits + window - 1) / window - 1;
     select(result, position);
     while (position-- > 0) {
-        for (unsigned i = 0; i < window; ++i) modulus.square(result, result, products);
+        for (unsigned i = 0; i < window; ++i) ring.square(result, result, products);
         select(entry, position);
-        modulus.multiply(result, result, entry, products);
+        ring.multiply(result, result, entry, products);
     }
     std::memcpy(z, result, width * sizeof(Limb));
 }
 
-void power_vartime(const ResidueRing& modulus, Limb* z, const Limb* base, const Limb* exponent,
+void power_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
                    std::size_t exponent_limbs, Limb* scratch) {
-    const std::size_t width = modulus.width();
-    const std::size_t bits = bit_length_vartime(exponent, exponent_limbs);
-    if (bits == 0) {
-        std::memcpy(z, modulus.one(), width * sizeof(Limb));
-        return;
+    if (are_equal_vartime(exponents, ring.lanes(), exponent_limbs)) {
+        power_sliding_vartime(ring, z, base, exponents[0], exponent_limbs, scratch);
+    } else {
+        power_fixed_vartime(ring, z, base, exponents, exponent_limbs, scratch);
     }
-    // Only odd powers are needed: half the table, so one bit more of window costs the same.
-    const unsigned window = power_window_bits(bits);
-    const std::size_t entry_count = std::size_t{1} << (window - 1);
-    Limb* products = scratch;
-    Limb* result = products + modulus.scratch_count();
-    Limb* base_squared = result + width;
-    Limb* table = base_squared + width;  // base^1, base^3, base^5, ...
-    std::memcpy(table, base, width * sizeof(Limb));
-    if (entry_count > 1) modulus.square(base_squared, base, products);
-    for (std::size_t j = 1; j < entry_count; ++j) {
-        modulus.multiply(table + j * width, table + (j - 1) * width, base_squared, products);
-    }
-    bool started = false;
-    std::size_t bit = bits;  // the bits from here up are done
-    while (bit > 0) {
-        if (exponent_bits_at(exponent, exponent_limbs, bit - 1, 1) == 0) {
-            modulus.square(result, result, products);
-            --bit;
-            continue;
-        }
-        // The longest window below `bit` that ends in a one.
-        std::size_t low = bit > window ? bit - window : 0;
-        while (exponent_bits_at(exponent, exponent_limbs, low, 1) == 0) ++low;
-        const auto length = static_cast<unsigned>(bit - low);
-        const Limb* entry = table + (exponent_bits_at(exponent, exponent_limbs, low, length) >> 1) * width;
-        if (started) {
-            for (unsigned i = 0; i < length; ++i) modulus.square(result, result, products);
-            modulus.multiply(result, result, entry, products);
-        } else {
-            std::memcpy(result, entry, width * sizeof(Limb));
-            started = true;
-        }
-        bit = low;
-    }
-    std::memcpy(z, result, width * sizeof(Limb));
 }
 
 }  // namespace hekat

@@ -18,8 +18,10 @@ namespace nb = nanobind;
 // (count, limbs) of uint64, read or written in place: never converted, never copied.
 using LimbInput = nb::ndarray<const Limb, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using LimbOutput = nb::ndarray<Limb, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using WordInput = nb::ndarray<const Limb, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WordOutput = nb::ndarray<Limb, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IndexInput = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using BoolInput = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using BoolInput = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using BoolOutput = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // hekat.engine.cpu checks everything first; this keeps a slip there from reaching memory.

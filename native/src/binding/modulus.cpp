@@ -1,5 +1,6 @@
 // hekat._native.Modulus: what is precomputed for one modulus, and the batches of residues under it.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
@@ -7,7 +8,7 @@
 
 #include "batch/inversion.hpp"
 #include "batch/powers.hpp"
-#include "bigint/montgomery_pairs.hpp"
+#include "bigint/make_ring.hpp"
 #include "binding/arrays.hpp"
 
 namespace hekat::binding {
@@ -22,135 +23,167 @@ std::unique_ptr<ResidueRing> make_modulus(const LimbInput& limbs, const std::opt
             "a modulus is one odd number");
     require(!root || (root->shape(0) == 1 && root->shape(1) >= 1 && (root->data()[0] & 1) == 1),
             "a root is one odd number");
-    const TileKernels& kernels = tile_kernels(path_of(path));
-    if (root && MontgomeryPairs::serve(limbs.shape(1), root->shape(1))) {
-        return std::make_unique<MontgomeryPairs>(root->data(), root->shape(1), kernels);
-    }
-    return std::make_unique<Montgomery>(limbs.data(), limbs.shape(1), kernels);
+    return make_ring(limbs.data(), limbs.shape(1), root ? root->data() : nullptr, root ? root->shape(1) : 0,
+                     path_of(path));
 }
 
-MaybeIndex load(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out,
-                const LimbInput& values) {
-    require(values.shape(1) >= 1 && values.shape(1) <= modulus.limb_count(), "values are too wide");
-    require_shape(out, values.shape(0), modulus.limb_count());
+// `count` residues of the ring, rows to read or to write.
+void require_rows(const ResidueRing& ring, const LimbInput& rows) {
+    require(rows.shape(1) == ring.row_limbs(), "residues have the wrong width");
+}
+
+void require_rows(const ResidueRing& ring, const LimbOutput& rows, std::size_t count) {
+    require_shape(rows, count, ring.row_limbs());
+}
+
+MaybeIndex load(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
+    require(values.shape(1) >= 1 && values.shape(1) <= ring.limb_count(), "values are too wide");
+    require_rows(ring, out, values.shape(0));
     return without_gil([&] {
-        return load_residues(pool, modulus, out.data(), values.data(), values.shape(1), values.shape(0));
+        return load_residues(pool, ring, out.data(), values.data(), values.shape(1), values.shape(0));
     });
 }
 
-void reduce(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
-    require(values.shape(1) >= 1 && values.shape(1) <= 2 * modulus.limb_count(), "values are too wide");
-    require_shape(out, values.shape(0), modulus.limb_count());
+void reduce(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& values) {
+    require(values.shape(1) >= 1 && values.shape(1) <= 2 * ring.limb_count(), "values are too wide");
+    require_rows(ring, out, values.shape(0));
     without_gil(
-        [&] { reduce_residues(pool, modulus, out.data(), values.data(), values.shape(1), values.shape(0)); });
+        [&] { reduce_residues(pool, ring, out.data(), values.data(), values.shape(1), values.shape(0)); });
 }
 
-void store(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
-    require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
-    require_shape(out, a.shape(0), modulus.limb_count());
-    without_gil([&] { store_residues(pool, modulus, out.data(), a.data(), a.shape(0)); });
+void store(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+    require_rows(ring, a);
+    require_shape(out, a.shape(0), ring.limb_count());
+    without_gil([&] { store_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
 }
 
-void mul(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+void mul(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
          const LimbInput& b) {
     const std::size_t count = out.shape(0);
-    require_shape(out, count, modulus.limb_count());
+    require_rows(ring, out, count);
     const Items left = items_of(a, count);
     const Items right = items_of(b, count);
-    require(left.limbs == modulus.limb_count() && right.limbs == left.limbs, "residues have the wrong width");
-    without_gil([&] { multiply_residues(pool, modulus, out.data(), left, right, count); });
+    require_rows(ring, a);
+    require_rows(ring, b);
+    without_gil([&] { multiply_residues(pool, ring, out.data(), left, right, count); });
 }
 
-void exp(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+void exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
          const LimbInput& exponents, bool vartime) {
     const std::size_t count = out.shape(0);
-    require_shape(out, count, modulus.limb_count());
+    require_rows(ring, out, count);
     const Items bases = items_of(a, count);
     const Items powers = items_of(exponents, count);
-    require(bases.limbs == modulus.limb_count() && powers.limbs >= 1, "operands have the wrong width");
-    without_gil([&] { raise_residues(pool, modulus, out.data(), bases, powers, count, vartime); });
+    require_rows(ring, a);
+    require(powers.limbs >= 1, "exponents have no limbs");
+    without_gil([&] { raise_residues(pool, ring, out.data(), bases, powers, count, vartime); });
 }
 
-FixedBaseShape shape_of(const ResidueRing& modulus, std::size_t exponent_bits, unsigned window_bits,
-                        std::size_t rows, std::size_t limbs) {
+FixedBaseShape shape_of(std::size_t exponent_bits, unsigned window_bits, bool constant_time) {
     require(exponent_bits >= 1 && window_bits >= 1 && window_bits <= 16, "table sizes out of range");
-    const FixedBaseShape shape{exponent_bits, window_bits};
-    require(rows == shape.positions() * shape.entry_count() && limbs == modulus.limb_count(),
-            "table has the wrong shape");
-    return shape;
+    return {exponent_bits, window_bits, constant_time};
 }
 
-void build_table(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& table, const LimbInput& base,
-                 std::size_t exponent_bits, unsigned window_bits) {
-    require(base.shape(0) == 1 && base.shape(1) == modulus.limb_count(), "base has the wrong shape");
-    const FixedBaseShape shape =
-        shape_of(modulus, exponent_bits, window_bits, table.shape(0), table.shape(1));
-    without_gil([&] { build_fixed_base_table(pool, modulus, shape, table.data(), base.data()); });
+std::size_t table_words(const ResidueRing& ring, std::size_t exponent_bits, unsigned window_bits,
+                        bool constant_time) {
+    return shape_of(exponent_bits, window_bits, constant_time).table_words(ring);
 }
 
-MaybeIndex exp_fixed(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out,
-                     const LimbInput& table, const LimbInput& exponents, std::size_t exponent_bits,
-                     unsigned window_bits) {
-    const FixedBaseShape shape =
-        shape_of(modulus, exponent_bits, window_bits, table.shape(0), table.shape(1));
-    require_shape(out, exponents.shape(0), modulus.limb_count());
+void build_table(const ResidueRing& ring, ThreadPool& pool, const WordOutput& table, const LimbInput& base,
+                 std::size_t exponent_bits, unsigned window_bits, bool constant_time) {
+    require(base.shape(0) == 1 && base.shape(1) == ring.limb_count(), "base has the wrong shape");
+    const FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time);
+    require(table.shape(0) == shape.table_words(ring), "table has the wrong size");
+    without_gil([&] { build_fixed_base_table(pool, ring, shape, table.data(), base.data()); });
+}
+
+MaybeIndex exp_fixed(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const WordInput& table,
+                     const LimbInput& exponents, std::size_t exponent_bits, unsigned window_bits,
+                     bool constant_time) {
+    const FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time);
+    require(table.shape(0) == shape.table_words(ring), "table has the wrong size");
+    require_rows(ring, out, exponents.shape(0));
     require(exponents.shape(1) >= 1, "exponents have no limbs");
     return without_gil([&] {
-        return raise_fixed_base(pool, modulus, shape, out.data(), table.data(), exponents.data(),
+        return raise_fixed_base(pool, ring, shape, out.data(), table.data(), exponents.data(),
                                 exponents.shape(1), exponents.shape(0));
     });
 }
 
-void product_lines(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
-                   const IndexInput& members, const IndexInput& offsets) {
-    require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
+// Offsets that rise from 0 and stay within `members`, members below `count`.
+void require_lines(const IndexInput& members, const IndexInput& offsets, std::size_t count) {
     require(offsets.shape(0) >= 1, "there are no offsets");
-    const std::size_t line_count = offsets.shape(0) - 1;
-    require_shape(out, line_count, modulus.limb_count());
     std::int64_t last = 0;
-    for (std::size_t i = 0; i <= line_count; ++i) {
+    for (std::size_t i = 0; i < offsets.shape(0); ++i) {
         require(offsets.data()[i] >= last, "offsets do not rise");
         last = offsets.data()[i];
     }
     require(last <= static_cast<std::int64_t>(members.shape(0)), "offsets go beyond the members");
     for (std::size_t i = 0; i < members.shape(0); ++i) {
-        require(members.data()[i] >= 0 && members.data()[i] < static_cast<std::int64_t>(a.shape(0)),
+        require(members.data()[i] >= 0 && members.data()[i] < static_cast<std::int64_t>(count),
                 "a member is out of range");
     }
+}
+
+void product_lines(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+                   const IndexInput& members, const IndexInput& offsets) {
+    require_rows(ring, a);
+    require_lines(members, offsets, a.shape(0));
+    const std::size_t line_count = offsets.shape(0) - 1;
+    require_rows(ring, out, line_count);
     without_gil([&] {
-        multiply_lines(pool, modulus, out.data(), a.data(), members.data(), offsets.data(), line_count);
+        multiply_lines(pool, ring, out.data(), a.data(), members.data(), offsets.data(), line_count);
     });
 }
 
-MaybeIndex multi_exp(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
-                     const LimbInput& exponents, const std::optional<BoolInput>& negative) {
+// exponents and signs are dense, base by base and result by result, or with columns and offsets the rows of a
+// sparse matrix: result j has the terms offsets[j] to offsets[j + 1], term k the base columns[k].
+MaybeIndex multi_exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+                     const LimbInput& exponents, const std::optional<BoolInput>& negative,
+                     const std::optional<IndexInput>& columns, const std::optional<IndexInput>& offsets) {
     const std::size_t base_count = a.shape(0);
     const std::size_t result_count = out.shape(0);
-    require_shape(out, result_count, modulus.limb_count());
-    require(a.shape(1) == modulus.limb_count() && exponents.shape(1) >= 1, "operands have the wrong width");
-    require(exponents.shape(0) == base_count * result_count, "exponents have the wrong count");
-    require(!negative || (negative->shape(0) == base_count && negative->shape(1) == result_count),
-            "signs have the wrong shape");
-    const bool* signs = negative ? negative->data() : nullptr;
-    return without_gil([&] {
-        return multiply_powers(pool, modulus, out.data(), a.data(), exponents.data(), exponents.shape(1),
-                               signs, base_count, result_count);
-    });
+    require_rows(ring, out, result_count);
+    require_rows(ring, a);
+    require(exponents.shape(1) >= 1, "exponents have no limbs");
+    require(!negative || negative->shape(0) == exponents.shape(0), "signs have the wrong count");
+    require(columns.has_value() == offsets.has_value(), "columns and offsets come together");
+    if (columns) {
+        require_lines(*columns, *offsets, base_count);
+        require(offsets->shape(0) == result_count + 1, "offsets have the wrong count");
+        require(columns->shape(0) == exponents.shape(0), "exponents have the wrong count");
+    } else {
+        require(exponents.shape(0) == base_count * result_count, "exponents have the wrong count");
+    }
+    const PowerTerms terms{a.data(),
+                           exponents.data(),
+                           exponents.shape(1),
+                           negative ? negative->data() : nullptr,
+                           columns ? columns->data() : nullptr,
+                           offsets ? offsets->data() : nullptr,
+                           base_count,
+                           result_count};
+    return without_gil([&] { return multiply_powers(pool, ring, out.data(), terms); });
 }
 
-MaybeIndex inv(const ResidueRing& modulus, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
-    require(a.shape(1) == modulus.limb_count(), "residues have the wrong width");
-    require_shape(out, a.shape(0), modulus.limb_count());
-    return without_gil([&] { return invert_residues(pool, modulus, out.data(), a.data(), a.shape(0)); });
+MaybeIndex inv(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+    require_rows(ring, a);
+    require_rows(ring, out, a.shape(0));
+    return without_gil([&] { return invert_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
 }
 
 }  // namespace
 
 void bind_modulus(nb::module_& module) {
+    module.def("conversion_counts", [] {
+        const ConversionCounts counts = conversion_counts();
+        return std::make_pair(counts.entered, counts.left);
+    });
     module.def("table_window_bits", &fixed_base_window_bits, nb::arg("limb_count"));
     nb::class_<ResidueRing>(module, "Modulus")
         .def(nb::new_(&make_modulus), nb::arg("limbs").noconvert(), nb::arg("root").noconvert().none(),
              nb::arg("path"))
+        .def_prop_ro("row_limbs", &ResidueRing::row_limbs)
         .def("load", load, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("reduce", reduce, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())
@@ -158,15 +191,20 @@ void bind_modulus(nb::module_& module) {
              nb::arg("b").noconvert())
         .def("exp", exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
              nb::arg("exponents").noconvert(), nb::arg("vartime"))
+        .def("table_words", table_words, nb::arg("exponent_bits"), nb::arg("window_bits"),
+             nb::arg("constant_time"))
         .def("build_table", build_table, nb::arg("pool"), nb::arg("table").noconvert(),
-             nb::arg("base").noconvert(), nb::arg("exponent_bits"), nb::arg("window_bits"))
+             nb::arg("base").noconvert(), nb::arg("exponent_bits"), nb::arg("window_bits"),
+             nb::arg("constant_time"))
         .def("exp_fixed", exp_fixed, nb::arg("pool"), nb::arg("out").noconvert(),
              nb::arg("table").noconvert(), nb::arg("exponents").noconvert(), nb::arg("exponent_bits"),
-             nb::arg("window_bits"))
+             nb::arg("window_bits"), nb::arg("constant_time"))
         .def("product_lines", product_lines, nb::arg("pool"), nb::arg("out").noconvert(),
              nb::arg("a").noconvert(), nb::arg("members").noconvert(), nb::arg("offsets").noconvert())
         .def("multi_exp", multi_exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
-             nb::arg("exponents").noconvert(), nb::arg("negative").noconvert().none())
+             nb::arg("exponents").noconvert(), nb::arg("negative").noconvert().none(),
+             nb::arg("columns").noconvert().none() = nb::none(),
+             nb::arg("offsets").noconvert().none() = nb::none())
         .def("inv", inv, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert());
 }
 

@@ -12,11 +12,13 @@ import sys
 
 from hekat.cli.printable import printable
 from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
+from hekat.engine.table_memory import MEMORY_VARIABLE
+from hekat.engine.tenancy import TENANCY_VARIABLE
 from hekat.errors import EngineError
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
-_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS", "HEKAT_CPU")
+_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS", "HEKAT_CPU", MEMORY_VARIABLE, TENANCY_VARIABLE)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         for title, facts in findings.items():
             sys.stdout.write(f"{title}\n")
             for name, value in facts.items():
-                sys.stdout.write(f"  {name:<16} {printable(value)}\n")
+                sys.stdout.write(f"  {name:<20} {printable(value)}\n")
     return 0 if findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"] else 2
 
 

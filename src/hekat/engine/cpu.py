@@ -41,10 +41,10 @@ from hekat.engine.interface import (
     ResidueArray,
     check_same_modulus,
 )
-from hekat.engine.limbs import LIMB_BITS, LimbArray, bits_at, ints_from_limbs, widen
-from hekat.engine.sparse_blocks import dense_blocks
+from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
+from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
@@ -61,9 +61,9 @@ MAX_THREADS = 1024
 class CpuEngine:
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
-    A ResidueArray's data is a contiguous uint64 array, shape + (limb_count,), in Montgomery form: one number, or two
-    halves modulo the root of a square modulus where that is faster. Operations release the interpreter lock, may be
-    called from several threads at once, and answer Ctrl-C within a second.
+    A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two
+    halves modulo the root of a square modulus where that is faster; row_limbs is the native modulus' to say. Operations
+    release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second.
     `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises EngineError for
     another. `single_tenant` says that nobody else's code runs on this machine.
     """
@@ -99,7 +99,7 @@ class CpuEngine:
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
             + (", and for randomiser tables" if self._single_tenant else ""),
             "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
-            "randomiser tables": "plain look-ups (single tenant)" if self._single_tenant else "read whole",
+            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
             "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }
@@ -112,8 +112,9 @@ class CpuEngine:
     def load(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
         """Canonical (..., k) limbs with k <= modulus.limb_count, each value < modulus (InputError otherwise)."""
         shape = check_load(limbs, modulus)
-        out = _empty(shape, modulus.limb_count)
-        refused = self._native_modulus(modulus).load(self._pool, _flat(out), _flat(limbs))
+        native = self._native_modulus(modulus)
+        out = _empty(shape, native.row_limbs)
+        refused = native.load(self._pool, _flat(out), _flat(limbs))
         if refused is not None:
             raise refuse_not_below_modulus(refused, shape, modulus)
         return ResidueArray(self, modulus, shape, out)
@@ -121,8 +122,9 @@ class CpuEngine:
     def reduce(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
         """Canonical (..., k) limbs with k <= 2 * modulus.limb_count, reduced mod `modulus`."""
         shape = check_reduce(limbs, modulus)
-        out = _empty(shape, modulus.limb_count)
-        self._native_modulus(modulus).reduce(self._pool, _flat(out), _flat(limbs))
+        native = self._native_modulus(modulus)
+        out = _empty(shape, native.row_limbs)
+        native.reduce(self._pool, _flat(out), _flat(limbs))
         return ResidueArray(self, modulus, shape, out)
 
     def store(self, a: ResidueArray) -> LimbArray:
@@ -144,7 +146,7 @@ class CpuEngine:
         """The same residues under another shape of equal size."""
         check_own(self, a)
         shape = check_reshape(a, shape)
-        return ResidueArray(self, a.modulus, shape, a.data.reshape(*shape, a.modulus.limb_count))
+        return ResidueArray(self, a.modulus, shape, a.data.reshape(*shape, a.data.shape[-1]))
 
     def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
         """Joined along the first axis."""
@@ -159,8 +161,9 @@ class CpuEngine:
         check_own(self, b)
         check_same_modulus(a, b)
         shape = broadcast_shape(a.shape, b.shape)
-        out = _empty(shape, a.modulus.limb_count)
-        self._native_modulus(a.modulus).mul(self._pool, _flat(out), _items(a.data, shape), _items(b.data, shape))
+        native = self._native_modulus(a.modulus)
+        out = _empty(shape, native.row_limbs)
+        native.mul(self._pool, _flat(out), _items(a.data, shape), _items(b.data, shape))
         return ResidueArray(self, a.modulus, shape, out)
 
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
@@ -174,8 +177,8 @@ class CpuEngine:
     def _exp(self, a: ResidueArray, exponents: LimbArray, *, vartime: bool) -> ResidueArray:
         check_own(self, a)
         shape = broadcast_shape(a.shape, check_limbs(exponents, "exponents"))
-        out = _empty(shape, a.modulus.limb_count)
         native = self._native_modulus(a.modulus)
+        out = _empty(shape, native.row_limbs)
         native.exp(self._pool, _flat(out), _items(a.data, shape), _items(exponents, shape), vartime)
         return ResidueArray(self, a.modulus, shape, out)
 
@@ -196,55 +199,37 @@ class CpuEngine:
         check_table(base, modulus, exponent_bits, window_bits, uses)
         if ints_from_limbs(base)[0] >= modulus.value:
             raise refuse_not_below_modulus(0, (), modulus)
+        native = self._native_modulus(modulus)
         window, table = self._table_memory.allocate(
             exponent_bits,
-            modulus.limb_count,
+            lambda window: native.table_words(exponent_bits, window, constant_time),
             window_bits=window_bits,
             # Beyond it, reading a position whole costs more than the products it saves.
             widest_bits=_native.table_window_bits(modulus.limb_count) if constant_time else MAX_WINDOW_BITS,
             uses=uses,
         )
         widened = np.ascontiguousarray(widen(base, modulus.limb_count)[np.newaxis])
-        self._native_modulus(modulus).build_table(self._pool, table, widened, exponent_bits, window)
-        return FixedBaseTable(self, modulus, exponent_bits, window, table, constant_time)
+        native.build_table(self._pool, table, widened, exponent_bits, window, constant_time)
+        return FixedBaseTable(self, modulus, exponent_bits, window, table, table.nbytes, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""
         check_own_table(self, table)
         shape = check_limbs(exponents, "exponents")
-        out = _empty(shape, table.modulus.limb_count)
         native = self._native_modulus(table.modulus)
-        if table.constant_time:
-            refused = native.exp_fixed(
-                self._pool, _flat(out), table.data, _flat(exponents), table.exponent_bits, table.window_bits
-            )
-        else:
-            refused = self._look_up_powers(native, table, _flat(exponents), _flat(out))
+        out = _empty(shape, native.row_limbs)
+        refused = native.exp_fixed(
+            self._pool,
+            _flat(out),
+            table.data,
+            _flat(exponents),
+            table.exponent_bits,
+            table.window_bits,
+            table.constant_time,
+        )
         if refused is not None:
             raise refuse_wide_exponent(refused, shape, table)
         return ResidueArray(self, table.modulus, shape, out)
-
-    def _look_up_powers(
-        self, native: _native.Modulus, table: FixedBaseTable, exponents: LimbArray, out: LimbArray
-    ) -> int | None:
-        """Powers from a plain table into `out`, by position: gather one entry each, multiply them in."""
-        limb, bit = divmod(table.exponent_bits, LIMB_BITS)
-        beyond = (exponents[:, limb : limb + 1] >> np.uint64(bit)).any(axis=1) | exponents[:, limb + 1 :].any(axis=1)
-        if beyond.any():
-            return int(np.flatnonzero(beyond)[0])
-        window, found, spare = table.window_bits, out, np.empty_like(out)
-        for position in range(table.positions):
-            first = position << window
-            digits = bits_at(exponents, position * window, window).astype(np.int64)
-            entries = table.data[first : first + (1 << window)][digits]
-            if position == 0:
-                found[:] = entries
-            else:
-                native.mul(self._pool, spare, found, entries)
-                found, spare = spare, found
-        if found is not out:
-            out[:] = found
-        return None
 
     def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
         """Product along one axis; the empty product is 1."""
@@ -260,33 +245,22 @@ class CpuEngine:
     ) -> ResidueArray:
         """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
         check_own(self, a)
+        columns: IndexArray | None = None
+        offsets: IndexArray | None = None
         if isinstance(exponents, SparseExponents):
             check_sparse_multi_exp(a, exponents, negative)
-            return self._multi_exp_sparse(a, exponents)
-        _, m = check_multi_exp(a, exponents, negative)
-        out = _empty((m,), a.modulus.limb_count)
-        signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative)
-        refused = self._native_modulus(a.modulus).multi_exp(self._pool, out, _flat(a.data), _flat(exponents), signs)
+            limbs, negative, m = exponents.limbs, exponents.negative, exponents.result_count
+            columns, offsets = np.ascontiguousarray(exponents.bases), np.ascontiguousarray(exponents.offsets)
+        else:
+            _, m = check_multi_exp(a, exponents, negative)
+            limbs = exponents
+        native = self._native_modulus(a.modulus)
+        out = _empty((m,), native.row_limbs)
+        signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative).ravel()
+        refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(limbs), signs, columns, offsets)
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, (m,), out)
-
-    def _multi_exp_sparse(self, a: ResidueArray, exponents: SparseExponents) -> ResidueArray:
-        """As the native core takes dense exponents only: by blocks, after one inversion for all minus signs."""
-        native = self._native_modulus(a.modulus)
-        values, bases = _flat(a.data), exponents.bases
-        if exponents.negative is not None and exponents.negative.any():
-            inverted = np.unique(bases[exponents.negative])
-            inverses = _empty(inverted.shape, a.modulus.limb_count)
-            refused = native.inv(self._pool, inverses, values[inverted])
-            if refused is not None:
-                raise refuse_not_invertible(int(inverted[refused]), a.shape)
-            values = np.concatenate([values, inverses])
-            bases = np.where(exponents.negative, a.size + np.searchsorted(inverted, bases), bases)
-        out = _empty((exponents.result_count,), a.modulus.limb_count)
-        for block in dense_blocks(exponents, bases):
-            native.multi_exp(self._pool, out[block.results], values[block.bases], _flat(block.limbs), None)
-        return ResidueArray(self, a.modulus, (exponents.result_count,), out)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
@@ -297,17 +271,17 @@ class CpuEngine:
         return self._product_lines(a, members, offsets, (segment_count,))
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
-        out = _empty(shape, a.modulus.limb_count)
-        self._native_modulus(a.modulus).product_lines(
-            self._pool, _flat(out), _flat(a.data), members.astype(np.int64), offsets.astype(np.int64)
-        )
+        native = self._native_modulus(a.modulus)
+        out = _empty(shape, native.row_limbs)
+        native.product_lines(self._pool, _flat(out), _flat(a.data), members.astype(np.int64), offsets.astype(np.int64))
         return ResidueArray(self, a.modulus, shape, out)
 
     def mod_inv(self, a: ResidueArray) -> ResidueArray:
         """Element-wise inverse, constant-time. Raises InputError naming the first index that has none."""
         check_own(self, a)
-        out = _empty(a.shape, a.modulus.limb_count)
-        refused = self._native_modulus(a.modulus).inv(self._pool, _flat(out), _flat(a.data))
+        native = self._native_modulus(a.modulus)
+        out = _empty(a.shape, native.row_limbs)
+        refused = native.inv(self._pool, _flat(out), _flat(a.data))
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, a.shape, out)

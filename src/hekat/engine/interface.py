@@ -112,16 +112,12 @@ class FixedBaseTable:
     exponent_bits: int
     window_bits: int
     data: Any
+    size_bytes: int
     constant_time: bool = True
 
     @property
     def positions(self) -> int:
         return -(-self.exponent_bits // self.window_bits)
-
-    @property
-    def size_bytes(self) -> int:
-        """Memory of the table: positions * 2^window_bits entries of the modulus' size."""
-        return self.positions * (1 << self.window_bits) * self.modulus.limb_count * 8
 
 
 class Engine(Protocol):

@@ -53,14 +53,3 @@ def widen(limbs: LimbArray, limb_count: int) -> LimbArray:
         )
     padding = [(0, 0)] * (limbs.ndim - 1) + [(0, missing)]
     return np.pad(limbs, padding)
-
-
-def bits_at(limbs: LimbArray, start: int, count: int) -> LimbArray:
-    """Bits `start` to `start` + `count` - 1 of (n, limbs) integers, shape (n,); `count` at most 64."""
-    limb, shift = divmod(start, LIMB_BITS)
-    if limb >= limbs.shape[1]:
-        return np.zeros(limbs.shape[0], np.uint64)
-    found = limbs[:, limb] >> np.uint64(shift)
-    if shift + count > LIMB_BITS and limb + 1 < limbs.shape[1]:
-        found |= limbs[:, limb + 1] << np.uint64(LIMB_BITS - shift)
-    return found & np.uint64((1 << count) - 1)

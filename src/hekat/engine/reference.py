@@ -37,7 +37,7 @@ from hekat.engine.interface import (
     ResidueArray,
     check_same_modulus,
 )
-from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
+from hekat.engine.limbs import LIMB_BYTES, LimbArray, ints_from_limbs, limbs_from_ints
 from hekat.engine.sparse_exponents import SparseExponents
 
 DEFAULT_WINDOW_BITS = 4
@@ -150,7 +150,8 @@ class ReferenceEngine:
                 row.append(row[-1] * value % modulus.value)
             rows.append(row)
             value = row[-1] * value % modulus.value
-        return FixedBaseTable(self, modulus, exponent_bits, window, rows, constant_time)
+        size_bytes = sum(map(len, rows)) * modulus.limb_count * LIMB_BYTES
+        return FixedBaseTable(self, modulus, exponent_bits, window, rows, size_bytes, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise)."""

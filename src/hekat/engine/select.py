@@ -1,4 +1,4 @@
-"""The only place an engine is chosen: by name, by HEKAT_ENGINE, or the default."""
+"""The only place an engine is chosen: by name, by HEKAT_ENGINE, or the default; for this machine's tenancy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from hekat.engine.interface import Engine
+from hekat.engine.tenancy import is_single_tenant
 from hekat.errors import EngineError
 
 DEFAULT_ENGINE = "cpu"
@@ -16,9 +17,10 @@ READY = "ready"
 
 
 def get_engine(name: str | None = None) -> Engine:
-    """The engine `name`; None asks the variable HEKAT_ENGINE, then takes `cpu`. One instance per process.
+    """The engine `name`; None asks the variable HEKAT_ENGINE, then takes `cpu`. One instance per process and tenancy.
 
-    Raises EngineError for an unknown name and for an engine that is not available; never falls back to another.
+    Raises EngineError for an unknown name, for an engine that is not available, and for a malformed variable; never
+    falls back to another.
     """
     what = "there is no such engine"
     if name is None:
@@ -32,7 +34,7 @@ def get_engine(name: str | None = None) -> Engine:
             got=repr(name),
             cure=f"did you mean {close[0]!r}?" if close else f"use {DEFAULT_ENGINE!r}",
         )
-    return _instance(name)
+    return _instance(name, is_single_tenant())
 
 
 def available_engines() -> dict[str, str]:
@@ -40,7 +42,7 @@ def available_engines() -> dict[str, str]:
     found = {}
     for name in _MAKERS:
         try:
-            _instance(name)
+            _instance(name, is_single_tenant())
         except EngineError as error:
             found[name] = error.what
         else:
@@ -49,11 +51,11 @@ def available_engines() -> dict[str, str]:
 
 
 @cache
-def _instance(name: str) -> Engine:
-    return _MAKERS[name]()
+def _instance(name: str, single_tenant: bool) -> Engine:
+    return _MAKERS[name](single_tenant)
 
 
-def _make_cpu() -> Engine:
+def _make_cpu(single_tenant: bool) -> Engine:
     try:
         from hekat.engine.cpu import CpuEngine
     except ImportError as error:
@@ -62,13 +64,13 @@ def _make_cpu() -> Engine:
             expected="the compiled module hekat._native",
             cure="build it with `make build`, or reinstall hekat; HEKAT_ENGINE=reference works without it, slowly",
         ) from error
-    return CpuEngine()
+    return CpuEngine(single_tenant=single_tenant)
 
 
-def _make_reference() -> Engine:
+def _make_reference(single_tenant: bool) -> Engine:
     from hekat.engine.reference import ReferenceEngine
 
-    return ReferenceEngine()
+    return ReferenceEngine(single_tenant=single_tenant)
 
 
-_MAKERS: dict[str, Callable[[], Engine]] = {"cpu": _make_cpu, "reference": _make_reference}
+_MAKERS: dict[str, Callable[[bool], Engine]] = {"cpu": _make_cpu, "reference": _make_reference}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,10 +15,12 @@ from hekat.errors import EngineError, InputError
 MEMORY_VARIABLE = "HEKAT_TABLE_MIB"
 DEFAULT_CAP_MIB = 512
 MAX_CAP_MIB = 1 << 20
+_LINE_WORDS = 8  # a cache line is 64 bytes
 DEFAULT_USES = 1 << 14
 """Powers that a table is expected to serve where its maker does not say."""
 MIN_WINDOW_BITS = 2
 _MIB = 1 << 20
+_LINE_WORDS = 8  # a cache line is 64 bytes
 
 
 class TableMemory:
@@ -38,21 +41,31 @@ class TableMemory:
             return self._sum_live()
 
     def allocate(
-        self, exponent_bits: int, limb_count: int, *, window_bits: int | None, widest_bits: int, uses: int | None
+        self,
+        exponent_bits: int,
+        words_for: Callable[[int], int],
+        *,
+        window_bits: int | None,
+        widest_bits: int,
+        uses: int | None,
     ) -> tuple[int, LimbArray]:
-        """A window and an uninitialised table for it, shape (positions << window, limb_count), counted from now on.
+        """A window and an uninitialised table for it, flat and at the start of a cache line, counted from now on.
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
-        fewest products among those that fit. Raises InputError where the given or the narrowest one does not fit.
+        fewest products among those that fit; a table takes words_for(window) words. Raises InputError where the given
+        or the narrowest one does not fit.
         """
         with self._lock:
             free_bytes = self.cap_bytes - self._sum_live()
             window = window_bits
             if window is None:
-                window = _choose_window(exponent_bits, limb_count, widest_bits, uses or DEFAULT_USES, free_bytes)
-            if table_bytes(exponent_bits, window, limb_count) > free_bytes:
-                raise self._refuse(table_bytes(exponent_bits, window, limb_count), free_bytes, window_bits)
-            table = np.empty((_rows(exponent_bits, window), limb_count), np.uint64)
+                window = _choose_window(exponent_bits, words_for, widest_bits, uses or DEFAULT_USES, free_bytes)
+            words = words_for(window)
+            if words * LIMB_BYTES > free_bytes:
+                raise self._refuse(words * LIMB_BYTES, free_bytes, window_bits)
+            memory = np.empty(words + _LINE_WORDS, np.uint64)
+            skipped = -memory.ctypes.data // LIMB_BYTES % _LINE_WORDS
+            table = memory[skipped : skipped + words]
             self._live[id(table)] = table
             return window, table
 
@@ -73,11 +86,6 @@ class TableMemory:
         return f"{self.cap_bytes // _MIB} MiB at most ({self._source}), {_mib(self.used_bytes)} in use"
 
 
-def table_bytes(exponent_bits: int, window_bits: int, limb_count: int) -> int:
-    """Bytes of the full-window table for exponents of `exponent_bits` bits."""
-    return _rows(exponent_bits, window_bits) * limb_count * LIMB_BYTES
-
-
 def read_cap_mib() -> int:
     """The cap in MiB: HEKAT_TABLE_MIB, or the default. Raises EngineError for what is no whole number in range."""
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
@@ -93,16 +101,14 @@ def read_cap_mib() -> int:
     return int(text)
 
 
-def _choose_window(exponent_bits: int, limb_count: int, widest_bits: int, uses: int, free_bytes: int) -> int:
+def _choose_window(
+    exponent_bits: int, words_for: Callable[[int], int], widest_bits: int, uses: int, free_bytes: int
+) -> int:
     """The window of fewest products that fits; the narrowest where none does."""
     windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
-    fitting = [w for w in windows if table_bytes(exponent_bits, w, limb_count) <= free_bytes]
+    fitting = [window for window in windows if words_for(window) * LIMB_BYTES <= free_bytes]
     # A position costs a product for each of its entries once, and one for each power.
     return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses), default=MIN_WINDOW_BITS)
-
-
-def _rows(exponent_bits: int, window_bits: int) -> int:
-    return -(-exponent_bits // window_bits) << window_bits
 
 
 def _mib(byte_count: int) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from hekat.data import Table
 from hekat.engine.select import get_engine
+from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.job.federation import Federation
 from hekat.job.job_file import Job
 from hekat.job.prepare import Prepared
@@ -223,6 +224,10 @@ def _notes(job: Job, main: Finished) -> list[str]:
             "all parties share one Paillier private key: a party that obtains another's ciphertext can open it, "
             "so parties trust each other not to work with the aggregator"
         )
+        if get_engine().single_tenant:
+            notes.append(
+                f"randomiser tables: {PLAIN_TABLES}; this machine's owner says that nobody else's code runs on it"
+            )
         if settings.key_bits < 3072:
             notes.append(f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128")
     if job.compare_plain and settings.protection != "none":

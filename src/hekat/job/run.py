@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from hekat.channel import PartyKey
 from hekat.data import Table
+from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import ChannelTimeoutError, PartyStoppedError, StateError
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import Job
@@ -68,7 +69,8 @@ def run_job(prepared: Prepared, root: Path, progress: Progress, *, resume_from: 
         progress.open_folder(directory.path)
         session = _Session(prepared, directory, events, progress)
         try:
-            return session.run(state)
+            with declare_tenancy(prepared.site.machine.single_tenant):
+                return session.run(state)
         except BaseException as error:
             with suppress(StateError):  # a full disk has told of itself already
                 events.write("stopped", **_describe_stop(error))

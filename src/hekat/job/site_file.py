@@ -43,11 +43,19 @@ class SitePolicy:
 
 
 @dataclass(frozen=True)
+class SiteMachine:
+    """What the owner says of the machine. `single_tenant`: nobody else's code runs on it, now or later in a run."""
+
+    single_tenant: bool = False
+
+
+@dataclass(frozen=True)
 class Site:
     folder: Path
     parties: Mapping[str, PartySite]
     common_data: Mapping[str, DataSource] = field(default_factory=dict)
     policy: SitePolicy = field(default_factory=SitePolicy)
+    machine: SiteMachine = field(default_factory=SiteMachine)
 
 
 def load_site(path: Path) -> Site:
@@ -61,8 +69,9 @@ def load_site(path: Path) -> Site:
     by_name = top.take_section("common_data").take_sections()
     common = {name: _read_source(section) for name, section in by_name.items()}
     policy = _read_policy(top.take_section("policy"))
+    machine = _read_machine(top.take_section("machine"))
     top.finish()
-    return Site(folder, parties, common, policy)
+    return Site(folder, parties, common, policy, machine)
 
 
 def check_site_allows(site: Site, job: Job) -> None:
@@ -192,3 +201,9 @@ def _read_policy(section: Section) -> SitePolicy:
     )
     section.finish()
     return policy
+
+
+def _read_machine(section: Section) -> SiteMachine:
+    machine = SiteMachine(single_tenant=section.take("single_tenant", bool, False))
+    section.finish()
+    return machine

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 
+import gmpy2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from hekat.rsa import (
     BlindSignatures,
     HashedItems,
     PrivateKey,
+    PublicKey,
     Signatures,
     blind,
     encrypt,
@@ -130,6 +133,13 @@ def test_random_units_come_with_their_inverses():
             assert all(x * y % key.n == 1 for x, y in zip(units, inverses, strict=True))
 
 
+def test_progress_counts_signatures(small, monkeypatch):
+    monkeypatch.setattr("hekat.scheme.rsa.private_power.CHUNK_COUNT", 4)
+    seen = []
+    sign(small.keys.private, small.hash_count(9), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(4, 9), (8, 9), (9, 9)]
+
+
 def test_the_blinding_state_tells_nothing(small):
     hashed = small.hash_count(2)
     _, state = blind(hashed)
@@ -142,6 +152,27 @@ def test_the_blinding_state_tells_nothing(small):
     with pytest.raises(AttributeError, match="does not change"):
         state._inverses = None
     assert copy.copy(state) is copy.deepcopy(state) is state
+
+
+def test_a_key_of_small_factors_is_found_out_and_does_not_keep_us():
+    """30 primes of 17 bits: one item in 2,000 is no unit, and its factor would show through any blinding."""
+    primes, candidate = [], (1 << 16) + 1
+    while len(primes) < 30:
+        candidate = int(gmpy2.next_prime(candidate))
+        primes.append(candidate)
+    key = PublicKey(math.prod(primes))
+    for name in ("reference", "cpu"):
+        engine = get_engine(name)
+        units, inverses = random_units(key, 20_000, engine)
+        ones = engine.store(engine.mod_mul(units, inverses))
+        assert (ones[:, 0] == 1).all()
+        assert not ones[:, 1:].any()
+        limbs = limbs_from_ints([2, 3 * primes[5], 5], key.n_modulus.limb_count)
+        hashed = HashedItems.from_limbs(key, limbs, engine)
+        blind(hashed[::2])
+        with pytest.raises(KeyRefusedError, match="shares a factor") as refusal:
+            blind(hashed)
+        assert str(primes[5]) not in str(refusal.value)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------

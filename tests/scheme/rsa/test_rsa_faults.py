@@ -1,4 +1,4 @@
-"""Faults: whatever single result of a private operation is damaged, nothing leaves."""
+"""Faults: whatever single result of a private operation is damaged, nothing leaves; and no base is the sender's."""
 
 from __future__ import annotations
 
@@ -119,3 +119,27 @@ def test_hashed_items_are_signed_in_chunks(rsa_keys, monkeypatch):
     engine.armed = True
     with pytest.raises(FaultError):
         sign(keys.private, hashed)
+
+
+@pytest.mark.parametrize("base", [ReferenceEngine, CpuEngine])
+def test_no_base_of_a_secret_power_is_what_was_sent(rsa_keys, base):
+    keys = rsa_keys(512)
+    seen = []
+
+    class WatchedEngine(base):
+        def mod_exp(self, a, exponents):
+            if a.modulus is not keys.public.n_modulus:
+                seen.append((a.modulus.value, ints_from_limbs(self.store(a)), ints_from_limbs(exponents)))
+            return super().mod_exp(a, exponents)
+
+    hashed = hash_to_group(keys.public, [b"item"] * 2, engine=WatchedEngine())
+    for _ in range(2):
+        sign(keys.private, hashed)
+    p, q = keys.private.p, keys.private.q
+    assert [modulus for modulus, _, _ in seen] == [p, q, p, q]
+    assert all(exponents == [pow(keys.public.e, -1, modulus - 1)] for modulus, _, exponents in seen)
+    for prime in (p, q):
+        bases = [value for modulus, values, _ in seen for value in values if modulus == prime]
+        sent = {value % prime for value in ints_from_limbs(hashed.to_limbs())}
+        assert len(set(bases)) == len(bases) == 4
+        assert not sent & set(bases)

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hekat.data import Table, schema_digest
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
@@ -53,6 +55,8 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     aggregation: Aggregation
     digest_key = b""
     if settings.protection == "paillier":
+        if get_engine().single_tenant:
+            channel.ledger.note("setup", f"randomiser tables: {PLAIN_TABLES}", "public")
         private_key, digest_key = _share_keys(channel, settings, run)
         aggregation = PaillierAggregation(channel, settings, private_key, stopwatch, run.witness, run.on_packing)
     else:

@@ -63,15 +63,17 @@ class PrimeHalf:
         return self.modulus.limb_count
 
     def randomiser_table(self, engine: Engine) -> FixedBaseTable:
-        """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine."""
-        return self._randomiser_tables.get(engine, partial(self._make_table, engine, self.modulus.bits))
+        """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine, for its tenancy."""
+        make = partial(self._make_table, engine, self.modulus.bits, constant_time=not engine.single_tenant)
+        return self._randomiser_tables.get(engine, make)
 
     def blinding_table(self, engine: Engine) -> FixedBaseTable:
-        """The table of g_p for exponents of BLINDING_BITS bits; made once per engine."""
-        return self._blinding_tables.get(engine, partial(self._make_table, engine, BLINDING_BITS))
+        """The table of g_p for exponents of BLINDING_BITS bits, always constant-time; made once per engine."""
+        make = partial(self._make_table, engine, BLINDING_BITS, constant_time=True)
+        return self._blinding_tables.get(engine, make)
 
-    def _make_table(self, engine: Engine, exponent_bits: int) -> FixedBaseTable:
-        return engine.fixed_base_table(self._base, self.square, exponent_bits)
+    def _make_table(self, engine: Engine, exponent_bits: int, *, constant_time: bool) -> FixedBaseTable:
+        return engine.fixed_base_table(self._base, self.square, exponent_bits, constant_time=constant_time)
 
     def __repr__(self) -> str:
         return f"PrimeHalf({self.modulus.bits} bits)"

@@ -98,7 +98,7 @@ def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
         x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
     base = int(gmpy2.powmod(n - x * x % n, n, n_squared))
     limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]
-    return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2))
+    return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2), constant_time=not engine.single_tenant)
 
 
 _coset_factors: weakref.WeakKeyDictionary[PublicKey, LimbArray] = weakref.WeakKeyDictionary()

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from hekat.engine.interface import BoolArray, ResidueArray
+from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
@@ -69,9 +70,11 @@ class BlindingState:
 def blind(hashed: HashedItems) -> tuple[BlindedItems, BlindingState]:
     """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
 
-    Raises InputError for anything but HashedItems.
+    Raises InputError for anything but HashedItems, KeyRefusedError where an item shares a factor with n, which a
+    sound key makes impossible to meet: no blinding hides that factor.
     """
     check_kind(hashed, HashedItems)
+    _check_units(hashed)
     public, engine = hashed.public, hashed.engine
     r, inverses = random_units(public, hashed.size, engine)
     factors = engine.reshape(public_power(public, r), hashed.shape)
@@ -80,23 +83,26 @@ def blind(hashed: HashedItems) -> tuple[BlindedItems, BlindingState]:
 
 
 @overload
-def sign(key: PrivateKey, values: HashedItems) -> Signatures: ...
+def sign(key: PrivateKey, values: HashedItems, *, progress: Progress | None = None) -> Signatures: ...
 
 
 @overload
-def sign(key: PrivateKey, values: BlindedItems) -> BlindSignatures: ...
+def sign(key: PrivateKey, values: BlindedItems, *, progress: Progress | None = None) -> BlindSignatures: ...
 
 
-def sign(key: PrivateKey, values: HashedItems | BlindedItems) -> Signatures | BlindSignatures:
+def sign(
+    key: PrivateKey, values: HashedItems | BlindedItems, *, progress: Progress | None = None
+) -> Signatures | BlindSignatures:
     """The values to the power d, in their shape: blind signatures of blinded items, signatures of hashed ones.
 
     Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
+    `progress(done, total)` is called after every few thousand.
     Raises KeyRefusedError for another key's values or no private key, InputError for another kind, FaultError, with
     nothing returned, where any signature fails s^e = m.
     """
     check_private_key(key)
     check_kind(values, HashedItems, BlindedItems)
-    powers = private_power(key, values)
+    powers = private_power(key, values, progress)
     if isinstance(values, HashedItems):
         return Signatures(values.public, powers)
     return BlindSignatures(values.public, powers)
@@ -138,3 +144,18 @@ def verify(hashed: HashedItems, signatures: Signatures) -> BoolArray:
     engine = signatures.engine
     powers = engine.store(public_power(signatures.public, signatures.residues))
     return np.asarray((powers == hashed.to_limbs()).all(axis=-1))
+
+
+def _check_units(hashed: HashedItems) -> None:
+    """Raise KeyRefusedError unless all are units: their product is, at one product an item."""
+    engine = hashed.engine
+    product = engine.mod_product(engine.reshape(hashed.residues, (hashed.size,)))
+    try:
+        engine.mod_inv(product)
+    except InputError:
+        raise KeyRefusedError(
+            f"an item shares a factor with n of key {hashed.public.fingerprint}",
+            expected="the product of two large primes",
+            got="an n with small factors",
+            cure="do not blind anything under this key: its maker could see through it",
+        ) from None

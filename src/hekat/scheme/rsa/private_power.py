@@ -14,6 +14,7 @@ import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits
+from hekat.engine.scheduler import Progress
 from hekat.errors import FaultError, InputError
 from hekat.scheme.random_limbs import random_below
 from hekat.scheme.rsa.group_elements import GroupElements
@@ -24,31 +25,35 @@ from hekat.scheme.rsa.prime_half import PrimeHalf
 CHUNK_COUNT: Final = 4096
 
 
-def private_power(key: PrivateKey, values: GroupElements) -> ResidueArray:
-    """x^d mod n for each value x, in its shape.
+def private_power(key: PrivateKey, values: GroupElements, progress: Progress | None = None) -> ResidueArray:
+    """x^d mod n for each value x, in its shape; `progress(done, total)` is called after every few thousand.
 
     Raises KeyRefusedError for values of another key, FaultError, with no result at all, where one fails its check.
     """
     check_same_key(key.public, values.public)
     engine = values.engine
     limbs = values.to_limbs().reshape(-1, key.public.n_modulus.limb_count)
-    parts = [
-        _power_of_chunk(key, limbs[start : start + CHUNK_COUNT], engine)
-        for start in range(0, max(limbs.shape[0], 1), CHUNK_COUNT)
-    ]
+    parts = []
+    for start in range(0, max(limbs.shape[0], 1), CHUNK_COUNT):
+        chunk = limbs[start : start + CHUNK_COUNT]
+        parts.append(_power_of_chunk(key, chunk, engine))
+        if progress is not None:
+            progress(start + chunk.shape[0], limbs.shape[0])
     return engine.reshape(parts[0] if len(parts) == 1 else engine.concatenate(parts), values.shape)
 
 
 def random_units(public: PublicKey, count: int, engine: Engine) -> tuple[ResidueArray, ResidueArray]:
     """`count` uniform units mod n and their inverses, by one inversion for all."""
-    while True:
-        limbs = engine.int_add(random_below(count, public.n - 1, engine), np.ones((1, 1), np.uint64))
-        units = engine.load(limbs[:, : public.n_modulus.limb_count], public.n_modulus)
-        try:
-            return units, engine.mod_inv(units)
-        except InputError:
-            # One shares a factor with n, which happens with odds of 2^(1 - bits/2) a draw: all are drawn anew.
-            continue
+    limbs = engine.int_add(random_below(count, public.n - 1, engine), np.ones((1, 1), np.uint64))
+    units = engine.load(limbs[:, : public.n_modulus.limb_count], public.n_modulus)
+    try:
+        return units, engine.mod_inv(units)
+    except InputError:
+        # One shares a factor with n: odds of 2^(1 - bits/2) a draw, but far more where a dishonest n has small
+        # factors. All are drawn anew, half of them at a time, so that such a key does not keep us for ever.
+        counts = (count // 2, count - count // 2) if count > 1 else (count,)
+        drawn = [random_units(public, part, engine) for part in counts]
+        return engine.concatenate([one for one, _ in drawn]), engine.concatenate([one for _, one in drawn])
 
 
 def public_power(public: PublicKey, residues: ResidueArray) -> ResidueArray:

@@ -1,0 +1,127 @@
+// Products along lines: lines are cut into blocks, blocks multiplied lane by lane, and what they give once
+// more until one is left of each line.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "batch/residues.hpp"
+
+namespace hekat {
+namespace {
+
+constexpr std::size_t kMaxBlockMembers = 256;  // few extra products, and an interrupt is heard soon
+
+// Members [begin, end) of a line, at least one, whose product goes to row `target`.
+struct Block {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t target;
+
+    std::size_t size() const { return end - begin; }
+};
+
+// Members to a block that keep lanes and threads busy.
+std::size_t block_members(const ThreadPool& pool, const ResidueRing& ring, std::size_t member_count) {
+    const std::size_t wanted_blocks = 8 * ring.lanes() * pool.thread_count();
+    const std::size_t least = ring.lanes() == 1 ? 16 : 4;
+    return std::clamp(member_count / wanted_blocks, least, kMaxBlockMembers);
+}
+
+// Every line in as few blocks as hold it, of equal sizes but for one. block_offsets: as offsets, in blocks.
+std::vector<Block> cut_lines(const std::vector<std::size_t>& offsets, std::size_t members_per_block,
+                             std::vector<std::size_t>& block_offsets) {
+    std::vector<Block> blocks;
+    block_offsets.assign(1, 0);
+    for (std::size_t line = 0; line + 1 < offsets.size(); ++line) {
+        const std::size_t size = offsets[line + 1] - offsets[line];
+        const std::size_t count = (size + members_per_block - 1) / members_per_block;
+        for (std::size_t i = 0; i < count; ++i) {
+            blocks.push_back(
+                {offsets[line] + i * size / count, offsets[line] + (i + 1) * size / count, blocks.size()});
+        }
+        block_offsets.push_back(blocks.size());
+    }
+    return blocks;
+}
+
+// Row block.target of z = the block's product, for up to lanes() blocks, the largest first.
+void multiply_group(const ResidueRing& ring, Limb* z, const Limb* x, const std::int64_t* members,
+                    const Block* blocks, std::size_t count, Limb* scratch) {
+    const std::size_t row = ring.row_limbs();
+    Limb* product = scratch + ring.scratch_count();
+    Limb* factor = product + ring.width();
+    ReadPointers rows{};
+    ReadPointers next{};
+    const auto look_up = [&](std::size_t step) {
+        for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
+            next[lane] = ring.one_row();
+            if (lane >= count || step >= blocks[lane].size()) continue;
+            next[lane] = x + static_cast<std::size_t>(members[blocks[lane].begin + step]) * row;
+            prefetch_row(next[lane], row);
+        }
+    };
+    look_up(0);
+    for (std::size_t step = 0; step < blocks[0].size(); ++step) {
+        rows = next;
+        if (step + 1 < blocks[0].size()) look_up(step + 1);
+        ring.gather(step == 0 ? product : factor, rows.data());
+        if (step > 0) ring.multiply(product, product, factor, scratch);
+    }
+    WritePointers to{};
+    for (std::size_t lane = 0; lane < count; ++lane) to[lane] = z + blocks[lane].target * row;
+    ring.scatter(to.data(), product);
+}
+
+void multiply_blocks(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
+                     const std::int64_t* members, std::vector<Block>& blocks) {
+    // By size, so that the lanes of a group end together.
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [](const Block& a, const Block& b) { return a.size() > b.size(); });
+    const std::size_t mean = blocks.empty() ? 1 : 1 + (blocks.front().size() + blocks.back().size()) / 2;
+    const std::size_t memory_words = ring.scratch_count() + 2 * ring.width();
+    for_groups(pool, ring, blocks.size(), static_cast<double>(mean) * ring.product_ns(), memory_words,
+               [&](const Group& group, Limb* scratch) {
+                   multiply_group(ring, z, x, members, blocks.data() + group.first, group.count, scratch);
+               });
+}
+
+}  // namespace
+
+void multiply_lines(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
+                    const std::int64_t* members, const std::int64_t* offsets, std::size_t line_count) {
+    const std::size_t row = ring.row_limbs();
+    std::vector<std::size_t> ends(offsets, offsets + line_count + 1);
+    std::vector<std::size_t> block_ends;
+    std::vector<std::int64_t> in_order;
+    std::unique_ptr<SecretBuffer> partials;
+    while (true) {
+        std::vector<Block> blocks =
+            cut_lines(ends, block_members(pool, ring, ends.back() - ends.front()), block_ends);
+        bool is_last = true;
+        for (std::size_t line = 0; line < line_count; ++line) {
+            is_last = is_last && block_ends[line + 1] - block_ends[line] <= 1;
+        }
+        if (is_last) {
+            for (std::size_t line = 0; line < line_count; ++line) {
+                if (block_ends[line] == block_ends[line + 1]) {
+                    std::memcpy(z + line * row, ring.one_row(), row * sizeof(Limb));
+                } else {
+                    blocks[block_ends[line]].target = line;
+                }
+            }
+            multiply_blocks(pool, ring, z, x, members, blocks);
+            return;
+        }
+        auto fewer = std::make_unique<SecretBuffer>(blocks.size() * row);
+        multiply_blocks(pool, ring, fewer->data(), x, members, blocks);
+        partials = std::move(fewer);
+        x = partials->data();
+        in_order.resize(blocks.size());
+        std::iota(in_order.begin(), in_order.end(), 0);
+        members = in_order.data();
+        ends = block_ends;
+    }
+}
+
+}  // namespace hekat

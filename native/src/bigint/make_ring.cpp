@@ -1,0 +1,18 @@
+// The choice of a ring: pairs where the root of the modulus is known and worth it, one number elsewhere.
+#include "bigint/make_ring.hpp"
+
+#include "bigint/montgomery_pairs.hpp"
+#include "bigint/tile.hpp"
+
+namespace hekat {
+
+std::unique_ptr<ResidueRing> make_ring(const Limb* n, std::size_t limb_count, const Limb* root,
+                                       std::size_t root_limbs, CpuPath path) {
+    const TileKernels& kernels = tile_kernels(path);
+    if (root != nullptr && MontgomeryPairs::serve(limb_count, root_limbs)) {
+        return std::make_unique<MontgomeryPairs>(root, root_limbs, kernels);
+    }
+    return std::make_unique<Montgomery>(n, limb_count, kernels);
+}
+
+}  // namespace hekat
