@@ -16,6 +16,10 @@ endfunction()
 
 file(GLOB HEKAT_NATIVE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/src/bigint/*.cpp
      ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp ${CMAKE_CURRENT_LIST_DIR}/src/cpu/*.cpp)
+# AVX-512 IFMA; make_ring.cpp asks the compiler the same.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(FILTER HEKAT_NATIVE_SOURCES EXCLUDE REGEX "/bigint/vector_[a-z]+\\.cpp$")
+endif()
 add_library(hekat_native STATIC ${HEKAT_NATIVE_SOURCES})
 target_include_directories(hekat_native PUBLIC ${CMAKE_CURRENT_LIST_DIR}/src)
 target_link_libraries(hekat_native PUBLIC Threads::Threads)

@@ -6,6 +6,12 @@
 
 namespace hekat::test {
 
+inline Limbs product(const Limbs& a, const Limbs& b) {
+    Limbs z(a.size() + b.size());
+    multiply_limbs(z.data(), a.data(), a.size(), b.data(), b.size());
+    return z;
+}
+
 class Schoolbook {
   public:
     explicit Schoolbook(Limbs n) : n_(std::move(n)) {}
@@ -27,11 +33,7 @@ class Schoolbook {
         return reduce(x);
     }
 
-    Limbs multiply(const Limbs& a, const Limbs& b) const {
-        Limbs product(a.size() + b.size());
-        multiply_limbs(product.data(), a.data(), a.size(), b.data(), b.size());
-        return reduce(product);
-    }
+    Limbs multiply(const Limbs& a, const Limbs& b) const { return reduce(product(a, b)); }
 
     Limbs power(const Limbs& base, const Limbs& exponent) const {
         Limbs z = one();

@@ -1,12 +1,13 @@
-// Single operations against known_answers.txt, which Python's integers made; on every set of kernels.
+// Single operations against known_answers.txt, which Python's integers made; on every path.
 #include <fstream>
 #include <memory>
 #include <sstream>
 
 #include "batch/powers.hpp"
+#include "bigint/group.hpp"
 #include "bigint/integer.hpp"
 #include "bigint/inverse.hpp"
-#include "bigint/montgomery.hpp"
+#include "bigint/make_ring.hpp"
 #include "bigint/power.hpp"
 #include "check.hpp"
 
@@ -20,78 +21,82 @@ using hekat::test::limbs_of;
 
 using Words = std::vector<std::string>;
 
-// One modulus with scratch, taking numbers in and out of Montgomery form.
+// One modulus with scratch, taking one number in and out of all lanes.
 class Field {
   public:
-    Field(const std::string& n, const TileKernels& kernels)
+    Field(const std::string& n, CpuPath path)
         : limb_count_(limbs_needed(n)),
-          modulus_(limbs_of(n, limb_count_).data(), limb_count_, kernels),
-          scratch_(modulus_.scratch_count()) {}
+          ring_(make_ring(limbs_of(n, limb_count_).data(), limb_count_, nullptr, 0, path)),
+          scratch_(ring_->scratch_count()) {}
 
-    const Montgomery& modulus() const { return modulus_; }
+    const ResidueRing& modulus() const { return *ring_; }
     std::size_t limb_count() const { return limb_count_; }
     Limb* scratch() { return scratch_.data(); }
 
     // In work.
     Limbs enter(const std::string& x) {
         const Limbs value = limbs_of(x, limbs_needed(x));
-        Limbs z(modulus_.width());
-        const Limb* from = value.data();
-        modulus_.enter(z.data(), &from, value.size(), scratch());
+        Limbs z(ring_->width());
+        ring_->enter(z.data(), reads_of(value.data(), 0, 1, ring_->lanes()).data(), value.size(), scratch());
         return z;
     }
 
     // At rest.
     Limbs row(const std::string& x) {
-        Limbs z(modulus_.row_limbs());
-        modulus_.narrow(z.data(), enter(x).data());
+        Limbs z(ring_->row_limbs());
+        ring_->scatter(writes_of(z.data(), 0, 1, ring_->lanes()).data(), enter(x).data());
         return z;
     }
 
+    // In every lane.
     bool equals(const Limbs& x, const std::string& expected) {
-        Limbs value(limb_count_);
-        Limb* to = value.data();
-        modulus_.leave(&to, x.data(), scratch());
-        return value == limbs_of(expected, limb_count_);
+        Limbs values(ring_->lanes() * limb_count_);
+        ring_->leave(writes_of(values.data(), limb_count_, ring_->lanes(), ring_->lanes()).data(), x.data(),
+                     scratch());
+        const Limbs value = limbs_of(expected, limb_count_);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (values[i] != value[i % limb_count_]) return false;
+        }
+        return true;
     }
 
     bool row_equals(const Limbs& row, const std::string& expected) {
-        Limbs x(modulus_.width());
-        modulus_.widen(x.data(), row.data());
+        Limbs x(ring_->width());
+        ring_->gather(x.data(), reads_of(row.data(), 0, 1, ring_->lanes()).data());
         return equals(x, expected);
     }
 
   private:
     std::size_t limb_count_;
-    Montgomery modulus_;
+    std::unique_ptr<ResidueRing> ring_;
     Limbs scratch_;
 };
 
-void test_mul(const Words& words, const TileKernels& kernels) {
-    Field field(words[1], kernels);
+void test_mul(const Words& words, CpuPath path) {
+    Field field(words[1], path);
     const Limbs a = field.enter(words[2]);
     const Limbs b = field.enter(words[3]);
     Limbs z(a.size());
     field.modulus().multiply(z.data(), a.data(), b.data(), field.scratch());
     check(field.equals(z, words[4]), "multiply " + words[1]);
-    Limbs same = a;
-    field.modulus().multiply(same.data(), same.data(), same.data(), field.scratch());
+    Limbs same(a.size());
+    field.modulus().multiply(same.data(), a.data(), a.data(), field.scratch());
     field.modulus().square(z.data(), a.data(), field.scratch());
     check(z == same, "square " + words[1]);
 }
 
-void test_exp(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
-    Field field(words[1], kernels);
-    const Montgomery& modulus = field.modulus();
+void test_exp(const Words& words, CpuPath path, ThreadPool& pool) {
+    Field field(words[1], path);
+    const ResidueRing& modulus = field.modulus();
     const Limbs base = field.enter(words[2]);
     const std::size_t exponent_limbs = limbs_needed(words[3]);
     const Limbs exponent = limbs_of(words[3], exponent_limbs);
     Limbs scratch(power_scratch_count(modulus, exponent_limbs));
     Limbs z(modulus.width());
-    const Limb* exponents = exponent.data();
-    power(modulus, z.data(), base.data(), &exponents, exponent_limbs, scratch.data());
+    const ReadPointers exponents = reads_of(exponent.data(), 0, 1, modulus.lanes());
+    power(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
     check(field.equals(z, words[4]), "power " + words[1]);
-    power_vartime(modulus, z.data(), base.data(), &exponents, exponent_limbs, scratch.data());
+    power_vartime(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
     check(field.equals(z, words[4]), "power_vartime " + words[1]);
 
     const Limbs value = limbs_of(words[2], field.limb_count());
@@ -108,14 +113,14 @@ void test_exp(const Words& words, const TileKernels& kernels, ThreadPool& pool) 
     }
 }
 
-void test_inv(const Words& words, const TileKernels& kernels) {
+void test_inv(const Words& words, CpuPath path) {
     const std::size_t count = limbs_needed(words[1]);
     const Limbs n = limbs_of(words[1], count);
     Limbs z(count);
     const bool found = invert_limbs(z.data(), limbs_of(words[2], count).data(), n.data(), count);
     check(found == (words[3] != "none"), "invert_limbs finds " + words[1]);
     if (found) check(z == limbs_of(words[3], count), "invert_limbs " + words[1]);
-    Field field(words[1], kernels);
+    Field field(words[1], path);
     if (!found) return;
     // In the ring's form too: the inverse of a form, repaired, is the form of the inverse.
     Limbs inverse(field.modulus().row_limbs());
@@ -123,14 +128,14 @@ void test_inv(const Words& words, const TileKernels& kernels) {
     check(field.row_equals(inverse, words[3]), "invert " + words[1]);
 }
 
-void test_reduce(const Words& words, const TileKernels& kernels) {
-    Field field(words[1], kernels);
+void test_reduce(const Words& words, CpuPath path) {
+    Field field(words[1], path);
     check(field.equals(field.enter(words[2]), words[3]), "enter " + words[1]);
 }
 
-void test_multi(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
+void test_multi(const Words& words, CpuPath path, ThreadPool& pool) {
     constexpr std::size_t kExponentLimbs = 2;
-    Field field(words[1], kernels);
+    Field field(words[1], path);
     const std::size_t count = (words.size() - 3) / 2;
     Limbs bases;
     Limbs exponents;
@@ -182,13 +187,13 @@ void test_divide(const Words& words) {
     }
 }
 
-void test_line(const Words& words, const TileKernels& kernels, ThreadPool& pool) {
+void test_line(const Words& words, CpuPath path, ThreadPool& pool) {
     const std::string& operation = words[0];
-    if (operation == "mul") return test_mul(words, kernels);
-    if (operation == "exp") return test_exp(words, kernels, pool);
-    if (operation == "inv") return test_inv(words, kernels);
-    if (operation == "reduce") return test_reduce(words, kernels);
-    if (operation == "multi") return test_multi(words, kernels, pool);
+    if (operation == "mul") return test_mul(words, path);
+    if (operation == "exp") return test_exp(words, path, pool);
+    if (operation == "inv") return test_inv(words, path);
+    if (operation == "reduce") return test_reduce(words, path);
+    if (operation == "multi") return test_multi(words, path, pool);
     if (operation == "product") return test_product(words);
     if (operation == "divide") return test_divide(words);
     check(false, "unknown operation " + operation);
@@ -199,14 +204,15 @@ void test_line(const Words& words, const TileKernels& kernels, ThreadPool& pool)
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     ThreadPool pool(1, [] { return true; });
-    for (const TileKernels* kernels : hekat::test::all_kernels()) {
+    for (const CpuPath path : kCpuPaths) {
+        if (!can_take(path)) continue;
         std::ifstream file(argv[1]);
         std::string line;
         while (std::getline(file, line)) {
             std::istringstream stream(line);
             Words words;
             for (std::string word; stream >> word;) words.push_back(word);
-            test_line(words, *kernels, pool);
+            test_line(words, path, pool);
         }
     }
     return hekat::test::verdict();

@@ -1,5 +1,5 @@
-// The edges of the vector rings that canonical values never reach: halves and residues as large as their ranges
-// allow, clean limbs of all ones, every number of limbs around the sizes of blocks.
+// The edges of the vector rings that canonical values never reach: halves and residues as large as their
+// ranges allow, clean limbs of all ones, every number of limbs around the sizes of blocks.
 #include <initializer_list>
 
 #include "bigint/group.hpp"
@@ -58,7 +58,8 @@ std::vector<Limbs> up_to_twice(const Limbs& n, Source& source) {
     Limbs zero(n.size() + 1);
     Limbs one = zero;
     one[0] = 1;
-    return {difference(twice, 1), wide_n, difference(wide_n, 1), sum(n, {1}), zero, one, random, difference(twice, 2)};
+    return {difference(twice, 1), wide_n, difference(wide_n, 1), sum(n, {1}), zero, one, random,
+            difference(twice, 2)};
 }
 
 // The value of a product of eight rows by eight rows, and of the squares of the first, one lane for each.
@@ -76,9 +77,11 @@ Products multiply(const ResidueRing& ring, const Limbs& a, const Limbs& b) {
     ring.gather(y.data(), reads_of(b.data(), ring.row_limbs(), kLanes, kLanes).data());
     Products found{Limbs(kLanes * ring.limb_count()), Limbs(kLanes * ring.limb_count())};
     ring.multiply(z.data(), x.data(), y.data(), scratch.data());
-    ring.leave(writes_of(found.products.data(), ring.limb_count(), kLanes, kLanes).data(), z.data(), scratch.data());
+    ring.leave(writes_of(found.products.data(), ring.limb_count(), kLanes, kLanes).data(), z.data(),
+               scratch.data());
     ring.square(z.data(), x.data(), scratch.data());
-    ring.leave(writes_of(found.squares.data(), ring.limb_count(), kLanes, kLanes).data(), z.data(), scratch.data());
+    ring.leave(writes_of(found.squares.data(), ring.limb_count(), kLanes, kLanes).data(), z.data(),
+               scratch.data());
     return found;
 }
 
@@ -173,7 +176,8 @@ int main() {
     for (std::size_t bits = 2; bits <= 130; ++bits) sizes.push_back(bits);
     for (std::size_t limbs = 3; limbs <= 42; ++limbs) {
         // Around every boundary of 52 bits, with as little room above the modulus as the rings take.
-        for (const std::size_t bits : {52 * limbs - 5, 52 * limbs - 4, 52 * limbs - 3, 52 * limbs - 2, 52 * limbs - 1})
+        for (const std::size_t bits :
+             {52 * limbs - 5, 52 * limbs - 4, 52 * limbs - 3, 52 * limbs - 2, 52 * limbs - 1})
             sizes.push_back(bits);
     }
     for (const std::size_t bits : {3072U, 4096U, 8192U}) sizes.push_back(bits);

@@ -10,13 +10,20 @@
 namespace hekat::vector {
 namespace {
 
+#if defined(HEKAT_SMALL_BLOCKS)
+// For sanitizers: the same templates, which would take them minutes to compile at full size.
+constexpr std::size_t kBlock = 4;
+constexpr std::size_t kReduceBlock = 3;
+constexpr std::size_t kShortReduceBlock = 2;
+#else
 // Limbs of a factor that stay in registers: ten, ten sums and two limbs of the other factor take 22 of 32.
 constexpr std::size_t kBlock = 10;
 // The same in a reduction: fewer, since the chain that makes the limbs needs registers too.
 constexpr std::size_t kReduceBlock = 8;
 // Short numbers go in smaller blocks: the first block's chain has nothing to run beside. As measured.
-constexpr std::size_t kShortLimbs = 36;
 constexpr std::size_t kShortReduceBlock = 7;
+#endif
+constexpr std::size_t kShortLimbs = 36;
 
 // Limb j of the factor that slides past: a vector number, or one number for all lanes.
 struct Numbers {

@@ -99,9 +99,8 @@ bool is_built(CpuPath path) {
         case CpuPath::kPortable:
             return true;
         case CpuPath::kX86:
-            return kIsX86;
         case CpuPath::kIfma:
-            return false;  // kIsX86, once its ring is there
+            return kIsX86;
     }
     return false;
 }
