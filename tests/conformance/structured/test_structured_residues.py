@@ -15,8 +15,30 @@ from hekat.engine.interface import Modulus
 from hekat.errors import InputError
 
 # Around whole limbs of 52 and 64 bits, tiles of 512, and the sizes of keys.
-BITS = [512, 513, 519, 520, 521, 571, 572, 573, 1000, 1023, 1024, 1025, 1039, 1040, 1041, 2047, 2048, 2049]
-BITS += [2079, 2080, 2081, 3071, 3072, 4096, 6144, 8192]
+BITS = [
+    512,
+    513,
+    516,
+    518,
+    519,
+    520,
+    521,
+    571,
+    572,
+    573,
+    1000,
+    1023,
+    1024,
+    1025,
+    1038,
+    1039,
+    1040,
+    1041,
+    2047,
+    2048,
+    2049,
+]
+BITS += [2076, 2078, 2079, 2080, 2081, 3071, 3072, 4096, 6144, 8192]
 SHAPES = ["ones", "below", "above", "random", "hole of 52", "hole of 64"]
 
 

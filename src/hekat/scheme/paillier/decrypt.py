@@ -84,8 +84,7 @@ def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbAr
     low = slice(None), slice(half.limb_count)
     less_one = engine.int_add(power[low], np.full((1, half.limb_count), ~np.uint64(0)))[low]
     quotient = engine.int_mul(less_one, half.exact_inverse)[low]
-    constant = engine.load(half.plain_constant, half.modulus)
-    share = engine.mod_mul(engine.reduce(quotient, half.modulus), constant)
+    share = engine.mod_mul(engine.reduce(quotient, half.modulus), half.plain_constant(engine))
     return engine.int_mul(engine.store(share), half.other)
 
 

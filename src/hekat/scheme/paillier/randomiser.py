@@ -84,8 +84,8 @@ def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> Res
 
 def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
     """Residues mod p^2 as their part of the sum that is congruent to both halves mod n^2."""
-    constant = engine.load(half.join_constant, half.square)
-    return engine.int_mul(engine.store(engine.mod_mul(residues, constant)), half.other_squared)
+    part = engine.mod_mul(residues, half.join_constant(engine))
+    return engine.int_mul(engine.store(part), half.other_squared)
 
 
 def _fold_carry(limbs: LimbArray, modulus: Modulus, engine: Engine) -> LimbArray:
