@@ -125,7 +125,7 @@ class CrtTables:
         return (1 + m * book.n) * randomiser % book.n2
 
 
-def fastest_tables(kind: type[DjnTables] | type[CrtTables], book: Textbook, sample: int = 8) -> Any:
+def fastest_tables(kind: type[DjnTables] | type[CrtTables], book: Textbook, sample: int = 64) -> Any:
     """`kind` with the window of TABLE_WINDOWS that encrypts fastest here."""
     candidates = map(partial(kind, book), TABLE_WINDOWS)
     return min(candidates, key=lambda candidate: _process_s(candidate, sample))

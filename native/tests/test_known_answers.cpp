@@ -209,6 +209,7 @@ int main(int argc, char** argv) {
         std::ifstream file(argv[1]);
         std::string line;
         while (std::getline(file, line)) {
+            if (line.starts_with('#')) continue;
             std::istringstream stream(line);
             Words words;
             for (std::string word; stream >> word;) words.push_back(word);

@@ -1,6 +1,6 @@
-"""Conformance: stored answers of an independent implementation.
+"""Conformance: stored answers of independent implementations, GMP and OpenSSL.
 
-tests/vectors/engine.json was written once by tests/vectors/make_engine_vectors.py, which uses GMP and nothing of Hekat.
+The scripts beside tests/vectors/engine.json and tests/vectors/openssl.json wrote them once, with nothing of Hekat.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import pytest
 
 from hekat.engine.interface import Modulus
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "vectors" / "engine.json").read_text())
+VECTORS = Path(__file__).parents[1] / "vectors"
+ANSWERS = {name: json.loads((VECTORS / f"{name}.json").read_text()) for name in ("engine", "openssl")}
+MODULAR = [(f"{name}-{case['bits']}bits", case) for name, answers in ANSWERS.items() for case in answers["modular"]]
+INTEGERS = [answer for answers in ANSWERS.values() for answer in answers["integer"]]
 E_LIMBS = 3
 
 
@@ -21,14 +24,19 @@ def decoded(numbers, texts):
     return numbers.objects([int(text, 16) for text in texts], (len(texts),))
 
 
-@pytest.fixture(params=ANSWERS["modular"], ids=lambda case: f"{case['bits']}bits")
+@pytest.fixture(params=[case for _, case in MODULAR], ids=[name for name, _ in MODULAR])
 def case(request):
     return request.param
 
 
+def test_the_sources_are_named():
+    assert ANSWERS["engine"]["source"].startswith("gmpy2")
+    assert ANSWERS["openssl"]["source"].startswith("OpenSSL")
+
+
 @pytest.fixture
 def modulus(case):
-    modulus = Modulus(int(case["modulus"], 16))
+    modulus = Modulus(int(case["modulus"], 16), root=int(case["root"], 16) if "root" in case else None)
     assert modulus.bits == case["bits"]
     return modulus
 
@@ -79,7 +87,7 @@ def test_reduce(engine, numbers, case, modulus):
     numbers.same(numbers.store(engine.reduce(wide, modulus)), decoded(numbers, case["reduce"]))
 
 
-@pytest.mark.parametrize("answer", ANSWERS["integer"], ids=lambda answer: f"{4 * len(answer['a'])}bits")
+@pytest.mark.parametrize("answer", INTEGERS, ids=lambda answer: f"{4 * len(answer['a'])}bits")
 def test_integers(engine, numbers, answer):
     values = {name: int(text, 16) for name, text in answer.items() if name != "below"}
     a = numbers.limbs([values["a"]], numbers.limbs_for_bits(values["a"].bit_length()))

@@ -12,12 +12,17 @@
 namespace hekat {
 namespace {
 
+constexpr std::size_t kMaxItems = 1024;
+
 // Items to a block: what the blocks' own products cost, one after another, against lanes and threads kept
 // busy.
 std::size_t block_items(const ThreadPool& pool, const ResidueRing& ring, std::size_t count) {
-    if (ring.lanes() == 1) return std::clamp<std::size_t>(count / (8 * pool.thread_count()), 16, 1024);
+    if (ring.lanes() == 1) return std::clamp<std::size_t>(count / (8 * pool.thread_count()), 16, kMaxItems);
+    const std::size_t workers = ring.lanes() * pool.thread_count();
+    const std::size_t rounds = (count + workers * kMaxItems - 1) / (workers * kMaxItems);
     const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(count)));
-    return std::clamp<std::size_t>(root, 1, 1024);
+    return std::clamp<std::size_t>((count + workers * rounds - 1) / (workers * rounds),
+                                   std::min(root, kMaxItems), kMaxItems);
 }
 
 // The batch cut into blocks of neighbours, a lane each, with one running product per item within its block.

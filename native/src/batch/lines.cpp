@@ -76,8 +76,10 @@ void multiply_group(const ResidueRing& ring, Limb* z, const Limb* x, const std::
 void multiply_blocks(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
                      const std::int64_t* members, std::vector<Block>& blocks) {
     // By size, so that the lanes of a group end together.
-    std::stable_sort(blocks.begin(), blocks.end(),
-                     [](const Block& a, const Block& b) { return a.size() > b.size(); });
+    const auto is_larger = [](const Block& a, const Block& b) { return a.size() > b.size(); };
+    if (!std::is_sorted(blocks.begin(), blocks.end(), is_larger)) {
+        std::stable_sort(blocks.begin(), blocks.end(), is_larger);
+    }
     const std::size_t mean = blocks.empty() ? 1 : 1 + (blocks.front().size() + blocks.back().size()) / 2;
     const std::size_t memory_words = ring.scratch_count() + 2 * ring.width();
     for_groups(pool, ring, blocks.size(), static_cast<double>(mean) * ring.product_ns(), memory_words,

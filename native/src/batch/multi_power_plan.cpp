@@ -49,7 +49,7 @@ MultiPowerPlan plan_by_method(const MultiPowerSize& size, const PowerMethod& met
     const std::size_t positions = std::max<std::size_t>(1, method.positions(size.bits));
     // A slab of two groups' sequences: no product has to wait for the one before.
     const std::size_t slab = size.lanes == 1 ? 1 : 2 * size.lanes;
-    const std::size_t wanted = slab * (size.thread_count == 1 ? 1 : 4 * size.thread_count);
+    const std::size_t wanted = slab * size.thread_count;
     const std::size_t most_blocks = std::max<std::size_t>(1, size.longest / kMinBlockTerms);
     const std::size_t sequences = positions * std::max<std::size_t>(1, size.result_count);
     const std::size_t block_count = std::clamp<std::size_t>(divide_up(wanted, sequences), 1, most_blocks);

@@ -112,7 +112,10 @@ class MultiPower {
         const std::size_t count = plan_.block_count * positions_ * results;
         partials_ = std::make_unique<SecretBuffer>(count * row);
         is_empty_ = std::make_unique<bool[]>(count);
-        const std::size_t slabs = (count + plan_.slab - 1) / plan_.slab;
+        // As many for every thread.
+        const std::size_t threads = pool_.thread_count();
+        const std::size_t least = (count + plan_.slab - 1) / plan_.slab;
+        const std::size_t slabs = std::min(count, (least + threads - 1) / threads * threads);
         const double terms = static_cast<double>(terms_.term_count()) * static_cast<double>(results) /
                              static_cast<double>(terms_.result_count);
         const double slab_ns = ring_.product_ns() * (static_cast<double>(positions_) * terms + 1) /

@@ -21,8 +21,9 @@ struct FixedBaseShape {
     std::size_t table_words(const ResidueRing& ring) const { return positions() * position_words(ring); }
 };
 
-// The window that makes powers cheapest on the whole, the table's own making counted in. In 4..7.
-unsigned fixed_base_window_bits(std::size_t limb_count);
+// The window of a constant-time table that makes powers cheapest on the whole, the table's own making counted
+// in. In 4..7.
+unsigned fixed_base_window_bits(const ResidueRing& ring);
 
 // Called now and then in long work; may throw, and then ends it.
 using Checkpoint = void (*)();

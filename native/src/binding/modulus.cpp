@@ -179,11 +179,11 @@ void bind_modulus(nb::module_& module) {
         const ConversionCounts counts = conversion_counts();
         return std::make_pair(counts.entered, counts.left);
     });
-    module.def("table_window_bits", &fixed_base_window_bits, nb::arg("limb_count"));
     nb::class_<ResidueRing>(module, "Modulus")
         .def(nb::new_(&make_modulus), nb::arg("limbs").noconvert(), nb::arg("root").noconvert().none(),
              nb::arg("path"))
         .def_prop_ro("row_limbs", &ResidueRing::row_limbs)
+        .def_prop_ro("table_window_bits", &fixed_base_window_bits)
         .def("load", load, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("reduce", reduce, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())

@@ -205,7 +205,7 @@ class CpuEngine:
             lambda window: native.table_words(exponent_bits, window, constant_time),
             window_bits=window_bits,
             # Beyond it, reading a position whole costs more than the products it saves.
-            widest_bits=_native.table_window_bits(modulus.limb_count) if constant_time else MAX_WINDOW_BITS,
+            widest_bits=native.table_window_bits if constant_time else MAX_WINDOW_BITS,
             uses=uses,
         )
         widened = np.ascontiguousarray(widen(base, modulus.limb_count)[np.newaxis])

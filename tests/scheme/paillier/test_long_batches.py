@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hekat.scheme.paillier import decrypt, encrypt
+from hekat.scheme.paillier import decrypt, encrypt, rerandomise
 
 KEY_FILE = Path(__file__).parents[2] / "vectors" / "paillier_keys.json"
 
 
 @pytest.fixture
 def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("encrypt", "decrypt"):
+    for module in ("encrypt", "decrypt", "evaluate"):
         monkeypatch.setattr(sys.modules[f"hekat.scheme.paillier.{module}"], "CHUNK_COUNT", 4)
 
 
@@ -29,7 +29,10 @@ def test_a_word_after_every_chunk(small, chunks_of_four):
     ciphertexts = encrypt(small.keys.private, small.plain(list(range(9))), engine=small.engine, progress=progress)
     assert said == [(4, 9), (8, 9), (9, 9)]
     said.clear()
-    decrypt(small.keys.private, ciphertexts, progress=progress)
+    fresh = rerandomise(ciphertexts.reshape(3, 3), progress=progress)
+    assert said == [(4, 9), (8, 9), (9, 9)]
+    said.clear()
+    assert small.integers(decrypt(small.keys.private, fresh, progress=progress)) == list(range(9))
     assert said == [(4, 9), (8, 9), (9, 9)]
 
 

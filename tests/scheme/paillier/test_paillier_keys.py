@@ -202,9 +202,9 @@ def test_threads_share_one_table(paillier_keys):
     made = []
 
     class CountingEngine(ReferenceEngine):
-        def fixed_base_table(self, *arguments):
+        def fixed_base_table(self, *arguments, **options):
             made.append(arguments)
-            return super().fixed_base_table(*arguments)
+            return super().fixed_base_table(*arguments, **options)
 
     engine, barrier, threads = CountingEngine(), threading.Barrier(6), []
     key = paillier_keys(512, 2).public

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
+from hekat.engine.interface import Modulus
+from hekat.engine.limbs import ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.paillier import decrypt, encrypt
-from hekat.scheme.paillier.twos_complement import residues_of_signed, signed_of_residues
+from hekat.scheme.paillier import PublicKey, decrypt, encrypt
+from hekat.scheme.paillier.encrypt import message_terms
+from hekat.scheme.paillier.randomiser import _fold_carry
+from hekat.scheme.paillier.twos_complement import signed_of_sums
 
 VARIANTS = ["standard", "djn", "crt"]
 
@@ -90,13 +93,42 @@ def test_a_plaintext_beyond_its_own_bound_is_refused(setting):
             encrypt(setting.keys.public, forged, engine=setting.engine)
 
 
-def test_bits_of_n_that_fill_their_limbs(small):
-    """2^512 - 1 is no key, but the widest n for its limbs: sums must not carry out wrongly."""
-    for n in (2**512 - 1, 2**511 + 1, 2**64 - 1, 2**65 + 1):
-        half = n // 2
-        values = [0, 1, -1, half, -half]
-        limb_count = -(-n.bit_length() // 64)
-        signed = limbs_from_ints([v % 2 ** (64 * limb_count) for v in values], limb_count)
-        residues = residues_of_signed(signed, n, small.engine)
-        assert ints_from_limbs(residues) == [v % n for v in values]
-        assert np.array_equal(signed_of_residues(residues, n, small.engine), signed)
+WIDEST = [2**512 - 1, 2**511 + 1, 2**510 + 1, 2**481 - 1]
+"""No keys, but moduli that fill their limbs and squares that do not: sums must not carry out wrongly."""
+
+
+@pytest.mark.parametrize("n", WIDEST)
+def test_opened_sums_of_widest_moduli(small, n):
+    ends = [0, 1, n // 2, n // 2 + 1, n - 1, n, n + 1, n + n // 2, n + n // 2 + 1, 2 * n - 1]
+    limb_count = limbs_for_bits(n.bit_length())
+    for width in {limbs_for_bits(n.bit_length() + 1), limb_count + 1}:
+        signed = signed_of_sums(limbs_from_ints(ends, width), n, small.engine)
+        assert signed.shape == (len(ends), limb_count)
+        assert [value % n for value in signed_ints(signed)] == [value % n for value in ends]
+        assert all(-n < 2 * value < n for value in signed_ints(signed))
+
+
+@pytest.mark.parametrize("n", WIDEST)
+@pytest.mark.parametrize("limb_count", [1, 7, 8, 9])
+def test_message_terms_of_widest_moduli(small, n, limb_count):
+    """Also of plaintexts with fewer limbs than n, and with more."""
+    public = PublicKey._trusted(n)
+    most = min(n // 2, 2 ** (64 * limb_count - 1) - 1)
+    values = [0, 1, -1, most, -most, 2**63 - 1, 1 - 2**63]
+    limbs = limbs_from_ints([value % 2 ** (64 * limb_count) for value in values], limb_count)
+    found = small.engine.store(message_terms(public, limbs, small.engine))
+    assert ints_from_limbs(found) == [1 + value % n * n for value in values]
+
+
+@pytest.mark.parametrize("n", WIDEST)
+def test_carries_of_widest_moduli_fold(small, n):
+    square = Modulus(n * n, root=n)
+    values = [0, 1, n * n - 1, n * n, 2 ** (64 * square.limb_count) - 1, 2 * n * n - 2, 2 * n * n - 1]
+    values = [value for value in values if value < 2 * n * n]
+    folded = _fold_carry(limbs_from_ints(values, square.limb_count + 1), square, small.engine)
+    assert folded.shape == (len(values), square.limb_count)
+    assert [value % (n * n) for value in ints_from_limbs(folded)] == [value % (n * n) for value in values]
+
+
+def signed_ints(limbs):
+    return [int.from_bytes(row.astype("<u8").tobytes(), "little", signed=True) for row in limbs]

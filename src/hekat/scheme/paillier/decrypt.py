@@ -12,14 +12,14 @@ from typing import Final
 import numpy as np
 
 from hekat.engine.interface import Engine
-from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, check_same_key
 from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
-from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_residues
+from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_sums
 from hekat.scheme.random_limbs import random_bits
 
 # Bounds the memory of intermediate values, and lets Ctrl-C through in between.
@@ -45,13 +45,14 @@ def decrypt(
             got=f"{'a bound below 1' if bound < 1 else f'one of {bound.bit_length()} bits'}",
         )
     engine = ciphertexts.engine
-    limbs = ciphertexts.to_limbs().reshape(-1, key.public.n_squared.limb_count)
-    signed = np.empty((limbs.shape[0], key.public.n_modulus.limb_count), np.uint64)
-    for start in range(0, limbs.shape[0], CHUNK_COUNT):
-        chunk = limbs[start : start + CHUNK_COUNT]
-        signed[start : start + chunk.shape[0]] = _decrypt_chunk(key, chunk, engine)
+    count = ciphertexts.size
+    signed = np.empty((count, key.public.n_modulus.limb_count), np.uint64)
+    for start in range(0, count, CHUNK_COUNT):
+        stop = min(count, start + CHUNK_COUNT)
+        chunk = engine.take(ciphertexts.residues, np.arange(start, stop, dtype=np.int64))
+        signed[start:stop] = _decrypt_chunk(key, engine.store(chunk), engine)
         if progress is not None:
-            progress(start + chunk.shape[0], limbs.shape[0])
+            progress(stop, count)
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
     return PackedPlaintext(signed, space_bound if bound is None else bound)
@@ -62,8 +63,7 @@ def _decrypt_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> LimbArr
     parts = [_plaintext_part(half, limbs, engine) for half in key.halves]
     # The parts are below n, so their sum has at most one bit more than n.
     total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.bits + 1)]
-    residues = engine.reduce(np.ascontiguousarray(total), key.public.n_modulus)
-    return signed_of_residues(engine.store(residues), key.public.n, engine)
+    return signed_of_sums(total, key.public.n, engine)
 
 
 def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbArray:
@@ -80,10 +80,11 @@ def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbAr
             got="another value",
             cure="it was not made by encryption; ask its sender",
         )
-    less_one, _ = engine.int_sub(power, limbs_from_ints([1], 1))
-    quotient = engine.int_mul(less_one[:, : half.limb_count], half.exact_inverse)[:, : half.limb_count]
-    constant = engine.load(half.plain_constant, half.modulus)
-    share = engine.mod_mul(engine.reduce(np.ascontiguousarray(quotient), half.modulus), constant)
+    # Only the low limbs are wanted, where adding 2^(64 k) - 1 is subtracting 1.
+    low = slice(None), slice(half.limb_count)
+    less_one = engine.int_add(power[low], np.full((1, half.limb_count), ~np.uint64(0)))[low]
+    quotient = engine.int_mul(less_one, half.exact_inverse)[low]
+    share = engine.mod_mul(engine.reduce(quotient, half.modulus), half.plain_constant(engine))
     return engine.int_mul(engine.store(share), half.other)
 
 

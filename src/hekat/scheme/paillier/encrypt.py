@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import numpy as np
+
 from hekat.engine.interface import Engine, ResidueArray
-from hekat.engine.limbs import LimbArray, limbs_from_ints
+from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_from_ints
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
@@ -16,7 +18,7 @@ from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
 from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
-from hekat.scheme.paillier.twos_complement import check_within_bound, residues_of_signed
+from hekat.scheme.paillier.twos_complement import check_within_bound, sign_masks
 
 # Bounds the memory of intermediate values, and lets Ctrl-C through in between.
 CHUNK_COUNT: Final = 4096
@@ -58,11 +60,18 @@ def encrypt(
 
 def message_terms(public: PublicKey, limbs: LimbArray, engine: Engine) -> ResidueArray:
     """1 + m n mod n^2 for signed plaintext limbs (count, k), |m| <= (n-1)/2. Alone this encrypts nothing."""
-    m = residues_of_signed(limbs, public.n, engine)
-    product = engine.int_mul(m, public.n_modulus.limbs)
-    # At most 1 + (n-1) n, below n^2.
-    terms = engine.int_add(product, limbs_from_ints([1], 1))[..., : public.n_squared.limb_count]
-    return engine.load(terms, public.n_squared)
+    limb_count = public.n_squared.limb_count
+    # The limbs of a negative m read as m + 2^(64 k), whose product with n is 2^(64 k) n too large, and m mod n = m + n
+    # adds n^2: all modulo 2^(64 limb_count), beyond the sum of at most 1 + (n-1) n.
+    wrapped = 1 << (LIMB_BITS * limbs.shape[-1])
+    for_negative = limbs_from_ints(
+        [(1 + public.n_squared.value - wrapped * public.n) % (1 << (LIMB_BITS * limb_count))], limb_count
+    )
+    masks = sign_masks(limbs)
+    addends = masks & for_negative
+    addends[..., :1] |= ~masks & np.uint64(1)
+    terms = engine.int_add(engine.int_mul(limbs, public.n_modulus.limbs)[..., :limb_count], addends)
+    return engine.load(terms[..., :limb_count], public.n_squared)
 
 
 def choose_randomisers(key: PublicKey | PrivateKey, variant: str | None, engine: Engine) -> MakeRandomisers:

@@ -16,7 +16,7 @@ from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.encrypt import choose_randomisers, message_terms, public_part
+from hekat.scheme.paillier.encrypt import CHUNK_COUNT, choose_randomisers, message_terms, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
@@ -141,23 +141,36 @@ def segment_sum(c: Ciphertexts, segments: IndexArray, count: int) -> Ciphertexts
 
 
 def rerandomise(
-    c: Ciphertexts, key: PublicKey | PrivateKey | None = None, *, towards_key_holder: bool = True
+    c: Ciphertexts,
+    key: PublicKey | PrivateKey | None = None,
+    *,
+    towards_key_holder: bool = True,
+    progress: Progress | None = None,
 ) -> Ciphertexts:
     """The same plaintexts under fresh randomisers: nothing tells the result from new encryptions.
 
     With the PrivateKey as `key` the randomisers are exactly uniform (`crt`). Otherwise they are
     (-1)^b1 (u^n)^b2 h_s^a with fresh random bits, also safe towards the holder of the private key, who could follow
     a ciphertext it marked with a randomiser of Jacobi symbol -1 through h_s^a alone. `towards_key_holder=False`
-    leaves the bits out; use it only where no key holder ever sees the result.
+    leaves the bits out; use it only where no key holder ever sees the result. `progress(done, total)` is called after
+    every few thousand.
     Raises KeyRefusedError for a key that is not the ciphertexts' own.
     """
     engine = c.engine
     key = c.public if key is None else key
     check_same_key(c.public, public_part(key))
-    randomisers = choose_randomisers(key, None, engine)(c.size)
-    if towards_key_holder and isinstance(key, PublicKey):
-        randomisers = mix_cosets(key, randomisers, engine)
-    return Ciphertexts(c.public, engine.mod_mul(c.residues, engine.reshape(randomisers, c.shape)))
+    make_randomisers = choose_randomisers(key, None, engine)
+    parts = []
+    for start in range(0, max(c.size, 1), CHUNK_COUNT):
+        stop = min(c.size, start + CHUNK_COUNT)
+        randomisers = make_randomisers(stop - start)
+        if towards_key_holder and isinstance(key, PublicKey):
+            randomisers = mix_cosets(key, randomisers, engine)
+        chunk = engine.take(c.residues, np.arange(start, stop, dtype=np.int64))
+        parts.append(engine.mod_mul(chunk, randomisers))
+        if progress is not None:
+            progress(stop, c.size)
+    return Ciphertexts(c.public, engine.reshape(engine.concatenate(parts), c.shape))
 
 
 def _with_inverses(c: Ciphertexts, negative: np.ndarray[Any, np.dtype[np.bool_]]) -> ResidueArray:

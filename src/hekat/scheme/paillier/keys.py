@@ -7,15 +7,15 @@ import threading
 import weakref
 from typing import Any, Final, NamedTuple, NoReturn
 
-from hekat.engine.interface import Modulus
+from hekat.engine.interface import FixedBaseTable, Modulus
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PlaintextSpace
 from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
+from hekat.scheme.paillier.per_engine import PerEngine
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
-from hekat.scheme.paillier.table_cache import TableCache
 
 FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
@@ -35,7 +35,7 @@ class PublicKey:
     n_squared: Modulus
     plaintext_space: PlaintextSpace
     fingerprint: str
-    djn_tables: TableCache
+    djn_tables: PerEngine[FixedBaseTable]
 
     def __new__(cls, n: int) -> PublicKey:
         known = _live_keys.get(n) if isinstance(n, int) else None
@@ -58,7 +58,7 @@ class PublicKey:
                 "n_squared": Modulus(n * n, root=n),
                 "plaintext_space": PlaintextSpace((n - 1) // 2),
                 "fingerprint": _fingerprint(n),
-                "djn_tables": TableCache(),
+                "djn_tables": PerEngine[FixedBaseTable](),
             }
             for name, value in values.items():
                 object.__setattr__(key, name, value)

@@ -10,10 +10,10 @@ from typing import Final, NoReturn
 
 import gmpy2
 
-from hekat.engine.interface import Engine, FixedBaseTable, Modulus
+from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import KeyRefusedError
-from hekat.scheme.paillier.table_cache import TableCache
+from hekat.scheme.paillier.per_engine import PerEngine
 
 # Blinding must not be guessed; unlike a randomiser it need not be uniform.
 BLINDING_BITS: Final = 128
@@ -24,21 +24,21 @@ class PrimeHalf:
 
     exponent        p - 1, which takes r^n to 1 mod p^2
     exact_inverse   p^-1 mod 2^(64 k): turns the exact division by p into one product of k limbs
-    plain_constant  maps L = (c^(p-1) mod p^2 - 1) / p to its part of m in the basis (q, p) mod n
-    join_constant   q^-2 mod p^2: maps x mod p^2 to its part in the basis (q^2, p^2) mod n^2
     """
 
     __slots__ = (
         "_base",
         "_blinding_tables",
+        "_join_constant",
+        "_join_constants",
+        "_plain_constant",
+        "_plain_constants",
         "_randomiser_tables",
         "exact_inverse",
         "exponent",
-        "join_constant",
         "modulus",
         "other",
         "other_squared",
-        "plain_constant",
         "square",
     )
 
@@ -51,16 +51,26 @@ class PrimeHalf:
         self.exponent: Final = limbs_from_ints([p - 1], limb_count)
         self.exact_inverse: Final = limbs_from_ints([pow(p, -1, 1 << (64 * limb_count))], limb_count)
         # c^(p-1) = (1 + n m (p-1)) = 1 + p (-q m) mod p^2, so L = -q m mod p; one more q^-1 is the basis'.
-        self.plain_constant: Final = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
-        self.join_constant: Final = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
+        self._plain_constant = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
+        self._join_constant = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
         self._base = limbs_from_ints([pow(_primitive_root(p), p, p * p)], self.square.limb_count)[0]
-        self._randomiser_tables: Final = TableCache()
-        self._blinding_tables: Final = TableCache()
+        self._randomiser_tables: Final = PerEngine[FixedBaseTable]()
+        self._blinding_tables: Final = PerEngine[FixedBaseTable]()
+        self._plain_constants: Final = PerEngine[ResidueArray]()
+        self._join_constants: Final = PerEngine[ResidueArray]()
 
     @property
     def limb_count(self) -> int:
         """Limbs of p."""
         return self.modulus.limb_count
+
+    def plain_constant(self, engine: Engine) -> ResidueArray:
+        """Maps L = (c^(p-1) mod p^2 - 1) / p to its part of m in the basis (q, p) mod n; loaded once per engine."""
+        return self._plain_constants.get(engine, partial(engine.load, self._plain_constant, self.modulus))
+
+    def join_constant(self, engine: Engine) -> ResidueArray:
+        """q^-2 mod p^2: maps x mod p^2 to its part in the basis (q^2, p^2) mod n^2; loaded once per engine."""
+        return self._join_constants.get(engine, partial(engine.load, self._join_constant, self.square))
 
     def randomiser_table(self, engine: Engine) -> FixedBaseTable:
         """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine, for its tenancy."""

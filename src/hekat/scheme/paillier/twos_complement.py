@@ -1,10 +1,10 @@
-"""Signed plaintexts between two's complement limbs and residues mod n, without a branch on a value."""
+"""Signed plaintexts as two's complement limbs: signs, widths, bounds, without a branch on a value."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hekat.engine.interface import Engine
+from hekat.engine.interface import BoolArray, Engine
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
@@ -24,22 +24,22 @@ def resize_signed(limbs: LimbArray, limb_count: int) -> LimbArray:
     return np.concatenate([limbs, np.broadcast_to(sign_masks(limbs), (*limbs.shape[:-1], missing))], axis=-1)
 
 
-def residues_of_signed(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
-    """Signed values m with |m| <= (n-1)/2 as canonical limbs of m mod n, as many limbs as n has."""
+def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
+    """Values below 2 n as two's complement of what they are mod n in (-n/2, n/2], limbs as n has."""
     limb_count = limbs_for_bits(n.bit_length())
-    signed = resize_signed(limbs, limb_count)
-    n_limbs = limbs_from_ints([n], limb_count)
-    # The carry out of the top limb is 2^(64 k) of the two's complement; without it m + n is left.
-    return engine.int_add(signed, sign_masks(limbs) & n_limbs)[..., :limb_count]
+    wrap = 1 << (LIMB_BITS * limb_count)
+    ends = limbs_from_ints([n // 2 + 1, n + n // 2 + 1], limbs.shape[-1])
+    above_half, above_all = (masks_of_not(engine.int_sub(limbs, end)[1]) for end in ends)
+    minus_n, minus_two_n = limbs_from_ints([wrap - n, (2 * wrap - 2 * n) % wrap], limb_count)
+    # What is above the second end is above the first too.
+    addends = above_half & minus_n
+    addends ^= above_all & (minus_n ^ minus_two_n)
+    return engine.int_add(limbs[..., :limb_count], addends)[..., :limb_count]
 
 
-def signed_of_residues(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
-    """Canonical residues mod n as two's complement of the representative in (-n/2, n/2], limbs as n has."""
-    limb_count = limbs_for_bits(n.bit_length())
-    _, is_positive = engine.int_sub(limbs, limbs_from_ints([n // 2 + 1], limb_count))
-    negative_masks = is_positive[..., np.newaxis].astype(np.uint64) - np.uint64(1)
-    minus_n = limbs_from_ints([(1 << (LIMB_BITS * limb_count)) - n], limb_count)
-    return engine.int_add(limbs, negative_masks & minus_n)[..., :limb_count]
+def masks_of_not(flags: BoolArray) -> LimbArray:
+    """All ones where a flag is not set, zero where it is: shape (..., 1)."""
+    return flags[..., np.newaxis].astype(np.uint64) - np.uint64(1)
 
 
 def check_within_bound(limbs: LimbArray, bound: int, engine: Engine, what: str) -> None:
