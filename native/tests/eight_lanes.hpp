@@ -30,6 +30,7 @@ class EightLanes final : public ResidueRing {
 
     std::size_t scratch_count() const override { return inner_.scratch_count() + 3 * inner_.width(); }
     double product_ns() const override { return inner_.product_ns(); }
+    double entry_ns() const override { return inner_.entry_ns(); }
     const Limb* modulus() const override { return inner_.modulus(); }
     const Limb* one() const override { return one_.data(); }
     const Limb* one_row() const override { return one_row_.data(); }

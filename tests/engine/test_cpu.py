@@ -148,7 +148,7 @@ def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: p
         "mod_exp": lambda: engine.mod_exp(a, wide),
         "mod_exp_fixed": lambda: engine.mod_exp_fixed(table, np.zeros((500_000, 1), np.uint64)),
         "mod_multi_exp": lambda: engine.mod_multi_exp(a, np.broadcast_to(wide, (4000, 50, 128))),
-        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 250_000, 1),
+        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 80_000, 4),
         "load": lambda: [engine.load(np.broadcast_to(base, (4000, 128)), modulus) for _ in range(4000)],
     }
     request.getfixturevalue("stop_soon")

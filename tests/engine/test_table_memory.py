@@ -61,12 +61,12 @@ def test_each_engine_has_its_own_memory(engine: CpuEngine) -> None:
     assert plain_table(other).size_bytes == table.size_bytes
 
 
-def test_a_new_table_takes_the_widest_window_that_still_fits(engine: CpuEngine) -> None:
+def test_a_new_table_leaves_as_much_as_it_takes(engine: CpuEngine) -> None:
     tables = [plain_table(engine) for _ in range(3)]
     windows = [table.window_bits for table in tables]
     assert windows == sorted(windows, reverse=True)
     assert len(set(windows)) > 1
-    assert bytes_of(engine, 400, windows[0] + 1, constant_time=False) > MIB
+    assert bytes_of(engine, 400, windows[0] + 1, constant_time=False) > MIB // 2
     assert engine._table_memory.used_bytes == sum(table.size_bytes for table in tables) <= MIB
 
 
@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_refused_with_its_cure(engine: CpuEngine) -> None:
     kept = engine.fixed_base_table(BASE, MODULUS, 1000, 5)
     message = (
         r"does not fit into the memory for tables; "
-        r"expected at most 0\.6 MiB: 1\.0 MiB less 0\.4 MiB of tables in use; got .* MiB; "
+        r"expected at most 0\.\d MiB: 1\.0 MiB less 0\.\d MiB of tables in use; got .* MiB; "
         r"cure: raise HEKAT_TABLE_MIB, .*, or ask for "
     )
     with pytest.raises(InputError, match=message + "fewer window_bits or exponent_bits"):

@@ -52,14 +52,11 @@ void group_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, 
 }  // namespace
 
 unsigned fixed_base_window_bits(const ResidueRing& ring) {
-    // In nanoseconds, as measured: a product, and an entry read; a table used a thousand times.
-    const double product = ring.product_ns();
-    const double read = 1 + 0.08 * static_cast<double>(ring.row_limbs());
     unsigned best = 4;
     double best_cost = 0;
-    for (unsigned window = 4; window <= 7; ++window) {
+    for (unsigned window = 4; window <= 8; ++window) {
         const double entries = static_cast<double>(1U << window);
-        const double cost = (product + entries * read + entries * product / 1000) / window;
+        const double cost = (ring.product_ns() + entries * ring.entry_ns()) / window;
         if (window == 4 || cost < best_cost) {
             best = window;
             best_cost = cost;

@@ -21,8 +21,8 @@ struct FixedBaseShape {
     std::size_t table_words(const ResidueRing& ring) const { return positions() * position_words(ring); }
 };
 
-// The window of a constant-time table that makes powers cheapest on the whole, the table's own making counted
-// in. In 4..7.
+// The window of a constant-time table beyond which reading a position whole costs more than the products it
+// saves. In 4..8.
 unsigned fixed_base_window_bits(const ResidueRing& ring);
 
 // Called now and then in long work; may throw, and then ends it.

@@ -30,6 +30,8 @@ class ResidueRing {
     virtual std::size_t scratch_count() const = 0;
     // Nanoseconds one residue's product takes, roughly: for sizing chunks.
     virtual double product_ns() const = 0;
+    // The same for one entry that `select_shared` reads past, for choosing windows.
+    virtual double entry_ns() const = 0;
     // The modulus itself, canonical: limb_count() limbs.
     virtual const Limb* modulus() const = 0;
     // A group of ones, in work; and one at rest.

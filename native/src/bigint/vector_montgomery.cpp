@@ -14,7 +14,7 @@ using vector::kLanes;
 namespace {
 
 constexpr unsigned kSpareBits = 2;        // R > 4 n
-constexpr double kMultiplyAddsPerNs = 4;  // a careful guess: sizes of chunks hang on it
+constexpr double kMultiplyAddsPerNs = 5;  // a round figure: chunks and windows hang on it
 constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^2
 
 }  // namespace

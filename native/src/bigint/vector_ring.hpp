@@ -14,6 +14,7 @@ class VectorRing : public ResidueRing {
     void scatter(Limb* const* rows, const Limb* x) const override;
     void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const override;
     void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const override;
+    double entry_ns() const override { return 0.009 * static_cast<double>(row_limbs()); }
     std::size_t shared_table_words(std::size_t entry_count) const override;
     void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
     void select_shared(Limb* z, const Limb* table, std::size_t entry_count,

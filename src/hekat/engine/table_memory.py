@@ -20,7 +20,6 @@ DEFAULT_USES = 1 << 14
 """Powers that a table is expected to serve where its maker does not say."""
 MIN_WINDOW_BITS = 2
 _MIB = 1 << 20
-_LINE_WORDS = 8  # a cache line is 64 bytes
 
 
 class TableMemory:
@@ -52,8 +51,8 @@ class TableMemory:
         """A window and an uninitialised table for it, flat and at the start of a cache line, counted from now on.
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
-        fewest products among those that fit; a table takes words_for(window) words. Raises InputError where the given
-        or the narrowest one does not fit.
+        fewest products among those that leave as much for other tables; a table takes words_for(window) words. Raises
+        InputError where the given or the narrowest one does not fit.
         """
         with self._lock:
             free_bytes = self.cap_bytes - self._sum_live()
@@ -104,9 +103,9 @@ def read_cap_mib() -> int:
 def _choose_window(
     exponent_bits: int, words_for: Callable[[int], int], widest_bits: int, uses: int, free_bytes: int
 ) -> int:
-    """The window of fewest products that fits; the narrowest where none does."""
+    """The window of fewest products that takes at most half of what is free; the narrowest where none does."""
     windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
-    fitting = [window for window in windows if words_for(window) * LIMB_BYTES <= free_bytes]
+    fitting = [window for window in windows if 2 * words_for(window) * LIMB_BYTES <= free_bytes]
     # A position costs a product for each of its entries once, and one for each power.
     return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses), default=MIN_WINDOW_BITS)
 
