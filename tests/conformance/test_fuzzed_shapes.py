@@ -31,6 +31,8 @@ OPERATIONS += [
     "int_divmod",
 ]
 
+LONG_RUNS = 1000
+
 
 @cache
 def modulus(bits: int, is_square: bool) -> Modulus:
@@ -213,9 +215,9 @@ def test_random_shapes_and_layouts(engine, operation, seed):
 def test_many_random_shapes_and_layouts(engine, operation):
     first = random.SystemRandom().randrange(2**48)
     print(f"seeds from {first} on")
-    answered = sum(compare(engine, operation, first + i, most=150) for i in range(1500))
-    print(f"{answered} of 1500 calls answered, the others refused alike")
-    assert answered > 300
+    answered = sum(compare(engine, operation, first + i, most=150) for i in range(LONG_RUNS))
+    print(f"{answered} of {LONG_RUNS} calls answered, the others refused alike")
+    assert answered > LONG_RUNS // 5
 
 
 def test_shapes_that_do_not_broadcast_are_refused(engine, numbers):

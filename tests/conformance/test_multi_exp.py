@@ -72,7 +72,7 @@ def test_exponents_of_every_width(engine, numbers, modulus, bits, shape):
 
 @pytest.mark.long
 @pytest.mark.parametrize("signs", ["none", "mixed", "all negative"])
-@pytest.mark.parametrize("shape", [(3, 0), (9, 3), (64, 33), (300, 2)])
+@pytest.mark.parametrize("shape", [(3, 0), (9, 3), (33, 9), (150, 1)])
 @pytest.mark.parametrize("bits", EXPONENT_BITS)
 def test_exponents_of_every_width_in_every_proportion(engine, numbers, modulus, bits, shape, signs):
     if bits == 1024:

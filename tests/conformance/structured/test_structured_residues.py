@@ -165,7 +165,7 @@ CHECKS = {
 @pytest.mark.parametrize("operation", CHECKS)
 def test_structured_residues(engine, numbers, operands, bits, operation):
     shape = SHAPES[(BITS.index(bits) + list(CHECKS).index(operation)) % len(SHAPES)]
-    most = max(12, min(48, 80_000 // bits))
+    most = max(12, min(40, 60_000 // bits))
     CHECKS[operation](engine, numbers, operands, operands.modulus(bits, shape), most)
 
 
