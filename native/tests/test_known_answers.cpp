@@ -1,4 +1,4 @@
-// Single operations against known_answers.txt, which Python's integers made; on every path.
+// Single operations against known_answers.txt, which OpenSSL's BN library made; on every path.
 #include <fstream>
 #include <memory>
 #include <sstream>
