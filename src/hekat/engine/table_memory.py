@@ -16,7 +16,7 @@ MEMORY_VARIABLE = "HEKAT_TABLE_MIB"
 DEFAULT_CAP_MIB = 512
 MAX_CAP_MIB = 1 << 20
 _LINE_WORDS = 8  # a cache line is 64 bytes
-DEFAULT_USES = 1 << 14
+DEFAULT_USES = 1 << 15
 """Powers that a table is expected to serve where its maker does not say."""
 MIN_WINDOW_BITS = 2
 _MIB = 1 << 20

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hekat.engine.interface import Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier import PublicKey, decrypt, encrypt
 from hekat.scheme.paillier.encrypt import message_terms
-from hekat.scheme.paillier.randomiser import _fold_carry
 from hekat.scheme.paillier.twos_complement import signed_of_sums
 
 VARIANTS = ["standard", "djn", "crt"]
@@ -118,16 +116,6 @@ def test_message_terms_of_widest_moduli(small, n, limb_count):
     limbs = limbs_from_ints([value % 2 ** (64 * limb_count) for value in values], limb_count)
     found = small.engine.store(message_terms(public, limbs, small.engine))
     assert ints_from_limbs(found) == [1 + value % n * n for value in values]
-
-
-@pytest.mark.parametrize("n", WIDEST)
-def test_carries_of_widest_moduli_fold(small, n):
-    square = Modulus(n * n, root=n)
-    values = [0, 1, n * n - 1, n * n, 2 ** (64 * square.limb_count) - 1, 2 * n * n - 2, 2 * n * n - 1]
-    values = [value for value in values if value < 2 * n * n]
-    folded = _fold_carry(limbs_from_ints(values, square.limb_count + 1), square, small.engine)
-    assert folded.shape == (len(values), square.limb_count)
-    assert [value % (n * n) for value in ints_from_limbs(folded)] == [value % (n * n) for value in values]
 
 
 def signed_ints(limbs):

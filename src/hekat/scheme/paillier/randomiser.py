@@ -14,8 +14,8 @@ from typing import Final
 import gmpy2
 import numpy as np
 
-from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
-from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_from_ints
+from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.random_limbs import random_below, random_bits
@@ -55,8 +55,9 @@ def crt_randomisers(key: PrivateKey, count: int, engine: Engine) -> ResidueArray
     independent and uniform for uniform units r mod n, and so are the two halves here.
     """
     parts = [_lift(half, half_randomisers(half, count, engine), engine) for half in key.halves]
-    n_squared = key.public.n_squared
-    return engine.reduce(_fold_carry(engine.int_add(*parts), n_squared, engine), n_squared)
+    # The parts are below n^2, so their sum has at most one bit more than n^2.
+    total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.n_squared.bits + 1)]
+    return engine.reduce(total, key.public.n_squared)
 
 
 def half_randomisers(half: PrimeHalf, count: int, engine: Engine) -> ResidueArray:
@@ -86,17 +87,6 @@ def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
     """Residues mod p^2 as their part of the sum that is congruent to both halves mod n^2."""
     part = engine.mod_mul(residues, half.join_constant(engine))
     return engine.int_mul(engine.store(part), half.other_squared)
-
-
-def _fold_carry(limbs: LimbArray, modulus: Modulus, engine: Engine) -> LimbArray:
-    """Values below twice the modulus, with a limb for their carry, as congruent ones that fit the modulus' limbs."""
-    limb_count = modulus.limb_count
-    low, carry = limbs[:, :limb_count], limbs[:, limb_count:]
-    if modulus.bits < LIMB_BITS * limb_count:
-        return low  # they fit, carry and all
-    # A value that has the carry loses 2^(64 limb_count) and gains this: it loses the modulus, and so is below it.
-    gain = (1 << (LIMB_BITS * limb_count)) - modulus.value
-    return engine.int_add(low, (np.uint64(0) - carry) & limbs_from_ints([gain], limb_count))[:, :limb_count]
 
 
 def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
