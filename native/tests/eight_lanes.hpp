@@ -30,7 +30,8 @@ class EightLanes final : public ResidueRing {
 
     std::size_t scratch_count() const override { return inner_.scratch_count() + 3 * inner_.width(); }
     double product_ns() const override { return inner_.product_ns(); }
-    double entry_ns() const override { return inner_.entry_ns(); }
+    double shared_entry_ns() const override { return inner_.shared_entry_ns(); }
+    double own_entry_ns() const override { return inner_.own_entry_ns(); }
     const Limb* modulus() const override { return inner_.modulus(); }
     const Limb* one() const override { return one_.data(); }
     const Limb* one_row() const override { return one_row_.data(); }
@@ -118,14 +119,17 @@ class EightLanes final : public ResidueRing {
         std::copy_n(row, row_limbs(), table + (entry_count - 1 - index) * row_limbs());
     }
 
-    void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                       const Limb* indices) const override {
-        std::array<const Limb*, kLanes> rows{};
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            require(indices[lane] < entry_count, "an index is below its table\'s size");
-            rows[lane] = table + (entry_count - 1 - indices[lane]) * row_limbs();
+    void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                       std::size_t group_count) const override {
+        for (std::size_t group = 0; group < group_count; ++group) {
+            std::array<const Limb*, kLanes> rows{};
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                const Limb index = indices[group * kLanes + lane];
+                require(index < entry_count, "an index is below its table\'s size");
+                rows[lane] = table + (entry_count - 1 - index) * row_limbs();
+            }
+            gather(z + group * width(), rows.data());
         }
-        gather(z, rows.data());
     }
 
   private:

@@ -168,8 +168,15 @@ void test_tables(const RingCase& ring, Source& source) {
             check(groups.leave(z) == own, "select in " + ring.name);
             ring.ring.pick_vartime(z.data(), table.data(), indices.data());
             check(groups.leave(z) == own, "pick_vartime in " + ring.name);
-            ring.ring.select_shared(z.data(), shared.data(), entry_count, indices.data());
-            check(groups.leave(z) == first, "select_shared in " + ring.name);
+            // Two groups, the second with the indices turned round.
+            Limbs both = indices;
+            both.insert(both.end(), indices.rbegin(), indices.rend());
+            Limbs found(2 * z.size());
+            ring.ring.select_shared(found.data(), shared.data(), entry_count, both.data(), 2);
+            check(groups.leave(item(found, z.size(), 0)) == first, "select_shared in " + ring.name);
+            Limbs turned;
+            for (std::size_t lane = lanes; lane-- > 0;) append(turned, item(first, ring.limbs(), lane));
+            check(groups.leave(item(found, z.size(), 1)) == turned, "select_shared again in " + ring.name);
         }
     }
 }

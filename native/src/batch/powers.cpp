@@ -12,7 +12,7 @@ namespace {
 // Groups that share one reading of a table's position: enough that its entries come from cache, few enough
 // that the results stay there too.
 constexpr std::size_t kItemsTogether = 8;
-constexpr std::size_t kGroupsTogether = 4;
+constexpr std::size_t kGroupsTogether = 8;
 
 bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
     Limb above = 0;

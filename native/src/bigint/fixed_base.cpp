@@ -56,7 +56,7 @@ unsigned fixed_base_window_bits(const ResidueRing& ring) {
     double best_cost = 0;
     for (unsigned window = 4; window <= 8; ++window) {
         const double entries = static_cast<double>(1U << window);
-        const double cost = (ring.product_ns() + entries * ring.entry_ns()) / window;
+        const double cost = (ring.product_ns() + entries * ring.shared_entry_ns()) / window;
         if (window == 4 || cost < best_cost) {
             best = window;
             best_cost = cost;
@@ -94,27 +94,30 @@ void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* 
 
 std::size_t fixed_base_scratch_count(const ResidueRing& ring, std::size_t count) {
     const std::size_t groups = (count + ring.lanes() - 1) / ring.lanes();
-    return ring.scratch_count() + (groups + 1) * ring.width();
+    return ring.scratch_count() + groups * (2 * ring.width() + kMaxLanes);
 }
 
 void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z, const Limb* table,
                        const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch) {
     const std::size_t lanes = ring.lanes();
     const std::size_t width = ring.width();
-    Limb* entry = scratch + ring.scratch_count();
-    Limb* results = entry + width;
-    Limb digits[kMaxLanes];
+    const std::size_t groups = (count + lanes - 1) / lanes;
+    Limb* results = scratch + ring.scratch_count();
+    Limb* found = results + groups * width;
+    Limb* digits = found + groups * width;
     for (std::size_t position = 0; position < shape.positions(); ++position) {
-        const Limb* entries = table + position * shape.position_words(ring);
-        for (std::size_t first = 0, group = 0; first < count; first += lanes, ++group) {
-            Limb* result = results + group * width;
-            digits_at(ring, shape, digits, exponents + first * exponent_limbs, exponent_limbs, count - first,
-                      position);
-            ring.select_shared(position == 0 ? result : entry, entries, shape.entry_count(), digits);
-            if (position > 0) ring.multiply(result, result, entry, scratch);
+        for (std::size_t group = 0; group < groups; ++group) {
+            const std::size_t first = group * lanes;
+            digits_at(ring, shape, digits + first, exponents + first * exponent_limbs, exponent_limbs,
+                      count - first, position);
+        }
+        ring.select_shared(position == 0 ? results : found, table + position * shape.position_words(ring),
+                           shape.entry_count(), digits, groups);
+        if (position == 0) continue;
+        for (std::size_t group = 0; group < groups; ++group) {
+            ring.multiply(results + group * width, results + group * width, found + group * width, scratch);
         }
     }
-    wipe(digits, kMaxLanes);
     for (std::size_t first = 0, group = 0; first < count; first += lanes, ++group) {
         ring.scatter(writes_of(z + first * ring.row_limbs(), ring.row_limbs(), count - first, lanes).data(),
                      results + group * width);

@@ -118,10 +118,12 @@ void Montgomery::put_shared(Limb* table, std::size_t, std::size_t index, const L
     std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
 }
 
-void Montgomery::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                               const Limb* indices) const {
-    kernels_.select_entry(z, table, entry_count, row_limbs(), indices[0]);
-    std::memset(z + row_limbs(), 0, (width() - row_limbs()) * sizeof(Limb));
+void Montgomery::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                               std::size_t group_count) const {
+    for (std::size_t group = 0; group < group_count; ++group, z += width()) {
+        kernels_.select_entry(z, table, entry_count, row_limbs(), indices[group]);
+        std::memset(z + row_limbs(), 0, (width() - row_limbs()) * sizeof(Limb));
+    }
 }
 
 void Montgomery::widen(Limb* z, const Limb* row) const {

@@ -17,7 +17,8 @@ class Montgomery final : public ResidueRing {
 
     std::size_t scratch_count() const override { return 4 * width(); }
     double product_ns() const override { return 1.2 * static_cast<double>(width() * width()) + 100; }
-    double entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
+    double shared_entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
+    double own_entry_ns() const override { return shared_entry_ns(); }
     const Limb* modulus() const override { return n_.data(); }
     const Limb* one() const override { return r1_.data(); }
     const Limb* one_row() const override { return r1_.data(); }
@@ -43,8 +44,8 @@ class Montgomery final : public ResidueRing {
         return entry_count * row_limbs();
     }
     void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
-    void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                       const Limb* indices) const override;
+    void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                       std::size_t group_count) const override;
 
     // A row of limb_count() limbs to width() limbs and back.
     void widen(Limb* z, const Limb* row) const;

@@ -181,14 +181,16 @@ void MontgomeryPairs::put_shared(Limb* table, std::size_t, std::size_t index, co
     std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
 }
 
-void MontgomeryPairs::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                                    const Limb* indices) const {
-    kernels_.select_entry(z, table, entry_count, row_limbs(), indices[0]);
+void MontgomeryPairs::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                                    std::size_t group_count) const {
     const std::size_t half_limbs = base_.limb_count();
-    if (half_limbs == half()) return;
-    std::memmove(z + half(), z + half_limbs, half_limbs * sizeof(Limb));
-    std::memset(z + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
-    std::memset(z + half() + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
+    for (std::size_t group = 0; group < group_count; ++group, z += width()) {
+        kernels_.select_entry(z, table, entry_count, row_limbs(), indices[group]);
+        if (half_limbs == half()) continue;
+        std::memmove(z + half(), z + half_limbs, half_limbs * sizeof(Limb));
+        std::memset(z + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
+        std::memset(z + half() + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
+    }
 }
 
 void MontgomeryPairs::widen(Limb* z, const Limb* row) const {

@@ -26,7 +26,8 @@ class MontgomeryPairs final : public ResidueRing {
 
     std::size_t scratch_count() const override { return 6 * width(); }
     double product_ns() const override { return 3 * static_cast<double>(half() * half()) + 100; }
-    double entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
+    double shared_entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
+    double own_entry_ns() const override { return shared_entry_ns(); }
     const Limb* modulus() const override { return n_squared_.data(); }
     const Limb* one() const override { return power_of_r(1); }
     const Limb* one_row() const override { return one_row_.data(); }
@@ -44,8 +45,8 @@ class MontgomeryPairs final : public ResidueRing {
         return entry_count * row_limbs();
     }
     void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
-    void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                       const Limb* indices) const override;
+    void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                       std::size_t group_count) const override;
 
     // A row, each half its lower limbs, to width() limbs and back.
     void widen(Limb* z, const Limb* row) const;

@@ -11,7 +11,6 @@ namespace hekat {
 namespace {
 
 constexpr unsigned kMaxWindowBits = 6;
-constexpr std::size_t kReadsPerProduct = 256;  // table entries read in the time of a product, as measured
 
 // table[j] = base^j for j < entry_count, an even number.
 void fill_powers(const ResidueRing& ring, Limb* table, const Limb* base, std::size_t entry_count,
@@ -51,7 +50,7 @@ void power_fixed_vartime(const ResidueRing& ring, Limb* z, const Limb* base, con
     for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
         bits = std::max(bits, bit_length_vartime(exponents[lane], exponent_limbs));
     }
-    const unsigned window = power_window_bits(bits);
+    const unsigned window = power_window_bits(bits, 0);
     Limb* products = scratch;
     Limb* entry = products + ring.scratch_count();
     Limb* result = entry + width;
@@ -81,7 +80,7 @@ void power_sliding_vartime(const ResidueRing& ring, Limb* z, const Limb* base, c
         return;
     }
     // Only odd powers are needed: half the table, so one bit more of window costs the same.
-    const unsigned window = power_window_bits(bits);
+    const unsigned window = power_window_bits(bits, 0);
     const std::size_t entry_count = std::size_t{1} << (window - 1);
     Limb* products = scratch;
     Limb* result = products + ring.scratch_count();
@@ -127,12 +126,12 @@ Limb exponent_bits_at(const Limb* exponent, std::size_t limb_count, std::size_t 
     return low_limb(pair >> (bit % kLimbBits)) & ((Limb{1} << width) - 1);
 }
 
-unsigned power_window_bits(std::size_t bits) {
+unsigned power_window_bits(std::size_t bits, double entry_products) {
     unsigned best = 1;
-    std::size_t best_products = bits + 2;
+    double best_products = static_cast<double>(bits) + 2;
     for (unsigned window = 2; window <= kMaxWindowBits; ++window) {
-        const std::size_t entries = std::size_t{1} << window;
-        const std::size_t products = bits / window + entries + bits / window * entries / kReadsPerProduct;
+        const auto entries = static_cast<double>(1U << window);
+        const double products = static_cast<double>(bits / window) * (1 + entries * entry_products) + entries;
         if (products < best_products) {
             best = window;
             best_products = products;
@@ -142,7 +141,7 @@ unsigned power_window_bits(std::size_t bits) {
 }
 
 std::size_t power_scratch_count(const ResidueRing& ring, std::size_t exponent_limbs) {
-    const unsigned window = power_window_bits(kLimbBits * exponent_limbs);
+    const unsigned window = power_window_bits(kLimbBits * exponent_limbs, 0);  // none is wider
     return ring.scratch_count() + ((std::size_t{1} << window) + 2) * ring.width();
 }
 
@@ -150,7 +149,7 @@ void power(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const
            std::size_t exponent_limbs, Limb* scratch) {
     const std::size_t width = ring.width();
     const std::size_t bits = kLimbBits * exponent_limbs;
-    const unsigned window = power_window_bits(bits);
+    const unsigned window = power_window_bits(bits, ring.own_entry_ns() / ring.product_ns());
     const std::size_t entry_count = std::size_t{1} << window;
     Limb* products = scratch;
     Limb* entry = products + ring.scratch_count();

@@ -9,7 +9,7 @@ namespace hekat {
 Limb exponent_bits_at(const Limb* exponent, std::size_t limb_count, std::size_t bit, unsigned width);
 
 // The window width that makes powers by exponents of `bits` bits cheapest. In 1..6.
-unsigned power_window_bits(std::size_t bits);
+unsigned power_window_bits(std::size_t bits, double entry_products);
 
 // Words of scratch that `power` and `power_vartime` need for exponents of exponent_limbs limbs.
 std::size_t power_scratch_count(const ResidueRing& ring, std::size_t exponent_limbs);

@@ -30,8 +30,10 @@ class ResidueRing {
     virtual std::size_t scratch_count() const = 0;
     // Nanoseconds one residue's product takes, roughly: for sizing chunks.
     virtual double product_ns() const = 0;
-    // The same for one entry that `select_shared` reads past, for choosing windows.
-    virtual double entry_ns() const = 0;
+    // The same for one entry that `select_shared` reads past, and one that `select` does: for choosing
+    // windows.
+    virtual double shared_entry_ns() const = 0;
+    virtual double own_entry_ns() const = 0;
     // The modulus itself, canonical: limb_count() limbs.
     virtual const Limb* modulus() const = 0;
     // A group of ones, in work; and one at rest.
@@ -62,13 +64,13 @@ class ResidueRing {
     virtual void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const = 0;
 
     // A table that all lanes share, laid out as `select_shared` reads it: words for entry_count entries (a
-    // power of two, at least 2), one entry put in from a row, and lane i of z = entry indices[i] with no
-    // trace of the indices.
+    // power of two, at least 2), one entry put in from a row, and lane i of each of group_count groups z =
+    // entry indices[i], lanes() indices a group one after another, with no trace of the indices.
     virtual std::size_t shared_table_words(std::size_t entry_count) const = 0;
     virtual void put_shared(Limb* table, std::size_t entry_count, std::size_t index,
                             const Limb* row) const = 0;
-    virtual void select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                               const Limb* indices) const = 0;
+    virtual void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                               std::size_t group_count) const = 0;
 
   protected:
     struct Sizes {

@@ -90,29 +90,50 @@ HEKAT_IFMA_INLINE __m512i permute_bytes(const ByteIndices& indices, __m512i x) {
 // All ones in the lanes where a == b.
 HEKAT_IFMA_INLINE Vector mask_of_lanes(Vector a, Vector b) { return reinterpret_cast<Vector>(a == b); }
 
-// Word table[index] of Entries words, index < Entries, lane by lane. bits[i]: the lanes with bit 4 + i of
-// index set.
+constexpr unsigned kStrideBits = 4;  // of kMinStride
+constexpr unsigned kMaxLevels = 6;   // of pairs of words to choose from above that
+constexpr std::size_t kMaxEntries = kMinStride << kMaxLevels;
+
+// Word table[index mod Entries] of Entries words, lane by lane. bits[i]: the lanes with bit kStrideBits + i
+// of index.
 template <std::size_t Entries>
-HEKAT_IFMA_INLINE Vector look_up(const Limb* table, Vector index, const Vector (&bits)[6]) {
+HEKAT_IFMA_INLINE Vector look_up(const Limb* table, Vector index, const Vector (&bits)[kMaxLevels]) {
     if constexpr (Entries == kMinStride) {
         return reinterpret_cast<Vector>(_mm512_permutex2var_epi64(reinterpret_cast<__m512i>(load(table, 0)),
                                                                   reinterpret_cast<__m512i>(index),
                                                                   reinterpret_cast<__m512i>(load(table, 1))));
     } else {
-        constexpr std::size_t kLevel = static_cast<std::size_t>(__builtin_ctzll(Entries)) - 5;
+        constexpr std::size_t kLevel = static_cast<std::size_t>(__builtin_ctzll(Entries)) - kStrideBits - 1;
         const Vector low = look_up<Entries / 2>(table, index, bits);
         const Vector high = look_up<Entries / 2>(table + Entries / 2, index, bits);
         return (high & bits[kLevel]) | (low & ~bits[kLevel]);
     }
 }
 
+// stride is Entries, or a multiple of kMaxEntries where that is Entries.
 template <std::size_t Entries>
-HEKAT_IFMA void look_up_all(Limb* z, const Limb* table, std::size_t words, const Limb* indices) {
-    const Vector index = load(indices, 0);
-    Vector bits[6];
+HEKAT_IFMA void look_up_words(Limb* z, const Limb* table, std::size_t stride, std::size_t words,
+                              const Limb* indices, std::size_t group_count) {
+    for (std::size_t i = 0; i < words; ++i, table += stride) {
+        for (std::size_t group = 0; group < group_count; ++group) {
+            const Vector index = load(indices, group);
+            Vector bits[kMaxLevels];
 #pragma GCC unroll 6
-    for (unsigned i = 0; i < 6; ++i) bits[i] = Vector{} - ((index >> (4 + i)) & 1);
-    for (std::size_t i = 0; i < words; ++i) store(z, i, look_up<Entries>(table + i * Entries, index, bits));
+            for (unsigned level = 0; level < kMaxLevels; ++level) {
+                bits[level] = Vector{} - ((index >> (kStrideBits + level)) & 1);
+            }
+            Vector found = look_up<Entries>(table, index, bits);
+            if constexpr (Entries == kMaxEntries) {
+                const Vector part = index / kMaxEntries;
+                found &= mask_of_lanes(part, Vector{});
+                for (std::size_t at = kMaxEntries; at < stride; at += kMaxEntries) {
+                    found |= look_up<Entries>(table + at, index, bits) &
+                             mask_of_lanes(part, spread(at / kMaxEntries));
+                }
+            }
+            store(z + group * words * kLanes, i, found);
+        }
+    }
 }
 
 }  // namespace
@@ -210,22 +231,23 @@ HEKAT_IFMA void pick_vartime(Limb* z, const Limb* table, std::size_t words, cons
 }
 
 void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words,
-                   const Limb* indices) {
-    switch (shared_stride(entry_count)) {
+                   const Limb* indices, std::size_t group_count) {
+    const std::size_t stride = shared_stride(entry_count);
+    switch (stride) {
         case 16:
-            return look_up_all<16>(z, table, words, indices);
+            return look_up_words<16>(z, table, stride, words, indices, group_count);
         case 32:
-            return look_up_all<32>(z, table, words, indices);
+            return look_up_words<32>(z, table, stride, words, indices, group_count);
         case 64:
-            return look_up_all<64>(z, table, words, indices);
+            return look_up_words<64>(z, table, stride, words, indices, group_count);
         case 128:
-            return look_up_all<128>(z, table, words, indices);
+            return look_up_words<128>(z, table, stride, words, indices, group_count);
         case 256:
-            return look_up_all<256>(z, table, words, indices);
+            return look_up_words<256>(z, table, stride, words, indices, group_count);
         case 512:
-            return look_up_all<512>(z, table, words, indices);
+            return look_up_words<512>(z, table, stride, words, indices, group_count);
         default:
-            return look_up_all<kMaxSharedEntries>(z, table, words, indices);
+            return look_up_words<kMaxEntries>(z, table, stride, words, indices, group_count);
     }
 }
 

@@ -38,10 +38,9 @@ inline constexpr std::size_t shared_stride(std::size_t entry_count) {
     return entry_count < kMinStride ? kMinStride : entry_count;
 }
 
-// Lane i of z = entry indices[i] of a shared table of `words` words an entry, which is read whole, in
-// registers. entry_count <= kMaxSharedEntries.
-inline constexpr std::size_t kMaxSharedEntries = 1024;
+// Lane i of each of group_count vector numbers z, `words` vectors each, = entry indices[i] of a shared table,
+// eight indices a group. The table is read whole, a word of all entries at a time for all groups.
 void select_shared(Limb* z, const Limb* table, std::size_t entry_count, std::size_t words,
-                   const Limb* indices);
+                   const Limb* indices, std::size_t group_count);
 
 }  // namespace hekat::vector

@@ -34,9 +34,9 @@ void VectorRing::put_shared(Limb* table, std::size_t entry_count, std::size_t in
     for (std::size_t i = 0; i < row_limbs(); ++i) table[i * stride + index] = row[i];
 }
 
-void VectorRing::select_shared(Limb* z, const Limb* table, std::size_t entry_count,
-                               const Limb* indices) const {
-    vector::select_shared(z, table, entry_count, row_limbs(), indices);
+void VectorRing::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
+                               std::size_t group_count) const {
+    vector::select_shared(z, table, entry_count, row_limbs(), indices, group_count);
 }
 
 VectorSize vector_size(std::size_t modulus_bits, std::size_t limb_count, unsigned spare_bits) {
