@@ -103,7 +103,7 @@ def test_the_default_of_uses_is_some_thousands() -> None:
     assert plain_table(engine, uses=1000).window_bits < default < plain_table(engine, uses=10**6).window_bits
 
 
-@pytest.mark.parametrize("text", ["0", "-5", "lots", "1.5", str(MAX_CAP_MIB + 1), "١٢"])
+@pytest.mark.parametrize("text", ["0", "-5", "lots", "1.5", str(MAX_CAP_MIB + 1), "١٢", "7" * 5000])
 def test_a_cap_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(EngineError, match=r"HEKAT_TABLE_MIB is no size; expected .* got .*; cure: set HEKAT_TABLE_MIB"):

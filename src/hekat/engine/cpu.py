@@ -338,11 +338,13 @@ def read_thread_count() -> int:
     text = os.environ.get(THREADS_VARIABLE, "").strip()
     if not text:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+    # The length first: int refuses thousands of digits with an error of its own.
+    digits = text if text.isdecimal() and len(text) <= len(str(MAX_THREADS)) else "0"
+    if not 1 <= int(digits) <= MAX_THREADS:
         raise EngineError(
             f"{THREADS_VARIABLE} is no thread count",
             expected=f"a whole number from 1 to {MAX_THREADS}",
-            got=repr(text),
+            got=f"{text!r:.40}",
             cure=f"set {THREADS_VARIABLE}=2, or unset it to use every core",
         )
     return int(text)

@@ -90,11 +90,13 @@ def read_cap_mib() -> int:
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
         return DEFAULT_CAP_MIB
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= MAX_CAP_MIB:
+    # The length first: int refuses thousands of digits with an error of its own.
+    digits = text if text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_CAP_MIB)) else "0"
+    if not 1 <= int(digits) <= MAX_CAP_MIB:
         raise EngineError(
             f"{MEMORY_VARIABLE} is no size",
             expected=f"a whole number of MiB from 1 to {MAX_CAP_MIB}",
-            got=repr(text),
+            got=f"{text!r:.40}",
             cure=f"set {MEMORY_VARIABLE}={2 * DEFAULT_CAP_MIB}, or unset it for {DEFAULT_CAP_MIB}",
         )
     return int(text)
