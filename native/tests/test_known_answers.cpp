@@ -94,9 +94,9 @@ void test_exp(const Words& words, CpuPath path, ThreadPool& pool) {
     Limbs scratch(power_scratch_count(modulus, exponent_limbs));
     Limbs z(modulus.width());
     const ReadPointers exponents = reads_of(exponent.data(), 0, 1, modulus.lanes());
-    power(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
+    power(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data(), [] {});
     check(field.equals(z, words[4]), "power " + words[1]);
-    power_vartime(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
+    power_vartime(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data(), [] {});
     check(field.equals(z, words[4]), "power_vartime " + words[1]);
 
     const Limbs value = limbs_of(words[2], field.limb_count());

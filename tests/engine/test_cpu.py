@@ -144,6 +144,8 @@ def stop_soon() -> Iterator[None]:
     "operation",
     [
         "mod_exp",
+        "mod_exp of one",
+        "mod_exp_vartime of one",
         "mod_exp_fixed",
         "mod_multi_exp",
         "mod_inv",
@@ -164,9 +166,12 @@ def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: p
     table = engine.fixed_base_table(base, modulus, 64, 2)
     large = Modulus((1 << 16384) - 1)
     many = engine.take(engine.load(limbs_from_ints([2], 1), large), np.zeros(40_000, np.int64))
+    one = engine.take(many, np.array([0]))
     segments = np.arange(many.size) % 50
     work: dict[str, Callable[[], object]] = {
         "mod_exp": lambda: engine.mod_exp(a, wide),
+        "mod_exp of one": lambda: engine.mod_exp(one, random_limbs(rng, 1, 256)),
+        "mod_exp_vartime of one": lambda: engine.mod_exp_vartime(one, random_limbs(rng, 1, 256)),
         "mod_exp_fixed": lambda: engine.mod_exp_fixed(table, np.zeros((500_000, 1), np.uint64)),
         "mod_multi_exp": lambda: engine.mod_multi_exp(a, np.broadcast_to(wide, (4000, 50, 128))),
         "mod_inv": lambda: engine.mod_inv(many),
@@ -286,3 +291,45 @@ def test_the_native_core_takes_no_other_path() -> None:
         _native.Modulus(limbs, None, "avx")
     with pytest.raises(ValueError, match="there is no such path"):
         _native.lacks_for("avx")
+
+
+@pytest.mark.parametrize(
+    "limbs", [[], [1], [6], [7, 0], [1] * 277], ids=["none", "one", "even", "zero on top", "277 limbs"]
+)
+def test_the_native_core_takes_no_other_moduli(limbs: list[int]) -> None:
+    wrong, root = np.array([limbs], np.uint64), np.array([[7]], np.uint64)
+    for path in usable_paths():
+        with pytest.raises(ValueError, match="a modulus is one odd number above 1"):
+            _native.Modulus(wrong, None, path)
+        with pytest.raises(ValueError, match="a root is one odd number above 1"):
+            _native.Modulus(root * root, wrong, path)
+
+
+def test_the_native_core_takes_the_largest_modulus_it_names() -> None:
+    limbs = np.full((1, 276), 2**64 - 1, np.uint64)
+    values = np.full((3, 276), 2**63, np.uint64)
+    for path in usable_paths():
+        pool, modulus = _native.ThreadPool(1), _native.Modulus(limbs, None, path)
+        rows, found = np.empty((3, modulus.row_limbs), np.uint64), np.empty_like(values)
+        assert modulus.load(pool, rows, values) is None
+        modulus.mul(pool, rows, rows, rows)
+        modulus.store(pool, found, rows)
+        n, value = ints_from_limbs(limbs)[0], ints_from_limbs(values)[0]
+        assert ints_from_limbs(found) == [value * value % n] * 3
+
+
+@pytest.mark.parametrize("square", [[47], [51], [49, 1], [2401]])
+def test_the_native_core_takes_no_root_of_another_modulus(square: list[int]) -> None:
+    root = np.array([[7]], np.uint64)
+    for path in usable_paths():
+        assert _native.Modulus(root * root, root, path).row_limbs >= 1
+        with pytest.raises(ValueError, match="a modulus is the square of its root"):
+            _native.Modulus(np.array([square], np.uint64), root, path)
+
+
+@pytest.mark.parametrize("exponent_bits", [2**20 + 1, 2**63, 2**64 - 1])
+def test_the_native_core_makes_no_tables_of_sizes_that_overflow(exponent_bits: int) -> None:
+    modulus = _native.Modulus(np.array([[7]], np.uint64), None, "portable")
+    assert modulus.table_words(2**20, 16, False) == 2**16 * 2**16 * modulus.row_limbs
+    with pytest.raises(ValueError, match=r"exponents of at most 2\^20 bits"):
+        modulus.table_words(exponent_bits, 2, False)

@@ -30,8 +30,9 @@ class ThreadPool {
     std::size_t thread_count() const { return thread_count_; }
 
     // Runs body over [0, count) in chunks of a few milliseconds, given what one item costs, and returns when
-    // all is done. Throws Interrupted if go_on said no, else what a body threw first. Safe from several
-    // threads at once, and in a process forked from this one (which starts threads of its own).
+    // all is done. Throws Interrupted if go_on said no, else what a body threw first, and std::system_error
+    // where the threads cannot be started. Safe from several threads at once, and in a process forked from
+    // this one (which starts threads of its own).
     void run(std::size_t count, double item_ns, const Body& body);
 
     // The same on the calling thread alone, chunk after chunk: for work whose items need the ones before.

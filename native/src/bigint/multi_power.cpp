@@ -59,13 +59,13 @@ PowerDigits::PowerDigits(const PowerTerms& terms, const PowerMethod& method, std
     }
     const std::size_t count = terms.term_count();
     const std::size_t kept = std::min(limbs, exponent_limbs_);  // any limb above is zero
-    biased_.assign(count * limbs, 0);
+    biased_ = std::make_unique<SecretBuffer>(count * limbs);
     for (std::size_t k = 0; k < count; ++k) {
-        Limb* z = biased_.data() + k * limbs;
+        Limb* z = biased_->data() + k * limbs;
         std::memcpy(z, exponents_ + k * exponent_limbs_, kept * sizeof(Limb));
         add_limbs(z, z, bias.data(), limbs);
     }
-    exponents_ = biased_.data();
+    exponents_ = biased_->data();
     exponent_limbs_ = limbs;
 }
 

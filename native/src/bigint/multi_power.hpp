@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "bigint/fixed_base.hpp"
+#include "bigint/checkpoint.hpp"
 #include "bigint/product_queue.hpp"
+#include "bigint/secret_buffer.hpp"
 
 namespace hekat {
 
@@ -69,7 +71,7 @@ class PowerDigits {
   private:
     unsigned window_bits_;
     Limb bias_ = 0;  // what is taken off each digit again
-    std::vector<Limb> biased_{};
+    std::unique_ptr<SecretBuffer> biased_{};
     const Limb* exponents_;
     std::size_t exponent_limbs_;
 };
