@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ import pytest
 
 from hekat import _native
 from hekat.engine import cpu
-from hekat.engine.cpu import CpuEngine, read_thread_count, usable_paths
+from hekat.engine.cpu import CpuEngine, choose_thread_count, usable_paths
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from hekat.errors import EngineError
@@ -177,7 +179,7 @@ def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: p
         "mod_inv": lambda: engine.mod_inv(many),
         "mod_product": lambda: engine.mod_product(many),
         "mod_segment_product": lambda: engine.mod_segment_product(many, segments, 50),
-        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 80_000, 4),
+        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 79_000, 4),
         "load": lambda: [engine.load(np.broadcast_to(base, (4000, 128)), modulus) for _ in range(4000)],
     }
     request.getfixturevalue("stop_soon")
@@ -211,15 +213,46 @@ def test_bad_thread_counts_are_refused(monkeypatch: pytest.MonkeyPatch, text: st
     assert len(str(caught.value)) < 300
 
 
-def test_thread_counts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_counts_are_read_and_their_reason_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEKAT_THREADS", "3")
-    assert read_thread_count() == 3
-    assert CpuEngine().describe()["threads"] == "3 (HEKAT_THREADS=3)"
+    assert choose_thread_count() == (3, "HEKAT_THREADS=3")
+    assert CpuEngine(4).describe()["threads"] == "4 (asked for)"
+    engine = CpuEngine()
     for unset in ("", "  "):
         monkeypatch.setenv("HEKAT_THREADS", unset)
-        assert read_thread_count() >= 1
+        assert choose_thread_count()[0] >= 1
     monkeypatch.delenv("HEKAT_THREADS")
-    assert read_thread_count() >= 1
+    count, why = choose_thread_count()
+    assert (count >= 1, why) == (True, "one per core")
+    assert CpuEngine().describe()["threads"] == f"{count} (one per core)"
+    assert engine.describe()["threads"] == "3 (HEKAT_THREADS=3)"
+
+
+THREADS_REFUSED = """
+import resource
+
+import numpy as np
+from hekat.engine.cpu import CpuEngine
+from hekat.engine.interface import Modulus
+from hekat.errors import EngineError
+
+engine, modulus = CpuEngine(1000), Modulus((1 << 512) - 1)
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    engine.load(np.ones((1, 8), np.uint64), modulus)
+except EngineError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for a limit of memory")
+def test_threads_that_cannot_be_started_are_an_engine_error() -> None:
+    done = subprocess.run([sys.executable, "-c", THREADS_REFUSED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "threads cannot be started; expected a system that starts 999 threads" in done.stdout
+    assert "cure: set HEKAT_THREADS below 1000" in done.stdout
 
 
 def test_what_is_kept_for_a_modulus_goes_with_it() -> None:

@@ -178,6 +178,10 @@ ThreadPool::Crew& ThreadPool::crew() {
     return *seen;  // another caller was first
 }
 
+void ThreadPool::start() {
+    if (thread_count_ > 1) crew();
+}
+
 void ThreadPool::checkpoint() {
     if (Job::of_this_thread != nullptr) Job::of_this_thread->pause();
 }

@@ -29,6 +29,9 @@ class ThreadPool {
 
     std::size_t thread_count() const { return thread_count_; }
 
+    // Makes sure that the threads run in this process. Throws std::system_error where they cannot.
+    void start();
+
     // Runs body over [0, count) in chunks of a few milliseconds, given what one item costs, and returns when
     // all is done. Throws Interrupted if go_on said no, else what a body threw first, and std::system_error
     // where the threads cannot be started. Safe from several threads at once, and in a process forked from

@@ -168,7 +168,8 @@ void product_lines(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& 
 // sparse matrix: result j has the terms offsets[j] to offsets[j + 1], term k the base columns[k].
 MaybeIndex multi_exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
                      const LimbInput& exponents, const std::optional<BoolInput>& negative,
-                     const std::optional<IndexInput>& columns, const std::optional<IndexInput>& offsets) {
+                     const std::optional<IndexInput>& columns, const std::optional<IndexInput>& offsets,
+                     std::size_t scratch_bytes) {
     const std::size_t base_count = a.shape(0);
     const std::size_t result_count = out.shape(0);
     require_rows(ring, out, result_count);
@@ -191,13 +192,15 @@ MaybeIndex multi_exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput
                            offsets ? offsets->data() : nullptr,
                            base_count,
                            result_count};
-    return without_gil([&] { return multiply_powers(pool, ring, out.data(), terms); });
+    return without_gil([&] { return multiply_powers(pool, ring, out.data(), terms, scratch_bytes); });
 }
 
-MaybeIndex inv(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+MaybeIndex inv(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+               std::size_t scratch_bytes) {
     require_rows(ring, a);
     require_rows(ring, out, a.shape(0));
-    return without_gil([&] { return invert_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
+    return without_gil(
+        [&] { return invert_residues(pool, ring, out.data(), a.data(), a.shape(0), scratch_bytes); });
 }
 
 }  // namespace
@@ -231,9 +234,10 @@ void bind_modulus(nb::module_& module) {
              nb::arg("a").noconvert(), nb::arg("members").noconvert(), nb::arg("offsets").noconvert())
         .def("multi_exp", multi_exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
              nb::arg("exponents").noconvert(), nb::arg("negative").noconvert().none(),
-             nb::arg("columns").noconvert().none() = nb::none(),
-             nb::arg("offsets").noconvert().none() = nb::none())
-        .def("inv", inv, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert());
+             nb::arg("columns").noconvert().none(), nb::arg("offsets").noconvert().none(),
+             nb::arg("scratch_bytes"))
+        .def("inv", inv, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
+             nb::arg("scratch_bytes"));
 }
 
 }  // namespace hekat::binding
