@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -121,8 +122,8 @@ class StoppedError(Exception):
     """What the test's signal handler raises."""
 
 
-@pytest.fixture
-def stop_soon() -> Iterator[None]:
+@contextmanager
+def stopped_soon() -> Iterator[None]:
     """Raises StoppedError in the main thread at the third of the signals that come every 20 ms of its computing.
 
     An operation that hears none until it ends gets all of them as one, which stops nothing.
@@ -136,9 +137,11 @@ def stop_soon() -> Iterator[None]:
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.02, 0.02)
-    yield
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    signal.signal(signal.SIGVTALRM, before)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -157,7 +160,7 @@ def stop_soon() -> Iterator[None]:
         "load",
     ],
 )
-def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: pytest.FixtureRequest) -> None:
+def test_a_signal_ends_a_long_operation(operation: str, threads: int) -> None:
     """Each would take seconds or minutes: a signal handler that raises, as Ctrl-C does, ends it."""
     engine = CpuEngine(threads)
     rng = np.random.default_rng(4)
@@ -182,8 +185,7 @@ def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: p
         "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 79_000, 4),
         "load": lambda: [engine.load(np.broadcast_to(base, (4000, 128)), modulus) for _ in range(4000)],
     }
-    request.getfixturevalue("stop_soon")
-    with pytest.raises(StoppedError):
+    with pytest.raises(StoppedError), stopped_soon():
         work[operation]()
     # The engine is none the worse for it.
     np.testing.assert_array_equal(engine.store(engine.take(a, np.array([7])))[0], base)
