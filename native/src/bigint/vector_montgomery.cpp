@@ -5,6 +5,7 @@
 
 #include "bigint/integer.hpp"
 #include "bigint/inverse.hpp"
+#include "bigint/reveal.hpp"
 #include "bigint/vector_layout.hpp"
 
 namespace hekat {
@@ -21,7 +22,7 @@ constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^
 
 VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count)
     : VectorMontgomery(n, limb_count,
-                       vector_size(bit_length_vartime(n, limb_count), limb_count, kSpareBits)) {}
+                       vector_size(reveal(bit_length(n, limb_count)), limb_count, kSpareBits)) {}
 
 VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count, VectorSize size)
     : VectorRing(limb_count, size.limbs),
@@ -41,7 +42,7 @@ VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count, Vector
         carry = twice >> vector::kLimbBits52;
     }
     modulus_.n_inverse = negative_inverse52(n_.data()[0]);
-    fill_powers_of_r(bit_length_vartime(n, limb_count));
+    fill_powers_of_r(reveal(bit_length(n, limb_count)));
     Limb* rows[kLanes] = {one_row_.data()};
     scatter(rows, one());
 }

@@ -5,6 +5,7 @@
 
 #include "bigint/integer.hpp"
 #include "bigint/inverse.hpp"
+#include "bigint/reveal.hpp"
 #include "bigint/vector_layout.hpp"
 
 namespace hekat {
@@ -46,7 +47,7 @@ void take_first_lane(Limb* z, const Limb* x, std::size_t limbs) {
 
 VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count)
     : VectorPairs(n, half_limbs, limb_count,
-                  vector_size(bit_length_vartime(n, half_limbs), limb_count, kSpareBits)) {}
+                  vector_size(reveal(bit_length(n, half_limbs)), limb_count, kSpareBits)) {}
 
 VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count, VectorSize size)
     : VectorRing(limb_count, 2 * size.limbs),
@@ -69,7 +70,7 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb
     vector::spread(n_in_lanes_.data(), n_.data(), limbs());
     modulus_.n_inverse = negative_inverse52(n_.data()[0]);
     fill_n_squared();
-    fill_powers_of_r(bit_length_vartime(n, half_limbs));
+    fill_powers_of_r(reveal(bit_length(n, half_limbs)));
     Limb* rows[kLanes] = {one_row_.data()};
     scatter(rows, one());
 }
