@@ -19,6 +19,7 @@ import numpy as np
 from comparison import REPEATS, Call, beside_peers
 from hardware_limit import Ring, Work, any_modulus, squared_modulus
 from measure import compare, machine, print_rows, write_results
+from peers import batch_inverses
 
 from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
@@ -180,17 +181,19 @@ class Bench:
         signs = np.array([self.rng.random() < 0.5 for _ in range(count * results)]).reshape(count, results)
 
         def theirs() -> list[gmpy2.mpz]:
-            total = gmpy2.mpz(1)
-            for i in range(count):
-                power = -y[i * results] if signs[i, 0] else y[i * results]
-                total = total * gmpy2.powmod(x[i], power, self.n) % self.n
-            return [total]
+            pairs = list(zip(x, batch_inverses(x, self.n), strict=True))
+            totals = [gmpy2.mpz(1)] * results
+            for i, (value, inverse) in enumerate(pairs):
+                for j in range(results):
+                    power = gmpy2.powmod(inverse if signs[i, j] else value, y[i * results + j], self.n)
+                    totals[j] = totals[j] * power % self.n
+            return totals
 
         return self.case(
             "mod_multi_exp",
             f"{count} bases, {results} results, {bits}-bit signed exponents,",
             Call(count * results, lambda: self.engine.mod_multi_exp(a, e.reshape(count, results, 1), signs)),
-            Call(count, theirs),
+            Call(count * results, theirs),
             work,
         )
 
@@ -286,6 +289,8 @@ def against_gmpy2(engine: CpuEngine, made: list[Case], repeats: int) -> list[dic
 def two_over_one(repeats: int) -> list[dict[str, Any]]:
     rows = []
     for two, one in zip(shared_cases(CpuEngine(2)), shared_cases(CpuEngine(1)), strict=True):
+        if two.values(two.ours.run()) != one.values(one.ours.run()):
+            raise SystemExit(f"{one.operation} ({one.what}): two threads disagree with one")
         times = compare(two.ours.run, one.ours.run, repeats)
         rows.append(
             {

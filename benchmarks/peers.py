@@ -15,7 +15,7 @@ from typing import Any
 
 import gmpy2
 
-TABLE_WINDOWS = (6, 7, 8)
+TABLE_WINDOWS = range(6, 13)
 
 
 class Textbook:
@@ -58,9 +58,13 @@ class Textbook:
         return totals
 
     def matmul(self, plain: Sequence[Sequence[int]], ciphertexts: Sequence[Any]) -> list[Any]:
-        """plain @ ciphertexts."""
+        """plain @ ciphertexts; every ciphertext is inverted once, for all rows."""
+        pairs = list(zip(ciphertexts, batch_inverses(ciphertexts, self.n2), strict=True))
         return [
-            self.product(gmpy2.powmod(c, weight, self.n2) for c, weight in zip(ciphertexts, row, strict=True))
+            self.product(
+                gmpy2.powmod(c if weight >= 0 else inverse, abs(weight), self.n2)
+                for (c, inverse), weight in zip(pairs, row, strict=True)
+            )
             for row in plain
         ]
 
@@ -129,6 +133,19 @@ def fastest_tables(kind: type[DjnTables] | type[CrtTables], book: Textbook, samp
     """`kind` with the window of TABLE_WINDOWS that encrypts fastest here."""
     candidates = map(partial(kind, book), TABLE_WINDOWS)
     return min(candidates, key=lambda candidate: _process_s(candidate, sample))
+
+
+def batch_inverses(values: Sequence[Any], modulus: Any) -> list[Any]:
+    """The inverses of all values by one inversion and three products each (Montgomery 1987)."""
+    products = [gmpy2.mpz(1)]
+    for value in values:
+        products.append(products[-1] * value % modulus)
+    rest = gmpy2.invert(products.pop(), modulus)
+    inverses = []
+    for value, before in zip(reversed(values), reversed(products), strict=True):
+        inverses.append(rest * before % modulus)
+        rest = rest * value % modulus
+    return inverses[::-1]
 
 
 def random_below(bound: Any) -> Any:

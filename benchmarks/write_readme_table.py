@@ -12,7 +12,7 @@ BEGIN = "<!-- measured: written by benchmarks/write_readme_table.py -->"
 END = "<!-- /measured -->"
 README = ROOT / "README.md"
 PERFORMANCE = {"paillier-cpu": "Paillier", "rsa-cpu": "RSA"}
-PERFORMANCE_HEAD = "| operation | key bits | gmpy2 | Hekat | ratio | of the limit |"
+PEERS = {"gmpy2": "gmpy2, textbook", "tables": "gmpy2 with tables in Python"}
 
 
 def render() -> str:
@@ -37,8 +37,11 @@ def _performance() -> list[str]:
         content = _read(name)
         if content is None:
             continue
-        lines += [_machine_line(content, scheme), "", PERFORMANCE_HEAD, "|---|---|---|---|---|---|"]
-        lines += [_performance_line(row) for row in content["rows"]] + [""]
+        peers = [peer for peer in PEERS if any(f"{peer}_per_s" in row for row in content["rows"])]
+        head = ["operation", "key bits", "Hekat", *(cell for peer in peers for cell in (PEERS[peer], "ratio"))]
+        lines += [_machine_line(content, scheme), *([_PEERS_LINE] if "tables" in peers else []), *_tables_line(content)]
+        lines += ["", _line([*head, "of the limit"]), "|---" * (len(head) + 1) + "|"]
+        lines += [_performance_line(row, peers) for row in content["rows"]] + [""]
     return lines
 
 
@@ -46,22 +49,40 @@ def _machine_line(content: dict[str, Any], scheme: str) -> str:
     machine = content["machine"]
     return (
         f"{scheme} on one core of {_place(content)}, path `{content['engine']['arithmetic'].split(':')[0]}`, results a "
-        f"second, beside gmpy2 {machine['gmpy2']}; the limit is the processor's rate of 52-bit multiply-adds."
+        f"second, beside gmpy2 {machine['gmpy2']}; the limit is the processor's rate of 52-bit multiply-adds. A ratio "
+        "is Hekat's rate over that of the column before it, measured in turns."
     )
 
 
-def _performance_line(row: dict[str, Any]) -> str:
-    peer = row.get("peer", "gmpy2")
+_PEERS_LINE = (
+    f'"{PEERS["gmpy2"]}" takes a full power r^n for every ciphertext and decrypts modulo p^2 and q^2. '
+    f'"{PEERS["tables"]}" encrypts as Hekat does, from tables of the window that is fastest for it. '
+    "Neither is constant time."
+)
+
+
+def _tables_line(content: dict[str, Any]) -> list[str]:
+    """What the tables of encryption take, in one sentence; nothing where no row has any."""
+    parts = [
+        f"{row['operation'].removeprefix('encrypt ')} at {row['key_bits']} bits, {row['setting']}: "
+        f"{row['table_mib']:g} MiB in {row['table_made_s']:.2g} s"
+        for row in content["rows"]
+        if "table_mib" in row
+    ]
+    return [f"Hekat's tables and the time to make them, once for a key: {'; '.join(parts)}."] if parts else []
+
+
+def _performance_line(row: dict[str, Any], peers: list[str]) -> str:
     name = f"{row['operation']}, {row['setting']}" if row.get("setting") else row["operation"]
     limit = "" if row.get("of_limit") is None else f"{100 * row['of_limit']:.0f}%"
-    cells = (
-        name,
-        str(row["key_bits"]),
-        _amount(row[f"{peer}_per_s"]) + (" with tables" if peer == "tables" else ""),
-        _amount(row["per_s"]),
-        f"{row[f'times_{peer}']:.1f}",
-        limit,
-    )
+    cells = [name, str(row["key_bits"]), _amount(row["per_s"])]
+    for peer in peers:
+        measured = f"{peer}_per_s" in row
+        cells += [_amount(row[f"{peer}_per_s"]), f"{row[f'times_{peer}']:.1f}"] if measured else ["", ""]
+    return _line([*cells, limit])
+
+
+def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

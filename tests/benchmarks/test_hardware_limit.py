@@ -1,4 +1,4 @@
-"""The count of multiply-adds against figures worked out by hand, and rows of the README's table."""
+"""The count of multiply-adds against figures worked out by hand, and how a comparison is timed."""
 
 from __future__ import annotations
 
@@ -61,25 +61,6 @@ def test_work_adds_up(load: Any) -> None:
     whole = ring.work(3) + limit.message_factor(2048)
     assert whole.word_products == 3 * 8000 + 2 * 1600
     assert ring.work(3).times(2).madds == ring.work(6).madds
-
-
-def test_a_row_of_the_readme_compares_with_its_named_peer(load: Any) -> None:
-    row = {
-        "operation": "encrypt crt",
-        "key_bits": 2048,
-        "setting": "constant time",
-        "peer": "tables",
-        "gmpy2_per_s": 99.0,
-        "tables_per_s": 1250.0,
-        "per_s": 10000.0,
-        "times_gmpy2": 101.0,
-        "times_tables": 8.04,
-        "of_limit": 0.421,
-    }
-    line = load("write_readme_table")._performance_line
-    assert line(row) == "| encrypt crt, constant time | 2048 | 1,250 with tables | 10,000 | 8.0 | 42% |"
-    plain = {"operation": "sign", "key_bits": 3072, "gmpy2_per_s": 99.4, "per_s": 400.4, "times_gmpy2": 4.03}
-    assert line(plain) == "| sign | 3072 | 99.4 | 400 | 4.0 |  |"
 
 
 def test_the_rate_is_measured_where_the_processor_has_the_instruction() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hekat.engine.select import _instance
 from hekat.state.array_file import decode_arrays
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
@@ -46,6 +47,59 @@ def test_doctor(workplace, monkeypatch) -> None:
     assert answer.code == 2
     assert "abacus" in answer.out
     assert "cpu" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "problem"),
+    [
+        ("HEKAT_CPU", "nonsense", "HEKAT_CPU names no path"),
+        ("HEKAT_THREADS", "9" * 5000, "HEKAT_THREADS is no thread count"),
+        ("HEKAT_TABLE_MIB", "9" * 5000, "HEKAT_TABLE_MIB is no size"),
+        ("HEKAT_SINGLE_TENANT", "yes", "HEKAT_SINGLE_TENANT is neither yes nor no"),
+    ],
+)
+def test_doctor_tells_a_problem_as_run_does(workplace, monkeypatch, variable, value, problem) -> None:
+    monkeypatch.setenv(variable, value)
+    _instance.cache_clear()
+    answer = workplace.call("doctor", "--json")
+    assert answer.code == 2
+    findings = json.loads(answer.out)
+    told = findings["active engine"]
+    assert told["problem"] == problem
+    assert list(told) == ["name", "problem", "expected", "got", "cure"]
+    assert value[:30] in told["got"]
+    assert variable in told["cure"] or "portable" in told["expected"]
+    assert findings["engines"]["cpu"].startswith(f"{problem}; expected {told['expected']}; got ")
+    text = workplace.call("doctor")
+    assert text.code == 2
+    positions = [text.out.index(f"  {name} ") for name in ("problem", "expected", "got", "cure")]
+    assert positions == sorted(positions)
+    said = workplace.run("--json")
+    assert said.code == 2
+    assert json.loads(said.out) == {"error": told.pop("problem"), **{k: v for k, v in told.items() if k != "name"}}
+
+
+def test_doctor_says_of_tables_what_the_site_file_does(workplace, monkeypatch) -> None:
+    def active(*arguments: object) -> dict[str, str]:
+        return json.loads(workplace.call("doctor", "--json", *arguments).out)["active engine"]
+
+    site = workplace.folder / "site.toml"
+    whole, plain = "read whole, in constant time", "plain look-ups (single tenant)"
+    alone = active()
+    assert alone["randomiser tables"] == whole
+    assert alone["site file"].startswith("none read: a run's own may say single_tenant")
+    assert active("--site", site)["randomiser tables"] == whole
+    site.write_text(site.read_text() + "\n[machine]\nsingle_tenant = true\n")
+    told = active("--site", site)
+    assert (told["randomiser tables"], told["site file"]) == (plain, str(site))
+    monkeypatch.setenv("HEKAT_SINGLE_TENANT", "0")
+    assert active("--site", site)["randomiser tables"] == whole
+    monkeypatch.delenv("HEKAT_SINGLE_TENANT")
+    assert active()["randomiser tables"] == whole
+    site.write_text("format = 1\n[machine]\nsingle_tenant = 7\n")
+    answer = workplace.call("doctor", "--site", site)
+    assert answer.code == 2
+    assert "single_tenant" in answer.err
 
 
 def test_make_and_show_keys(workplace) -> None:

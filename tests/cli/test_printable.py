@@ -128,6 +128,6 @@ def test_an_unforeseen_exception_is_one_short_answer(as_json, workplace, monkeyp
 
 def test_the_traceback_is_there_for_who_asks(workplace, monkeypatch) -> None:
     monkeypatch.setenv("HEKAT_DEBUG", "1")
-    monkeypatch.setattr(doctor_command, "examine", lambda: {}["none"])
+    monkeypatch.setattr(doctor_command, "examine", lambda site: {}["none"])
     with pytest.raises(KeyError):
         workplace.call("doctor")

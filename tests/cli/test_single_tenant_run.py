@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pytest
 
-from hekat.engine.tenancy import is_single_tenant
+from hekat.engine import select
+from hekat.engine.cpu import CpuEngine
+from hekat.engine.tenancy import declare_tenancy, is_single_tenant
 
 TABLES = "randomiser tables: plain look-ups (single tenant)"
 
@@ -36,6 +39,54 @@ def test_the_site_says_so(one_round) -> None:
     assert audits.count(TABLES) == 3
     assert TABLES.capitalize() in report
     assert not is_single_tenant()
+
+
+def test_parties_of_one_process_share_tables(one_round, monkeypatch) -> None:
+    """Five of them, where the memory holds a few tables of one key and not those of five."""
+    monkeypatch.setenv("HEKAT_TABLE_MIB", "8")
+    monkeypatch.setattr(select, "_instance", cache(select._instance.__wrapped__))
+    made = []
+
+    class CountingEngine(CpuEngine):
+        def fixed_base_table(self, *arguments, **options):
+            made.append(super().fixed_base_table(*arguments, **options))
+            return made[-1]
+
+    monkeypatch.setitem(select._MAKERS, "cpu", lambda alone: CountingEngine(single_tenant=alone))
+    one_round.edit("site.toml", r"\[policy\]", "[machine]\nsingle_tenant = true\n[policy]")
+    one_round.edit("job.toml", '"south"', '"south", "west", "middle"')
+    for party in ("west", "middle"):
+        section = f'\n[party.{party}.data.visits]\nsource = "csv"\npath = "east.csv"\nlabel = "ill"\n'
+        with (one_round.folder / "site.toml").open("a") as file:
+            file.write(section)
+    answer = one_round.run()
+    assert answer.code == 0, answer.err
+    # One that tries the memory; then for each prime one of randomisers, and one of blinding.
+    assert len(made) == 5
+    assert sum(not table.constant_time for table in made) == 3
+
+
+def test_a_memory_too_small_is_refused_before_anything_starts(one_round, monkeypatch) -> None:
+    monkeypatch.setenv("HEKAT_TABLE_MIB", "1")
+    monkeypatch.setattr(select, "_instance", cache(select._instance.__wrapped__))
+    answer = one_round.run()
+    assert answer.code == 2
+    assert "does not fit into the memory for tables" in answer.err
+    assert "HEKAT_TABLE_MIB" in answer.err
+    assert one_round.folders() == []
+
+
+@pytest.mark.parametrize("theirs", [False, True])
+def test_a_run_beside_one_of_the_other_kind_is_refused(one_round, theirs) -> None:
+    """It would get that run's tables; nothing is written."""
+    if not theirs:
+        one_round.edit("site.toml", r"\[policy\]", "[machine]\nsingle_tenant = true\n[policy]")
+    with declare_tenancy(theirs):
+        answer = one_round.run()
+    assert answer.code == 2
+    assert "says the opposite of its machine" in answer.err
+    assert one_round.folders() == []
+    assert one_round.run().code == 0
 
 
 @pytest.mark.parametrize("site", ["", "[machine]\nsingle_tenant = true\n"])

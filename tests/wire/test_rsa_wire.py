@@ -173,6 +173,13 @@ def test_small_keys_are_the_readers_choice(rsa_keys: Any) -> None:
 def test_what_stays_where_it_was_made_has_no_bytes(rsa_keys: Any) -> None:
     keys = rsa_keys(512)
     hashed = hash_to_group(keys.public, [b"item"], engine=ENGINE)
-    for secret in (keys.private, hashed, blind(hashed)[1]):
-        with pytest.raises(InputError, match="has no wire bytes"):
+    for secret, cure in (
+        (keys.private, "hekat.rsa.generate_keys()"),
+        (hashed, "hekat.rsa.blind(hashed)"),
+        (blind(hashed)[1], "blind anew"),
+    ):
+        with pytest.raises(KeyRefusedError, match=r"not sent; expected .*; cure: ") as refusal:
             to_bytes(secret)
+        assert cure in refusal.value.cure
+        with pytest.raises(KeyRefusedError, match="not sent"):
+            from_bytes(to_bytes(keys.public), type(secret))

@@ -9,12 +9,15 @@ import json
 import os
 import platform
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 from hekat.cli.printable import printable
 from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
 from hekat.engine.table_memory import MEMORY_VARIABLE
-from hekat.engine.tenancy import TENANCY_VARIABLE
+from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
 from hekat.errors import EngineError
+from hekat.job.site_file import load_site
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
@@ -27,12 +30,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="what works on this machine, what is active and why",
         description="Engines, processor features, threads, GPU, packages, extras. Exit code 2 where nothing can run.",
     )
+    parser.add_argument("--site", type=Path, metavar="FILE", help="as a run under this site file would have it")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    findings = examine()
+    tenancy = nullcontext() if options.site is None else declare_tenancy(load_site(options.site).machine.single_tenant)
+    with tenancy:
+        findings = examine(options.site)
     if options.json:
         sys.stdout.write(json.dumps(findings, indent=1) + "\n")
     else:
@@ -43,13 +49,13 @@ def run(options: argparse.Namespace) -> int:
     return 0 if findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"] else 2
 
 
-def examine() -> dict[str, dict[str, str]]:
-    """All findings by section."""
+def examine(site: Path | None = None) -> dict[str, dict[str, str]]:
+    """All findings by section; `site` is the file that has said whose machine this is."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
     return {
         "machine": {"platform": platform.platform(), "cores": str(cores), "python": platform.python_version()},
-        "engines": available_engines(),
-        "active engine": _describe_active_engine(),
+        "engines": _describe_engines(),
+        "active engine": _describe_active_engine(site),
         "gpu": {"used": "no: this release has no GPU engine"},
         "packages": {name: _version_of(name) for name in _PACKAGES},
         "extras": {name: _describe_extra(name) for name in _EXTRAS},
@@ -57,15 +63,28 @@ def examine() -> dict[str, dict[str, str]]:
     }
 
 
-def _describe_active_engine() -> dict[str, str]:
-    """The engine that runs would use; where there is none, the problem and its cure, since that is what is asked."""
+def _describe_engines() -> dict[str, str]:
+    """Every engine's name, with `ready` or all there is to say of why it is not."""
+    found = available_engines()
+    for name in [name for name, state in found.items() if state != READY]:
+        try:
+            get_engine(name)
+        except EngineError as error:
+            found[name] = str(error)
+    return found
+
+
+def _describe_active_engine(site: Path | None) -> dict[str, str]:
+    """The engine that runs would use; where there is none, the problem as `hekat run` tells it."""
     asked = os.environ.get(ENGINE_VARIABLE)
     why = f"{ENGINE_VARIABLE}={asked}" if asked else "the default"
     try:
         engine = get_engine()
     except EngineError as error:
-        return {"name": f"none ({why})", "problem": error.what, "cure": error.cure or "reinstall Hekat"}
-    return {"name": f"{engine.name} ({why})", **engine.describe()}
+        told = {"problem": error.what, "expected": error.expected, "got": error.got, "cure": error.cure}
+        return {"name": f"none ({why})", **{name: text for name, text in told.items() if text}}
+    decides = "none read: a run's own may say single_tenant, which changes randomiser tables (--site FILE)"
+    return {"name": f"{engine.name} ({why})", **engine.describe(), "site file": str(site or decides)}
 
 
 def _version_of(package: str) -> str:

@@ -12,12 +12,14 @@ import numpy as np
 from hekat.channel import PartyKey
 from hekat.data import Table, check_same_schema, load_table
 from hekat.engine.select import get_engine
+from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.job_file import Job, load_job
 from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.training import build_model, build_optimiser
 from hekat.scheme.paillier import KeyPair
+from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.wire.keyfile import describe_key_file, load_private_key
 
 MAX_PARAMETERS = 2**31
@@ -72,7 +74,10 @@ def prepare(
     if test_table is not None:
         check_magnitudes(test_table, MAX_MAGNITUDE)
     build_optimiser(settings.training)
-    get_engine()
+    with declare_tenancy(site.machine.single_tenant):
+        engine = get_engine()
+        if settings.protection == "paillier":
+            check_table_memory(settings.key_bits, engine)
     return Prepared(
         job, site, tables, test_table, _load_key(site, job, ask_passphrase), _load_party_keys(site, settings.everyone)
     )

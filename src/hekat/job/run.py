@@ -61,16 +61,21 @@ def run_job(prepared: Prepared, root: Path, progress: Progress, *, resume_from: 
 
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
     session and a new folder. Raises PartyStoppedError where a party failed, with what was saved; StateError where the
-    disk takes no files or there is nothing to resume.
+    disk takes no files or there is nothing to resume; EngineError, before anything is written, where another run in
+    this process says the opposite of the machine's tenancy.
     """
+    with declare_tenancy(prepared.site.machine.single_tenant):
+        return _run(prepared, root, progress, resume_from)
+
+
+def _run(prepared: Prepared, root: Path, progress: Progress, resume_from: Path | None) -> RunResult:
     state = None if resume_from is None else _load_unfinished(resume_from, prepared)
     directory = create_run_directory(root)
     with _open_events(directory, prepared.job) as events:
         progress.open_folder(directory.path)
         session = _Session(prepared, directory, events, progress)
         try:
-            with declare_tenancy(prepared.site.machine.single_tenant):
-                return session.run(state)
+            return session.run(state)
         except BaseException as error:
             with suppress(StateError):  # a full disk has told of itself already
                 events.write("stopped", **_describe_stop(error))

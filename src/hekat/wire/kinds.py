@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hekat.errors import InputError, WireKindError, WireVersionError
+from hekat.errors import InputError, KeyRefusedError, WireKindError, WireVersionError
 from hekat.wire.body import pack_body, unpack_body
 from hekat.wire.frame import MAX_FRAME_BYTES, Buffer, check_kind, read_frame, write_frame
 
@@ -40,6 +40,7 @@ class Kind:
 
 _by_class: dict[type[Any], Kind] = {}
 _by_name: dict[str, Kind] = {}
+_withheld: dict[type[Any], tuple[str, str]] = {}
 
 
 def register(kind: Kind) -> None:
@@ -57,8 +58,16 @@ def register(kind: Kind) -> None:
     _by_class[kind.cls] = kind
 
 
+def withhold(cls: type[Any], what: str, cure: str) -> None:
+    """Have objects of `cls`, called `what`, refused with `cure`: secrets that stay where they were made."""
+    _withheld[cls] = (what, cure)
+
+
 def kind_of(cls: type[Any]) -> Kind:
-    """The kind whose objects are instances of `cls`. Raises InputError where there is none."""
+    """The kind whose objects are instances of `cls`. Raises InputError for none, KeyRefusedError for secrets."""
+    if isinstance(cls, type) and cls in _withheld:
+        what, cure = _withheld[cls]
+        raise KeyRefusedError(f"{what} not sent", expected="what may leave the place where it was made", cure=cure)
     kind = _by_class.get(cls) if isinstance(cls, type) else None
     if kind is None:
         raise InputError(
@@ -73,7 +82,8 @@ def to_bytes(obj: Any) -> bytes:
     """The canonical, versioned, self-describing bytes of a key, of ciphertexts or of a message.
 
     Bytes of a private key hold it in the clear: for a sealed field of a message only; files go through
-    `hekat.wire.keyfile`. Raises InputError for values a message's annotations do not allow.
+    `hekat.wire.keyfile`. Raises InputError for values a message's annotations do not allow, KeyRefusedError for what
+    has no bytes because it is secret.
     """
     kind = kind_of(type(obj))
     return write_frame(kind.name, kind.version, pack_body(kind.to_items(obj)))

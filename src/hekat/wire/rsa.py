@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from hekat.errors import InputError, WireCorruptError
+from hekat.scheme.rsa.blind_signature import BlindingState
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
     BlindSignatures,
     GroupElements,
+    HashedItems,
     Signatures,
     TextbookCiphertexts,
 )
-from hekat.scheme.rsa.keys import PublicKey, check_strength
-from hekat.wire.kinds import Kind, ReadingContext, register
+from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_strength
+from hekat.wire.kinds import Kind, ReadingContext, register, withhold
 from hekat.wire.residues import ResidueFormat, integer_items, integers_of
 
 E = TypeVar("E", bound=GroupElements)
@@ -73,3 +75,6 @@ _register_elements("blinded-items", BlindedItems)
 _register_elements("blind-signatures", BlindSignatures)
 _register_elements("signatures", Signatures)
 _register_elements("textbook-ciphertexts", TextbookCiphertexts)
+withhold(PrivateKey, "RSA private keys are", "make a fresh key where it is used: hekat.rsa.generate_keys()")
+withhold(HashedItems, "hashed items are", "send them blinded: hekat.rsa.blind(hashed)")
+withhold(BlindingState, "what undoes a blinding is", "blind anew where it is used")

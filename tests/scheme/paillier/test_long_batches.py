@@ -36,6 +36,19 @@ def test_a_word_after_every_chunk(small, chunks_of_four):
     assert said == [(4, 9), (8, 9), (9, 9)]
 
 
+def test_no_word_of_an_empty_batch(small):
+    said = []
+
+    def progress(done, total):
+        said.append((done, total))
+
+    for key in small.keys:
+        none = encrypt(key, small.plain([]), engine=small.engine, progress=progress)
+        assert none.shape == rerandomise(none, key, progress=progress).shape == (0,)
+    assert len(decrypt(small.keys.private, none, progress=progress)) == 0
+    assert said == []
+
+
 def test_what_a_callback_raises_ends_the_batch(small, chunks_of_four):
     class EnoughError(Exception):
         pass

@@ -35,7 +35,7 @@ def test_generated_keys_have_their_exact_size(bits):
     assert all(gmpy2.is_prime(prime) and gmpy2.is_prime(prime // 2) for prime in (p, q))
     assert p >> (bits // 2 - 2) == q >> (bits // 2 - 2) == 3
     # The checks for keys from elsewhere pass on what is made here.
-    assert PrivateKey(p, q) == keys.private
+    assert PrivateKey(p, q) is keys.private
 
 
 def test_square_moduli_tell_engines_their_roots(paillier_keys):

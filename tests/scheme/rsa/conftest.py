@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import gmpy2
@@ -57,6 +57,12 @@ def make_setting(name: str, keys: KeyPair) -> Setting:
 def setting(request, rsa_keys) -> Setting:
     name, bits = request.param.split("-")
     return make_setting(name, rsa_keys(int(bits)))
+
+
+@pytest.fixture(scope="session")
+def make_rsa_setting() -> Callable[[str, KeyPair], Setting]:
+    """A setting of an engine's name and keys; skips where there is no such engine."""
+    return make_setting
 
 
 @pytest.fixture(scope="session")

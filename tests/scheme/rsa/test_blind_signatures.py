@@ -133,13 +133,6 @@ def test_random_units_come_with_their_inverses():
             assert all(x * y % key.n == 1 for x, y in zip(units, inverses, strict=True))
 
 
-def test_progress_counts_signatures(small, monkeypatch):
-    monkeypatch.setattr("hekat.scheme.rsa.private_power.CHUNK_COUNT", 4)
-    seen = []
-    sign(small.keys.private, small.hash_count(9), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(4, 9), (8, 9), (9, 9)]
-
-
 def test_the_blinding_state_tells_nothing(small):
     hashed = small.hash_count(2)
     _, state = blind(hashed)
@@ -173,6 +166,13 @@ def test_a_key_of_small_factors_is_found_out_and_does_not_keep_us():
         with pytest.raises(KeyRefusedError, match="shares a factor") as refusal:
             blind(hashed)
         assert str(primes[5]) not in str(refusal.value)
+
+
+def test_a_hash_of_0_is_no_reason_to_mistrust_the_key():
+    key, engine = tiny_key().public, get_engine("reference")
+    hashed = HashedItems(key, engine.load(limbs_from_ints([5, 0], 1), key.n_modulus))
+    with pytest.raises(InputError, match=r"a hash is 0; .*; cure: take what hash_to_group makes"):
+        blind(hashed)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
@@ -209,7 +209,8 @@ def test_verify_says_which_signatures_hold(setting):
 def test_values_out_of_range_are_refused(setting):
     n = setting.public.n
     for kind in (HashedItems, BlindedItems, BlindSignatures, Signatures):
-        with pytest.raises(InputError, match="a value is 0"):
+        cure = "hash_to_group" if kind is HashedItems else "ask the sender again"
+        with pytest.raises(InputError, match=f"a value is 0; .*{cure}"):
             kind.from_limbs(setting.public, setting.limbs([1, 0]), setting.engine)
         for value in (n, n + 1):
             with pytest.raises(InputError) as refusal:

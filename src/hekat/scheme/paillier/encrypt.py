@@ -44,7 +44,7 @@ def encrypt(
     Source: Paillier 1999, section 4; Damgard-Jurik-Nielsen 2010, section 4.
     """
     engine = engine or get_engine()
-    make_randomisers = choose_randomisers(key, variant, engine)
+    make_randomisers = choose_randomisers(key, variant, engine, len(plain))
     public = public_part(key)
     public.plaintext_space.check(plain)
     check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
@@ -53,7 +53,7 @@ def encrypt(
         limbs = plain.limbs[start : start + CHUNK_COUNT]
         message = message_terms(public, limbs, engine)
         parts.append(engine.mod_mul(message, make_randomisers(limbs.shape[0])))
-        if progress is not None:
+        if progress is not None and len(plain):
             progress(start + limbs.shape[0], len(plain))
     return Ciphertexts(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
 
@@ -74,15 +74,17 @@ def message_terms(public: PublicKey, limbs: LimbArray, engine: Engine) -> Residu
     return engine.load(terms[..., :limb_count], public.n_squared)
 
 
-def choose_randomisers(key: PublicKey | PrivateKey, variant: str | None, engine: Engine) -> MakeRandomisers:
-    """What makes `count` fresh randomisers of `variant`, the key's own default if None."""
+def choose_randomisers(
+    key: PublicKey | PrivateKey, variant: str | None, engine: Engine, batch_count: int
+) -> MakeRandomisers:
+    """What makes fresh randomisers of `variant`, the key's own default if None, for a batch of `batch_count` in all."""
     public = public_part(key)
     if variant is None:
         variant = CRT if isinstance(key, PrivateKey) else DJN
     if variant == STANDARD:
         return partial(standard_randomisers, public, engine=engine)
     if variant == DJN:
-        return partial(djn_randomisers, public, engine=engine)
+        return partial(djn_randomisers, public, engine=engine, batch_count=batch_count)
     if variant != CRT:
         raise InputError(
             "there is no such variant of encryption",
@@ -97,7 +99,7 @@ def choose_randomisers(key: PublicKey | PrivateKey, variant: str | None, engine:
             got="a PublicKey",
             cure="pass the private key if you hold it, or use variant 'djn'",
         )
-    return partial(crt_randomisers, key, engine=engine)
+    return partial(crt_randomisers, key, engine=engine, batch_count=batch_count)
 
 
 def public_part(key: PublicKey | PrivateKey) -> PublicKey:

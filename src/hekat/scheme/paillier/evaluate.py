@@ -159,7 +159,7 @@ def rerandomise(
     engine = c.engine
     key = c.public if key is None else key
     check_same_key(c.public, public_part(key))
-    make_randomisers = choose_randomisers(key, None, engine)
+    make_randomisers = choose_randomisers(key, None, engine, c.size)
     parts = []
     for start in range(0, max(c.size, 1), CHUNK_COUNT):
         stop = min(c.size, start + CHUNK_COUNT)
@@ -168,7 +168,7 @@ def rerandomise(
             randomisers = mix_cosets(key, randomisers, engine)
         chunk = engine.take(c.residues, np.arange(start, stop, dtype=np.int64))
         parts.append(engine.mod_mul(chunk, randomisers))
-        if progress is not None:
+        if progress is not None and c.size:
             progress(stop, c.size)
     return Ciphertexts(c.public, engine.reshape(engine.concatenate(parts), c.shape))
 

@@ -7,15 +7,15 @@ import threading
 import weakref
 from typing import Any, Final, NamedTuple, NoReturn
 
-from hekat.engine.interface import FixedBaseTable, Modulus
+from hekat.engine.interface import Modulus
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PlaintextSpace
 from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
-from hekat.scheme.paillier.per_engine import PerEngine
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
+from hekat.scheme.paillier.table_cache import TableCache
 
 FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
@@ -35,7 +35,7 @@ class PublicKey:
     n_squared: Modulus
     plaintext_space: PlaintextSpace
     fingerprint: str
-    djn_tables: PerEngine[FixedBaseTable]
+    djn_tables: TableCache
 
     def __new__(cls, n: int) -> PublicKey:
         known = _live_keys.get(n) if isinstance(n, int) else None
@@ -58,7 +58,7 @@ class PublicKey:
                 "n_squared": Modulus(n * n, root=n),
                 "plaintext_space": PlaintextSpace((n - 1) // 2),
                 "fingerprint": _fingerprint(n),
-                "djn_tables": PerEngine[FixedBaseTable](),
+                "djn_tables": TableCache(),
             }
             for name, value in values.items():
                 object.__setattr__(key, name, value)
@@ -100,32 +100,38 @@ class PublicKey:
 class PrivateKey:
     """The safe primes p and q: decrypts, and encrypts fastest. Immutable; shows, pickles and compares no secrets.
 
+    Keys of the same p and q are one object in a process, and so share their tables.
     Raises KeyRefusedError unless p and q are different safe primes of equal size with their top two bits set.
     """
 
-    __slots__ = ("_halves", "_p", "_q", "public")
+    __slots__ = ("__weakref__", "_halves", "_p", "_q", "public")
 
     public: PublicKey
     _p: int
     _q: int
     _halves: tuple[PrimeHalf, PrimeHalf]
 
-    def __init__(self, p: int, q: int) -> None:
+    def __new__(cls, p: int, q: int) -> PrivateKey:
+        known = _live_private_keys.get((p, q)) if isinstance(p, int) and isinstance(q, int) else None
+        if known is not None:
+            return known
         _check_primes(p, q)
-        self._fill(int(p), int(q))
+        return cls._trusted(int(p), int(q))
 
     @classmethod
     def _trusted(cls, p: int, q: int) -> PrivateKey:
         """The key of primes that were checked or made here; tests make tiny keys through it."""
-        key = object.__new__(cls)
-        key._fill(p, q)
-        return key
-
-    def _fill(self, p: int, q: int) -> None:
-        object.__setattr__(self, "_p", p)
-        object.__setattr__(self, "_q", q)
-        object.__setattr__(self, "_halves", (PrimeHalf(p, q), PrimeHalf(q, p)))
-        object.__setattr__(self, "public", PublicKey._trusted(p * q))
+        with _live_private_keys_lock:
+            known = _live_private_keys.get((p, q))
+            if known is not None:
+                return known
+            key = object.__new__(cls)
+            object.__setattr__(key, "_p", p)
+            object.__setattr__(key, "_q", q)
+            object.__setattr__(key, "_halves", (PrimeHalf(p, q), PrimeHalf(q, p)))
+            object.__setattr__(key, "public", PublicKey._trusted(p * q))
+            _live_private_keys[p, q] = key
+            return key
 
     @property
     def p(self) -> int:
@@ -217,6 +223,8 @@ def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = Fal
 
 _live_keys: weakref.WeakValueDictionary[int, PublicKey] = weakref.WeakValueDictionary()
 _live_keys_lock = threading.Lock()
+_live_private_keys: weakref.WeakValueDictionary[tuple[int, int], PrivateKey] = weakref.WeakValueDictionary()
+_live_private_keys_lock = threading.Lock()
 
 
 def _fingerprint(n: int) -> str:

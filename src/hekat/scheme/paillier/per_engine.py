@@ -1,26 +1,23 @@
-"""What a key makes once per engine, even when several threads ask at once: tables of a base, constants in its form."""
+"""What a key loads once per engine, even when several threads ask at once: constants in the engine's form."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
 
-from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
-
-T = TypeVar("T", FixedBaseTable, ResidueArray)
+from hekat.engine.interface import Engine, ResidueArray
 
 
-class PerEngine(Generic[T]):
-    """One table, or one array of residues, for each engine that asked."""
+class PerEngine:
+    """One array of residues for each engine that asked."""
 
     __slots__ = ("_lock", "_made")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[int, T] = {}
+        self._made: dict[int, ResidueArray] = {}
 
-    def get(self, engine: Engine, make: Callable[[], T]) -> T:
+    def get(self, engine: Engine, make: Callable[[], ResidueArray]) -> ResidueArray:
         """What belongs to `engine`, from `make` the first time."""
         # What was made keeps its engine alive, so an id in use is never another engine's.
         with self._lock:

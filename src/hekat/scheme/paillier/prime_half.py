@@ -5,6 +5,7 @@ Written for p; the half of q is the same with p and q exchanged.
 
 from __future__ import annotations
 
+import secrets
 from functools import partial
 from typing import Final, NoReturn
 
@@ -14,6 +15,7 @@ from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import KeyRefusedError
 from hekat.scheme.paillier.per_engine import PerEngine
+from hekat.scheme.paillier.table_cache import TableCache
 
 # Blinding must not be guessed; unlike a randomiser it need not be uniform.
 BLINDING_BITS: Final = 128
@@ -53,11 +55,11 @@ class PrimeHalf:
         # c^(p-1) = (1 + n m (p-1)) = 1 + p (-q m) mod p^2, so L = -q m mod p; one more q^-1 is the basis'.
         self._plain_constant = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
         self._join_constant = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
-        self._base = limbs_from_ints([pow(_primitive_root(p), p, p * p)], self.square.limb_count)[0]
-        self._randomiser_tables: Final = PerEngine[FixedBaseTable]()
-        self._blinding_tables: Final = PerEngine[FixedBaseTable]()
-        self._plain_constants: Final = PerEngine[ResidueArray]()
-        self._join_constants: Final = PerEngine[ResidueArray]()
+        self._base = limbs_from_ints([pow(_random_generator(p), p, p * p)], self.square.limb_count)[0]
+        self._randomiser_tables: Final = TableCache()
+        self._blinding_tables: Final = TableCache()
+        self._plain_constants: Final = PerEngine()
+        self._join_constants: Final = PerEngine()
 
     @property
     def limb_count(self) -> int:
@@ -72,18 +74,20 @@ class PrimeHalf:
         """q^-2 mod p^2: maps x mod p^2 to its part in the basis (q^2, p^2) mod n^2; loaded once per engine."""
         return self._join_constants.get(engine, partial(engine.load, self._join_constant, self.square))
 
-    def randomiser_table(self, engine: Engine) -> FixedBaseTable:
-        """The table of g_p = gamma^p mod p^2, which has order p - 1; made once per engine, for its tenancy."""
-        make = partial(self._make_table, engine, self.modulus.bits, constant_time=not engine.single_tenant)
-        return self._randomiser_tables.get(engine, make)
+    def randomiser_table(self, engine: Engine, uses: int = 1) -> FixedBaseTable:
+        """The table of g_p = gamma^p mod p^2, which has order p - 1: for the engine's tenancy and `uses` powers."""
+        make = partial(self._make_table, engine, self.modulus.bits, uses=uses, constant_time=not engine.single_tenant)
+        return self._randomiser_tables.get(engine, make, uses)
 
     def blinding_table(self, engine: Engine) -> FixedBaseTable:
-        """The table of g_p for exponents of BLINDING_BITS bits, always constant-time; made once per engine."""
+        """The table of g_p for exponents of BLINDING_BITS bits, always constant-time."""
         make = partial(self._make_table, engine, BLINDING_BITS, constant_time=True)
         return self._blinding_tables.get(engine, make)
 
-    def _make_table(self, engine: Engine, exponent_bits: int, *, constant_time: bool) -> FixedBaseTable:
-        return engine.fixed_base_table(self._base, self.square, exponent_bits, constant_time=constant_time)
+    def _make_table(
+        self, engine: Engine, exponent_bits: int, *, uses: int | None = None, constant_time: bool
+    ) -> FixedBaseTable:
+        return engine.fixed_base_table(self._base, self.square, exponent_bits, uses=uses, constant_time=constant_time)
 
     def __repr__(self) -> str:
         return f"PrimeHalf({self.modulus.bits} bits)"
@@ -96,13 +100,13 @@ def _limbs(value: int) -> LimbArray:
     return limbs_from_ints([value], limbs_for_bits(value.bit_length()))
 
 
-def _primitive_root(p: int) -> int:
-    """The least generator of the units mod a safe prime p > 5.
+def _random_generator(p: int) -> int:
+    """A random generator of the units mod a safe prime p >= 5; as secret as p.
 
-    The unit group has order 2 p'; an element that is neither a square nor -1 has order 2 p'. As -1 is itself no
-    square (p = 3 mod 4), the least non-square below p - 1 is the root.
+    The unit group has order 2 p'; an element that is neither a square nor -1 has order 2 p'. Not the least one: with
+    gamma known, one exponent gives p, because c = gamma^a mod p makes p a factor of gcd(gamma^a - c, n).
     """
-    gamma = 2
-    while gmpy2.jacobi(gamma, p) != -1:
-        gamma += 1
-    return gamma
+    while True:
+        gamma = secrets.randbelow(p)
+        if gamma != p - 1 and gmpy2.jacobi(gamma, p) == -1:
+            return gamma

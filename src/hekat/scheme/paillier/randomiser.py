@@ -9,18 +9,24 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from functools import partial
 from typing import Final
 
 import gmpy2
 import numpy as np
 
-from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
+from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.prime_half import PrimeHalf
+from hekat.scheme.paillier.table_cache import TableCache
 from hekat.scheme.random_limbs import random_below, random_bits
 
 COSET_BITS: Final = 2
+# What a key's table of randomisers is planned for: this many batches like the one that asks, between these bounds.
+PLANNED_BATCHES: Final = 16
+MIN_PLANNED_USES: Final = 1 << 12
+MAX_PLANNED_USES: Final = 1 << 15
 
 
 def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
@@ -36,16 +42,18 @@ def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueA
     return engine.mod_exp_vartime(r, key.n_modulus.limbs)
 
 
-def djn_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
+def djn_randomisers(key: PublicKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
     """h_s^a mod n^2, a uniform of ceil(|n|/2) bits; assumes DCR and that short exponents suffice.
 
+    `batch_count`: of how many in all these are a part, for the table's sake. So in `crt_randomisers`.
     Source: Damgard-Jurik-Nielsen 2010, section 4.2.
     """
-    table = key.djn_tables.get(engine, lambda: _make_djn_table(key, engine))
+    uses = planned_uses(max(count, batch_count))
+    table = key.djn_tables.get(engine, lambda: _make_djn_table(key, engine, uses), uses)
     return engine.mod_exp_fixed(table, random_bits(count, table.exponent_bits))
 
 
-def crt_randomisers(key: PrivateKey, count: int, engine: Engine) -> ResidueArray:
+def crt_randomisers(key: PrivateKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
     """Exactly uniform n-th residues mod n^2, joined from their halves mod p^2 and q^2.
 
     Why exactly: r -> r^n mod p^2 depends on r mod p only, as (r + k p)^p = r^p mod p^2. r^q runs through the units
@@ -53,17 +61,30 @@ def crt_randomisers(key: PrivateKey, count: int, engine: Engine) -> ResidueArray
     units, a group of order p - 1. gamma generates the units mod p, hence g_p = gamma^p generates that group, and
     g_p^a with a uniform in [0, p-2] is uniform on it. By the Chinese remainder theorem r mod p and r mod q are
     independent and uniform for uniform units r mod n, and so are the two halves here.
+
+    gamma is secret, and the exponents are as secret as the key: with g = gamma mod p, two of them and their ciphertexts
+    c = g^a and d = g^b mod p give p as a factor of gcd(c^b - d^a, n).
     """
-    parts = [_lift(half, half_randomisers(half, count, engine), engine) for half in key.halves]
+    parts = [_lift(half, half_randomisers(half, count, engine, batch_count), engine) for half in key.halves]
     # The parts are below n^2, so their sum has at most one bit more than n^2.
     total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.n_squared.bits + 1)]
     return engine.reduce(total, key.public.n_squared)
 
 
-def half_randomisers(half: PrimeHalf, count: int, engine: Engine) -> ResidueArray:
+def half_randomisers(half: PrimeHalf, count: int, engine: Engine, batch_count: int = 0) -> ResidueArray:
     """Uniform p-th powers of units mod p^2: what encryptions of zero look like there."""
+    table = half.randomiser_table(engine, planned_uses(max(count, batch_count)))
     exponents = random_below(count, half.modulus.value - 1, engine)
-    return engine.mod_exp_fixed(half.randomiser_table(engine), exponents)
+    return engine.mod_exp_fixed(table, exponents)
+
+
+def planned_uses(count: int) -> int:
+    """How many powers to plan a table for when a batch of `count` asks for it.
+
+    A key mostly serves many batches like the one at hand, as in the rounds of a training; so a wider table may cost
+    what it saves over some of them. A large batch pays for its table alone: nobody knows whether others follow.
+    """
+    return max(count, MIN_PLANNED_USES, min(PLANNED_BATCHES * count, MAX_PLANNED_USES))
 
 
 def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> ResidueArray:
@@ -83,14 +104,34 @@ def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> Res
     return engine.mod_mul(randomisers, engine.load(factors, key.n_squared))
 
 
+def check_table_memory(key_bits: int, engine: Engine) -> None:
+    """Raise InputError where `engine` has no memory for the tables of a private key of `key_bits` bits.
+
+    One at a time has to fit, in its smallest form: the others are made again when needed.
+    """
+    prime_bits = key_bits // 2
+    # Stands in for a prime, as a key may not be there yet.
+    root = (1 << prime_bits) - 1
+    constant_time = not engine.single_tenant
+    make = partial(
+        engine.fixed_base_table,
+        np.ones(1, np.uint64),
+        Modulus(root * root, root=root),
+        prime_bits,
+        uses=1,
+        constant_time=constant_time,
+    )
+    TableCache().get(engine, make)
+
+
 def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
     """Residues mod p^2 as their part of the sum that is congruent to both halves mod n^2."""
     part = engine.mod_mul(residues, half.join_constant(engine))
     return engine.int_mul(engine.store(part), half.other_squared)
 
 
-def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
-    """The table of h_s = h^n, h = -x^2 mod n for a random x of this process' own."""
+def _make_djn_table(key: PublicKey, engine: Engine, uses: int) -> FixedBaseTable:
+    """The table of h_s = h^n, h = -x^2 mod n for a random x of this process' own: each table has its own."""
     # Someone else's h could lie in a small subgroup; one's own cannot be chosen against oneself.
     n, n_squared = gmpy2.mpz(key.n), gmpy2.mpz(key.n_squared.value)
     x = gmpy2.mpz(0)
@@ -98,7 +139,8 @@ def _make_djn_table(key: PublicKey, engine: Engine) -> FixedBaseTable:
         x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
     base = int(gmpy2.powmod(n - x * x % n, n, n_squared))
     limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]
-    return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2), constant_time=not engine.single_tenant)
+    constant_time = not engine.single_tenant
+    return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2), uses=uses, constant_time=constant_time)
 
 
 _coset_factors: weakref.WeakKeyDictionary[PublicKey, LimbArray] = weakref.WeakKeyDictionary()

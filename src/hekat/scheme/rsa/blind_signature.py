@@ -14,12 +14,14 @@ import numpy as np
 from hekat.engine.interface import BoolArray, ResidueArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
+from hekat.scheme.rsa.chunks import chunks_of, join_chunks, take_chunk
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
     BlindSignatures,
     HashedItems,
     Signatures,
     check_kind,
+    check_no_zeros,
     check_same_shape,
 )
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_private_key, check_same_key
@@ -67,19 +69,24 @@ class BlindingState:
         )
 
 
-def blind(hashed: HashedItems) -> tuple[BlindedItems, BlindingState]:
+def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[BlindedItems, BlindingState]:
     """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
 
-    Raises InputError for anything but HashedItems, KeyRefusedError where an item shares a factor with n, which a
-    sound key makes impossible to meet: no blinding hides that factor.
+    `progress(done, total)` is called after every few thousand.
+    Raises InputError for anything but HashedItems and for a hash of 0, KeyRefusedError where an item shares a factor
+    with n, which a sound key makes impossible to meet: no blinding hides that factor.
     """
     check_kind(hashed, HashedItems)
     _check_units(hashed)
     public, engine = hashed.public, hashed.engine
-    r, inverses = random_units(public, hashed.size, engine)
-    factors = engine.reshape(public_power(public, r), hashed.shape)
-    blinded = BlindedItems(public, engine.mod_mul(hashed.residues, factors))
-    return blinded, BlindingState(hashed, engine.reshape(inverses, hashed.shape))
+    blinded, inverses = [], []
+    for chunk in chunks_of(hashed.size, progress):
+        values = take_chunk(hashed.residues, chunk)
+        r, r_inverse = random_units(public, values.size, engine)
+        blinded.append(engine.mod_mul(values, public_power(public, r)))
+        inverses.append(r_inverse)
+    state = BlindingState(hashed, join_chunks(inverses, hashed.shape))
+    return BlindedItems(public, join_chunks(blinded, hashed.shape)), state
 
 
 @overload
@@ -108,9 +115,10 @@ def sign(
     return BlindSignatures(values.public, powers)
 
 
-def unblind(state: BlindingState, blind_signatures: BlindSignatures) -> Signatures:
+def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress: Progress | None = None) -> Signatures:
     """The signatures of the items that were blinded, each verified, in their shape.
 
+    `progress(done, total)` is called after every few thousand.
     Raises InputError, with nothing returned, where one does not hold, for another shape or kind; KeyRefusedError for
     another key's.
     """
@@ -121,7 +129,7 @@ def unblind(state: BlindingState, blind_signatures: BlindSignatures) -> Signatur
     check_same_shape(state._hashed, blind_signatures)
     engine = blind_signatures.engine
     signatures = Signatures(state.public, engine.mod_mul(blind_signatures.residues, state._inverses))
-    holds = verify(state._hashed, signatures)
+    holds = verify(state._hashed, signatures, progress=progress)
     if not holds.all():
         raise InputError(
             "blind signatures do not hold: nothing of the batch is returned",
@@ -132,27 +140,32 @@ def unblind(state: BlindingState, blind_signatures: BlindSignatures) -> Signatur
     return signatures
 
 
-def verify(hashed: HashedItems, signatures: Signatures) -> BoolArray:
+def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | None = None) -> BoolArray:
     """Where s^e = m mod n, in the shape of both.
 
+    `progress(done, total)` is called after every few thousand.
     Raises InputError for another shape or kind, KeyRefusedError for different keys.
     """
     check_kind(hashed, HashedItems)
     check_kind(signatures, Signatures)
     check_same_key(hashed.public, signatures.public)
     check_same_shape(hashed, signatures)
-    engine = signatures.engine
-    powers = engine.store(public_power(signatures.public, signatures.residues))
-    return np.asarray((powers == hashed.to_limbs()).all(axis=-1))
+    holds = np.empty(signatures.size, np.bool_)
+    for chunk in chunks_of(signatures.size, progress):
+        powers = public_power(signatures.public, take_chunk(signatures.residues, chunk))
+        expected = hashed.engine.store(take_chunk(hashed.residues, chunk))
+        holds[chunk] = (signatures.engine.store(powers) == expected).all(axis=-1)
+    return holds.reshape(signatures.shape)
 
 
 def _check_units(hashed: HashedItems) -> None:
-    """Raise KeyRefusedError unless all are units: their product is, at one product an item."""
+    """Raise InputError or KeyRefusedError unless all are units: their product is, at one product an item."""
     engine = hashed.engine
     product = engine.mod_product(engine.reshape(hashed.residues, (hashed.size,)))
     try:
         engine.mod_inv(product)
     except InputError:
+        check_no_zeros(hashed.to_limbs(), "a hash", HashedItems.zero_cure)
         raise KeyRefusedError(
             f"an item shares a factor with n of key {hashed.public.fingerprint}",
             expected="the product of two large primes",

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray
-from hekat.scheme.rsa.group_elements import TextbookCiphertexts
-from hekat.scheme.rsa.keys import PublicKey
+from hekat.engine.scheduler import Progress
+from hekat.engine.select import get_engine
+from hekat.scheme.rsa.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.rsa.group_elements import TextbookCiphertexts, check_no_zeros
+from hekat.scheme.rsa.keys import PublicKey, check_public_key
 from hekat.scheme.rsa.private_power import public_power
 
 
-def encrypt(public: PublicKey, plain: LimbArray, *, engine: Engine | None = None) -> TextbookCiphertexts:
+def encrypt(
+    public: PublicKey, plain: LimbArray, *, engine: Engine | None = None, progress: Progress | None = None
+) -> TextbookCiphertexts:
     """TEXTBOOK m^e mod n of canonical limbs (..., limbs) with 0 < m < n, in their shape.
 
     Hides nothing that can be guessed: equal messages have equal ciphertexts, small ones are read by a root.
+    `progress(done, total)` is called after every few thousand.
     Raises InputError for a message that is 0, n or more, KeyRefusedError for no RSA public key.
     Source: RFC 8017, section 5.1.1; FLBooster (ICDE 2023), Table I.
     """
-    messages = TextbookCiphertexts.from_limbs(public, plain, engine)
-    return TextbookCiphertexts(public, public_power(public, messages.residues))
+    messages = (engine or get_engine()).load(plain, check_public_key(public).n_modulus)
+    check_no_zeros(plain, "a message", "encrypt numbers from 1 to n - 1: 0 is its own ciphertext under every key")
+    parts = [public_power(public, take_chunk(messages, chunk)) for chunk in chunks_of(messages.size, progress)]
+    return TextbookCiphertexts(public, join_chunks(parts, messages.shape))

@@ -18,31 +18,42 @@ import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LIMB_BYTES, limbs_for_bits
+from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
+from hekat.scheme.rsa.chunks import chunks_of, join_chunks
 from hekat.scheme.rsa.group_elements import HashedItems
 from hekat.scheme.rsa.keys import PublicKey, check_public_key, encode_public_key
 
 ITEM_DOMAIN: Final = b"hekat/rsa/full-domain-hash/1"
 EXTRA_BITS: Final = 128
 LENGTH_BYTES: Final = 8
-# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
-CHUNK_COUNT: Final = 4096
 
 
 def hash_to_group(
-    public: PublicKey, items: Sequence[bytes], *, context: bytes = b"", engine: Engine | None = None
+    public: PublicKey,
+    items: Sequence[bytes],
+    *,
+    context: bytes = b"",
+    engine: Engine | None = None,
+    progress: Progress | None = None,
 ) -> HashedItems:
     """Each item's H(item) under the key and `context`, shape (len(items),). Public: anyone can compute it.
 
     `context` keeps uses apart, such as the name of a run; equal items hash equal within a key and context only.
+    `progress(done, total)` is called after every few thousand.
     Raises InputError for items that are not bytes, KeyRefusedError for no RSA public key.
     """
-    return hash_in_domain(ITEM_DOMAIN, public, items, context, engine)
+    return hash_in_domain(ITEM_DOMAIN, public, items, context, engine, progress)
 
 
 def hash_in_domain(
-    domain: bytes, public: PublicKey, items: Sequence[bytes], context: bytes, engine: Engine | None
+    domain: bytes,
+    public: PublicKey,
+    items: Sequence[bytes],
+    context: bytes,
+    engine: Engine | None,
+    progress: Progress | None = None,
 ) -> HashedItems:
     """`hash_to_group` under another domain."""
     check_public_key(public)
@@ -53,10 +64,10 @@ def hash_in_domain(
     for part in (key, context):
         prefix.update(len(part).to_bytes(LENGTH_BYTES, "big") + part)
     parts = [
-        _reduced([_expand(prefix, item, public.bits) for item in items[start : start + CHUNK_COUNT]], public, engine)
-        for start in range(0, max(len(items), 1), CHUNK_COUNT)
+        _reduced([_expand(prefix, item, public.bits) for item in items[chunk]], public, engine)
+        for chunk in chunks_of(len(items), progress)
     ]
-    return HashedItems(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
+    return HashedItems(public, join_chunks(parts, (len(items),)))
 
 
 def _expand(prefix: Any, item: bytes, bits: int) -> bytes:

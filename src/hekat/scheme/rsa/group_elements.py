@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class GroupElements:
     public: PublicKey
     residues: ResidueArray
 
+    zero_cure: ClassVar[str] = "ask the sender again"
+
     def __post_init__(self) -> None:
         check_public_key(self.public)
         if not isinstance(self.residues, ResidueArray) or self.residues.modulus is not self.public.n_modulus:
@@ -37,8 +39,7 @@ class GroupElements:
         """From canonical limbs of shape (..., limbs). Raises InputError for 0 and for n or more."""
         engine = engine or get_engine()
         residues = engine.load(limbs, check_public_key(public).n_modulus)
-        if not limbs.any(axis=-1).all():
-            raise InputError("a value is 0", expected="values from 1 to n - 1", cure="ask the sender again")
+        check_no_zeros(limbs, "a value", cls.zero_cure)
         return cls(public, residues)
 
     @classmethod
@@ -88,6 +89,8 @@ class GroupElements:
 class HashedItems(GroupElements):
     """Items hashed to Z_n: what is signed. Whoever sees one can confirm a guess of its item."""
 
+    zero_cure = "take what hash_to_group makes: under a key of 2048 bits or more it meets no 0"
+
 
 class BlindedItems(GroupElements):
     """Hashed items times r^e: uniform, whatever the items are."""
@@ -103,6 +106,12 @@ class Signatures(GroupElements):
 
 class TextbookCiphertexts(GroupElements):
     """Textbook RSA ciphertexts: deterministic, so that whoever guesses a message can confirm it."""
+
+
+def check_no_zeros(limbs: LimbArray, what: str, cure: str) -> None:
+    """Raise InputError where one of the values (..., limbs) is 0: no unit, and its own power."""
+    if not limbs.any(axis=-1).all():
+        raise InputError(f"{what} is 0", expected="values from 1 to n - 1", got="0", cure=cure)
 
 
 def check_kind(values: object, *kinds: type[GroupElements]) -> None:

@@ -2,8 +2,8 @@
 
 Where the prime e divides p-1, x^e reaches only the share 1/e of the residues mod p: then m r^e tells which e-th part
 of the group m lies in. The proof is the e-th roots of ROOT_COUNT values that the key itself fixes. Under a key that
-has no permutation a random value has a root with odds below 2^-15 (1/e plus those of a non-unit, no factor of n being
-below 2^16), so a proof is found with odds below 2^-135.
+has no permutation a random value has a root with odds of at most 1/e + 1/p, of the units mod p and of 0, for the prime
+p with e | p - 1; as p >= 2e + 1 they are below 2^-15. So a proof is found with odds below 2^-135.
 Source: Goldberg-Reyzin-Sagga-Baldimtsi 2018, "Efficient Noninteractive Certification of RSA Moduli and Beyond".
 """
 

@@ -8,8 +8,6 @@ Source: Boneh-DeMillo-Lipton 1997 (faults); Kocher 1996 (blinding); the basis fo
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
@@ -17,12 +15,10 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import FaultError, InputError
 from hekat.scheme.random_limbs import random_below
+from hekat.scheme.rsa.chunks import chunks_of, join_chunks
 from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.rsa.prime_half import PrimeHalf
-
-# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
-CHUNK_COUNT: Final = 4096
 
 
 def private_power(key: PrivateKey, values: GroupElements, progress: Progress | None = None) -> ResidueArray:
@@ -33,13 +29,8 @@ def private_power(key: PrivateKey, values: GroupElements, progress: Progress | N
     check_same_key(key.public, values.public)
     engine = values.engine
     limbs = values.to_limbs().reshape(-1, key.public.n_modulus.limb_count)
-    parts = []
-    for start in range(0, max(limbs.shape[0], 1), CHUNK_COUNT):
-        chunk = limbs[start : start + CHUNK_COUNT]
-        parts.append(_power_of_chunk(key, chunk, engine))
-        if progress is not None:
-            progress(start + chunk.shape[0], limbs.shape[0])
-    return engine.reshape(parts[0] if len(parts) == 1 else engine.concatenate(parts), values.shape)
+    parts = [_power_of_chunk(key, limbs[chunk], engine) for chunk in chunks_of(values.size, progress)]
+    return join_chunks(parts, values.shape)
 
 
 def random_units(public: PublicKey, count: int, engine: Engine) -> tuple[ResidueArray, ResidueArray]:
