@@ -6,7 +6,7 @@ CONSTRAINTS := constraints.txt
 # What an editable install must be told of: native sources, and new packages.
 BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -name __init__.py)
 
-.PHONY: help demo test test-all test-native test-sanitized lint format fuzz bench build clean
+.PHONY: help demo test test-all test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench build clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -14,7 +14,8 @@ help:
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make lint, make format, make test-native, make test-sanitized: parts of the above"
+	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
+	@echo "make test-portable-cpu: parts of the above"
 	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
 
 $(VENV)/.made:
@@ -53,18 +54,36 @@ format: $(VENV)/.dev
 test: lint test-native
 	$(BIN)/python -m pytest -m "not long" --cov=hekat --cov-report=term:skip-covered
 
+# Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose.
+native_tests = $(BIN)/cmake -S native/tests -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) && \
+	$(BIN)/cmake --build build/$(1) && $(BIN)/ctest --test-dir build/$(1) --output-on-failure $(3)
+# Ends a recipe, saying so, where the program $(1) of the package $(2) is not there.
+needs = command -v $(1) >/dev/null || { echo "SKIPPED, nothing tested: $(1) is missing (apt-get install $(2))"; exit 0; };
+
 # C++ against known answers, without Python.
 test-native: $(VENV)/.dev
-	$(BIN)/cmake -S native/tests -B build/native-tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Release
-	$(BIN)/cmake --build build/native-tests
-	$(BIN)/ctest --test-dir build/native-tests --output-on-failure
+	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-LE without-avx512)
 
 test-sanitized: $(VENV)/.dev
-	$(BIN)/cmake -S native/tests -B build/native-sanitized -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Debug -DHEKAT_SANITIZE=ON
-	$(BIN)/cmake --build build/native-sanitized
-	$(BIN)/ctest --test-dir build/native-sanitized --output-on-failure
+	$(call native_tests,native-sanitized,-DCMAKE_BUILD_TYPE=Debug -DHEKAT_SANITIZE=ON,-LE without-avx512)
 
-test-all: test-sanitized
+# Branches and addresses that depend on secrets, found by valgrind and by clang's MemorySanitizer.
+test-constant-time: $(VENV)/.dev
+	@$(call needs,valgrind,valgrind) \
+	$(call native_tests,native-valgrind,-DCMAKE_BUILD_TYPE=Release -DHEKAT_VALGRIND=ON)
+	@$(call needs,clang++,clang) \
+	$(call native_tests,native-msan,-DCMAKE_BUILD_TYPE=Release -DHEKAT_MSAN=ON -DCMAKE_CXX_COMPILER=clang++)
+
+# On emulated processors without AVX-512 none of its instructions is met, and the path that needs them is refused.
+WESTMERE := qemu-x86_64 -cpu Westmere $(BIN)/python
+test-portable-cpu: $(VENV)/.dev
+	@$(call needs,qemu-x86_64,qemu-user) \
+	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
+	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py -k cpu && \
+	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
+	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
+
+test-all: test-sanitized test-constant-time test-portable-cpu
 	$(BIN)/python -m pytest -m long
 
 # 10^6 inputs through the readers of wire bytes.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "bigint/product_queue.hpp"
+#include "bigint/reveal.hpp"
 
 namespace hekat {
 namespace {
@@ -87,7 +88,7 @@ class InversionBatch {
     }
 
     // inverse (a row) = 1 / (the product of everything); false where it has none.
-    bool invert_total(Limb* inverse) const { return ring_.invert(inverse, total(block_count_ - 1)); }
+    bool invert_total(Limb* inverse) const { return invert(inverse, total(block_count_ - 1)); }
 
     // The first item that has no inverse, there being one: running products lose theirs there for good.
     std::size_t find_culprit() const {
@@ -175,8 +176,11 @@ class InversionBatch {
 
     bool has_inverse(const Limb* x) const {
         SecretBuffer inverse(ring_.row_limbs());
-        return ring_.invert(inverse.data(), x);
+        return invert(inverse.data(), x);
     }
+
+    // Whether there is an inverse is what the caller learns.
+    bool invert(Limb* z, const Limb* x) const { return reveal(ring_.invert(z, x)); }
 
     ThreadPool& pool_;
     const ResidueRing& ring_;

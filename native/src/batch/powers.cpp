@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bigint/power.hpp"
+#include "bigint/reveal.hpp"
 
 namespace hekat {
 namespace {
@@ -19,7 +20,7 @@ bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
         const bool is_partial = i == bits / kLimbBits;
         above |= is_partial ? exponent[i] >> (bits % kLimbBits) : exponent[i];
     }
-    return above == 0;
+    return reveal(above == 0);
 }
 
 // As many exponents as keep every thread busy, in whole groups.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bigint/integer.hpp"
+#include "bigint/reveal.hpp"
 
 namespace hekat {
 namespace {
@@ -38,7 +39,7 @@ std::optional<std::size_t> load_residues(ThreadPool& pool, const ResidueRing& ri
         Limb* whole = x + ring.width();  // one value; the limbs that values lack stay zero
         for (std::size_t i = group.first; i < group.first + group.count; ++i) {
             std::memcpy(whole, values + i * value_limbs, value_limbs * sizeof(Limb));
-            if (is_below(whole, ring.modulus(), limbs) == 0) note_least(refused, i);
+            if (reveal(is_below(whole, ring.modulus(), limbs) == 0)) note_least(refused, i);
         }
         ring.enter(x, group.reads({values, value_limbs, false}).data(), value_limbs, scratch);
         ring.scatter(group.writes(z, ring.row_limbs()).data(), x);

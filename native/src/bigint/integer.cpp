@@ -101,6 +101,15 @@ Limb is_below(const Limb* a, const Limb* b, std::size_t count) {
     return borrow;
 }
 
+std::size_t bit_length(const Limb* a, std::size_t count) {
+    Limb bits = 0;
+    for (std::size_t i = 0; i < kLimbBits * count; ++i) {
+        const Limb is_set = mask_of_bit((a[i / kLimbBits] >> (i % kLimbBits)) & 1);
+        bits = (bits & ~is_set) | ((i + 1) & is_set);
+    }
+    return bits;
+}
+
 std::size_t bit_length_vartime(const Limb* a, std::size_t count) {
     count = significant_limbs(a, count);
     return count == 0 ? 0 : kLimbBits * count - static_cast<std::size_t>(std::countl_zero(a[count - 1]));

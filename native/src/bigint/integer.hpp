@@ -21,7 +21,10 @@ void select_limbs(Limb* z, const Limb* a, Limb mask, std::size_t count);
 // 1 where a < b, else 0. Constant time.
 Limb is_below(const Limb* a, const Limb* b, std::size_t count);
 
-// Bits of a: 0 for zero. Variable time.
+// Bits of a: 0 for zero. Constant time.
+std::size_t bit_length(const Limb* a, std::size_t count);
+
+// The same; variable time.
 std::size_t bit_length_vartime(const Limb* a, std::size_t count);
 
 // z = a * b for a of a_tiles and b of b_tiles tiles; z of a_tiles + b_tiles tiles, apart from a and b.

@@ -1,0 +1,49 @@
+# Constant time, by a checker that follows secrets: valgrind, or MemorySanitizer. Beside each run stand two that leak on
+# purpose and have to be reported at the right place.
+if(HEKAT_MSAN)
+  # The instructions themselves; assembly is beyond it, so there is no x86 here.
+  set(checker)
+  set(paths portable)
+  add_compile_definitions(HEKAT_CHECK_WITH_MSAN)
+  add_compile_options(-O2 -g -fsanitize=memory -fno-omit-frame-pointer -include
+                      ${CMAKE_CURRENT_LIST_DIR}/msan_builtins.hpp)
+  add_link_options(-fsanitize=memory)
+else()
+  find_program(valgrind valgrind REQUIRED)
+  set(checker ${valgrind} --quiet --error-exitcode=1)
+  set(paths portable)
+  add_compile_definitions(HEKAT_CHECK_WITH_VALGRIND)
+  add_compile_options(-g)
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/../native.cmake)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND paths ifma)
+  if(NOT HEKAT_MSAN)
+    list(APPEND paths x86)
+    # The vector path emulated, since valgrind does not know its instructions; in small blocks and at -O1, or it would
+    # take minutes to compile.
+    set(vector_files ${HEKAT_NATIVE_SOURCES})
+    list(FILTER vector_files INCLUDE REGEX "/bigint/vector_[a-z]+\\.cpp$")
+    set_source_files_properties(
+      ${vector_files} PROPERTIES COMPILE_DEFINITIONS HEKAT_SMALL_BLOCKS COMPILE_OPTIONS
+                                 "-O1;-Wno-psabi;-include;${CMAKE_CURRENT_LIST_DIR}/emulated_avx512.hpp")
+  endif()
+endif()
+
+add_executable(test_constant_time test_constant_time.cpp)
+target_link_libraries(test_constant_time PRIVATE hekat_native)
+hekat_strict_warnings(test_constant_time)
+
+foreach(path IN LISTS paths)
+  set(command ${checker} $<TARGET_FILE:test_constant_time> ${path})
+  add_test(NAME constant_time_${path} COMMAND ${command})
+  add_test(NAME leak_by_branch_${path} COMMAND ${command} leak-by-branch)
+  add_test(NAME leak_by_address_${path} COMMAND ${command} leak-by-address)
+  set_tests_properties(constant_time_${path} leak_by_branch_${path} leak_by_address_${path} PROPERTIES SKIP_RETURN_CODE
+                                                                                                       77)
+  set_tests_properties(leak_by_branch_${path} PROPERTIES PASS_REGULAR_EXPRESSION
+                                                         "uninitiali[sz]ed.value.*power_vartime")
+  set_tests_properties(leak_by_address_${path} PROPERTIES PASS_REGULAR_EXPRESSION
+                                                          "uninitiali[sz]ed.value.*fixed_base_powers_vartime")
+endforeach()

@@ -1,0 +1,214 @@
+// Everything that is to be constant time, worked through with secrets marked: under valgrind or
+// MemorySanitizer a branch or an address that depends on one is an error.
+//
+// usage: test_constant_time PATH [leak-by-branch | leak-by-address]; the last two have to be reported: the
+// test's own test. Exit code 2 where no checker is active, 77 where PATH cannot be taken. Under valgrind that
+// does not hang on this processor: it translates instructions, and the vector path's are emulated there.
+#include <memory>
+#include <numeric>
+
+#include "batch/integers.hpp"
+#include "batch/inversion.hpp"
+#include "batch/powers.hpp"
+#include "bigint/integer.hpp"
+#include "bigint/make_ring.hpp"
+#include "check.hpp"
+#include "secrets.hpp"
+
+namespace {
+
+using namespace hekat;
+using hekat::test::check;
+using hekat::test::Limbs;
+using hekat::test::Source;
+
+constexpr std::size_t kCount = 11;  // no multiple of any number of lanes
+constexpr std::size_t kExponentLimbs = 2;
+constexpr FixedBaseShape kShape{70, 4, true};
+
+struct Size {
+    std::size_t limbs;
+    bool has_root;  // the modulus is a square whose root is known: residues are pairs
+};
+
+// What goes into one run. Sizes and counts are public, everything here is secret.
+struct Secrets {
+    Limbs modulus;  // or its root, half as long
+    Limbs values;   // below the modulus
+    Limbs wide_values;
+    Limbs units;      // with an inverse
+    Limbs exponents;  // below 2^70
+    Limbs base;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+        for (Limbs* limbs : {&modulus, &values, &wide_values, &units, &exponents, &base}) visit_one(*limbs);
+    }
+};
+
+Secrets make_secrets(const Size& size, Source& source) {
+    const std::size_t limbs = size.limbs;
+    Secrets made{source.limbs(size.has_root ? limbs / 2 : limbs),
+                 source.limbs(kCount * limbs),
+                 source.limbs(kCount * 2 * limbs),
+                 Limbs(kCount * limbs, 0),
+                 source.limbs(kCount * kExponentLimbs),
+                 source.limbs(limbs)};
+    made.modulus[0] |= 1;
+    made.modulus.back() |= Limb{1} << 63;
+    for (std::size_t i = 0; i < kCount; ++i) {
+        made.values[(i + 1) * limbs - 1] &= (Limb{1} << 61) - 1;
+        made.units[i * limbs] = Limb{1} << i;  // 2^i has an inverse modulo every odd number
+        made.exponents[(i + 1) * kExponentLimbs - 1] &= (Limb{1} << 6) - 1;
+    }
+    made.base.back() &= (Limb{1} << 61) - 1;
+    return made;
+}
+
+struct Result {
+    std::string operation;
+    Limbs limbs;
+};
+
+// The ring of a secret modulus, or of the square of a secret root.
+std::unique_ptr<ResidueRing> ring_of(const Size& size, const Secrets& in, CpuPath path) {
+    if (!size.has_root) return make_ring(in.modulus.data(), size.limbs, nullptr, 0, path);
+    const std::size_t half = size.limbs / 2;
+    Limbs square(size.limbs);
+    multiply_limbs(square.data(), in.modulus.data(), half, in.modulus.data(), half);
+    return make_ring(square.data(), size.limbs, in.modulus.data(), half, path);
+}
+
+// The results of all operations on residues.
+std::vector<Result> work_through(ThreadPool& pool, const Size& size, const Secrets& in, CpuPath path) {
+    const std::unique_ptr<ResidueRing> ring = ring_of(size, in, path);
+    const std::size_t limbs = size.limbs;
+    const std::size_t row = ring->row_limbs();
+    std::vector<Result> results;
+    // Every result is stored: what comes back in canonical form is what counts.
+    const auto keep = [&](const std::string& operation, const Limbs& rows) {
+        results.push_back({operation, Limbs(rows.size() / row * limbs)});
+        store_residues(pool, *ring, results.back().limbs.data(), rows.data(), rows.size() / row);
+    };
+    Limbs x(kCount * row);
+    Limbs z(kCount * row);
+    check(!load_residues(pool, *ring, x.data(), in.values.data(), limbs, kCount), "every value is below");
+    keep("load", x);
+    reduce_residues(pool, *ring, z.data(), in.wide_values.data(), 2 * limbs, kCount);
+    keep("reduce", z);
+    multiply_residues(pool, *ring, z.data(), {x.data(), row, false}, {z.data(), row, false}, kCount);
+    keep("multiply", z);
+    multiply_residues(pool, *ring, z.data(), {x.data(), row, false}, {x.data(), row, true}, kCount);
+    keep("multiply by one item", z);
+    raise_residues(pool, *ring, z.data(), {x.data(), row, false},
+                   {in.exponents.data(), kExponentLimbs, false}, kCount, false);
+    keep("power", z);
+    Limbs table(kShape.table_words(*ring));
+    build_fixed_base_table(pool, *ring, kShape, table.data(), in.base.data());
+    check(!raise_fixed_base(pool, *ring, kShape, z.data(), table.data(), in.exponents.data(), kExponentLimbs,
+                            kCount),
+          "every exponent fits");
+    keep("fixed-base power", z);
+    Limbs product(row);
+    std::vector<std::int64_t> members(kCount);
+    std::iota(members.begin(), members.end(), 0);
+    const std::int64_t offsets[2] = {0, static_cast<std::int64_t>(kCount)};
+    multiply_lines(pool, *ring, product.data(), x.data(), members.data(), offsets, 1);
+    keep("product of a line", product);
+    reduce_residues(pool, *ring, x.data(), in.units.data(), limbs, kCount);
+    check(!invert_residues(pool, *ring, z.data(), x.data(), kCount), "every unit has an inverse");
+    keep("inverse", z);
+    // Which one has no inverse is told, and nothing else.
+    constexpr std::size_t kZero = 5;
+    std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(kZero * row), row, 0);
+    check(invert_residues(pool, *ring, z.data(), x.data(), kCount) == kZero, "what has no inverse is named");
+    return results;
+}
+
+// The same for integers; `below` answers as numbers, since whether a < b stays secret.
+std::vector<Result> work_on_integers(ThreadPool& pool, const Size& size, const Secrets& in, CpuPath path) {
+    const std::size_t limbs = size.limbs;
+    const Items a{in.values.data(), limbs, false};
+    const Items b{in.wide_values.data(), 2 * limbs, false};
+    Limbs sum(kCount * (2 * limbs + 1));
+    add_integers(pool, sum.data(), a, b, kCount);
+    Limbs difference(kCount * 2 * limbs);
+    bool below[kCount];
+    subtract_integers(pool, difference.data(), below, a, b, kCount);
+    Limbs below_limbs(kCount);
+    for (std::size_t i = 0; i < kCount; ++i) below_limbs[i] = static_cast<Limb>(below[i]);
+    Limbs product(kCount * 3 * limbs);
+    const TileKernels& kernels = tile_kernels(test::kFollowsAssembly ? path : CpuPath::kPortable);
+    multiply_integers(pool, kernels, product.data(), a, b, kCount);
+    return {{"sum", sum}, {"difference", difference}, {"comparison", below_limbs}, {"product", product}};
+}
+
+void test_size(const Size& size, CpuPath path, Source& source) {
+    ThreadPool pool(1, [] { return true; });
+    Secrets secrets = make_secrets(size, source);
+    for (const auto work : {work_through, work_on_integers}) {
+        const std::vector<Result> expected = work(pool, size, secrets, CpuPath::kPortable);
+        secrets.visit(test::mark_secret);
+        std::vector<Result> found = work(pool, size, secrets, path);
+        secrets.visit(test::make_public);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            bool is_marked = false;
+            for (const Limb& x : found[i].limbs) is_marked = is_marked || test::is_secret(x);
+            if (test::kFollowsCarries || found[i].operation != "comparison") {
+                check(is_marked, found[i].operation + ": the mark came through");
+            }
+            test::make_public(found[i].limbs);
+            check(found[i].limbs == expected[i].limbs,
+                  found[i].operation + ": what the portable path gives without marks");
+        }
+    }
+}
+
+// Powers with secret exponents by routines that are for public ones: their branches, or the addresses they
+// read, tell the exponents.
+void leak(CpuPath path, Source& source, bool by_branch) {
+    const Size size{8, false};
+    ThreadPool pool(1, [] { return true; });
+    Secrets secrets = make_secrets(size, source);
+    const std::unique_ptr<ResidueRing> ring = ring_of(size, secrets, path);
+    const std::size_t row = ring->row_limbs();
+    Limbs z(kCount * row);
+    const FixedBaseShape shape{kShape.exponent_bits, kShape.window_bits, false};
+    Limbs table(shape.table_words(*ring));
+    build_fixed_base_table(pool, *ring, shape, table.data(), secrets.base.data());
+    test::mark_secret(secrets.exponents);
+    if (by_branch) {
+        raise_residues(pool, *ring, z.data(), {table.data(), row, false},
+                       {secrets.exponents.data(), kExponentLimbs, false}, kCount, true);
+    } else {
+        raise_fixed_base(pool, *ring, shape, z.data(), table.data(), secrets.exponents.data(), kExponentLimbs,
+                         kCount);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::optional<CpuPath> path = argc >= 2 ? path_named(argv[1]) : std::nullopt;
+    if (!path || argc > 3) return 2;
+    if (!test::checker_is_active()) {
+        std::fprintf(stderr, "run it under valgrind, or build it with MemorySanitizer\n");
+        return 2;
+    }
+    if (test::kRunsInstructions && !can_take(*path)) {
+        std::printf("skipped: this processor lacks the path\n");
+        return 77;
+    }
+    Source source(6);
+    const std::string mode = argc == 3 ? argv[2] : "";
+    if (mode == "leak-by-branch" || mode == "leak-by-address") {
+        leak(*path, source, mode == "leak-by-branch");
+    } else if (mode.empty()) {
+        for (const Size& size : {Size{3, false}, Size{12, false}, Size{6, true}, Size{24, true}}) {
+            test_size(size, *path, source);
+        }
+    } else {
+        return 2;
+    }
+    return test::verdict();
+}
