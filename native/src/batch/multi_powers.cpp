@@ -1,6 +1,5 @@
 // Batches of products of many powers: inverses, tables, digits position by position, and what joins them.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <vector>
 
