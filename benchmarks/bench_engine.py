@@ -183,9 +183,9 @@ class Bench:
         def theirs() -> list[gmpy2.mpz]:
             pairs = list(zip(x, batch_inverses(x, self.n), strict=True))
             totals = [gmpy2.mpz(1)] * results
-            for i, pair in enumerate(pairs):
+            for i, (value, inverse) in enumerate(pairs):
                 for j in range(results):
-                    power = gmpy2.powmod(pair[signs[i, j]], y[i * results + j], self.n)
+                    power = gmpy2.powmod(inverse if signs[i, j] else value, y[i * results + j], self.n)
                     totals[j] = totals[j] * power % self.n
             return totals
 

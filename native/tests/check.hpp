@@ -13,6 +13,9 @@ namespace hekat::test {
 
 using Limbs = std::vector<Limb>;
 
+// Scratch beyond what any test takes.
+inline constexpr std::size_t kAmpleBytes = std::size_t{1} << 28;
+
 inline int failure_count = 0;
 inline int check_count = 0;
 

@@ -14,6 +14,7 @@ using namespace hekat;
 using hekat::test::append;
 using hekat::test::check;
 using hekat::test::item;
+using hekat::test::kAmpleBytes;
 using hekat::test::Limbs;
 using hekat::test::Pools;
 using hekat::test::RingCase;
@@ -125,7 +126,8 @@ void test_lines(Pools& pools, const RingCase& ring, std::size_t count, Source& s
     });
 }
 
-void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
+void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, std::size_t scratch_bytes,
+                    Source& source) {
     Limbs powers_of_two;  // these have inverses mod every odd n
     for (std::size_t i = 0; i < count; ++i) {
         Limbs x(ring.limbs(), 0);
@@ -136,7 +138,8 @@ void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, Sourc
     Limbs ones;
     for (std::size_t i = 0; i < count; ++i) append(ones, ring.book.one());
     ring.expect(pools, "invert_residues", count, ones, [&](ThreadPool& pool, Limb* z) {
-        check(!invert_residues(pool, ring.ring, z, x.data(), count), "every residue has an inverse");
+        check(!invert_residues(pool, ring.ring, z, x.data(), count, scratch_bytes),
+              "every residue has an inverse");
         const Limbs inverse(z, z + count * ring.row());
         multiply_residues(pool, ring.ring, z, {inverse.data(), ring.row(), false},
                           {x.data(), ring.row(), false}, count);
@@ -149,7 +152,7 @@ void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, Sourc
     }
     Limbs z(x.size());
     for (ThreadPool* pool : {&pools.one, &pools.many}) {
-        check(invert_residues(*pool, ring.ring, z.data(), x.data(), count) == first,
+        check(invert_residues(*pool, ring.ring, z.data(), x.data(), count, scratch_bytes) == first,
               "the first zero is named");
     }
 }
@@ -192,7 +195,10 @@ void test_ring(Pools& pools, const RingCase& ring, Source& source) {
         test_products(pools, ring, count, source);
         test_powers(pools, ring, count, source);
         test_lines(pools, ring, count, source);
-        test_inversion(pools, ring, count, source);
+        for (const std::size_t scratch_bytes :
+             {kAmpleBytes, 20 * ring.row() * sizeof(Limb), std::size_t{0}}) {
+            test_inversion(pools, ring, count, scratch_bytes, source);
+        }
         test_fixed_base(pools, ring, count, source);
     }
 }

@@ -15,6 +15,7 @@ namespace {
 
 using namespace hekat;
 using hekat::test::check;
+using hekat::test::kAmpleBytes;
 using hekat::test::Limbs;
 using hekat::test::limbs_needed;
 using hekat::test::limbs_of;
@@ -94,9 +95,9 @@ void test_exp(const Words& words, CpuPath path, ThreadPool& pool) {
     Limbs scratch(power_scratch_count(modulus, exponent_limbs));
     Limbs z(modulus.width());
     const ReadPointers exponents = reads_of(exponent.data(), 0, 1, modulus.lanes());
-    power(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
+    power(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data(), [] {});
     check(field.equals(z, words[4]), "power " + words[1]);
-    power_vartime(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data());
+    power_vartime(modulus, z.data(), base.data(), exponents.data(), exponent_limbs, scratch.data(), [] {});
     check(field.equals(z, words[4]), "power_vartime " + words[1]);
 
     const Limbs value = limbs_of(words[2], field.limb_count());
@@ -152,11 +153,13 @@ void test_multi(const Words& words, CpuPath path, ThreadPool& pool) {
     const PowerTerms terms{bases.data(), exponents.data(), kExponentLimbs, negative.get(),
                            nullptr,      nullptr,          count,          1};
     Limbs z(field.modulus().row_limbs());
-    check(!multiply_powers(pool, field.modulus(), z.data(), terms), "inverses are found " + words[1]);
+    check(!multiply_powers(pool, field.modulus(), z.data(), terms, kAmpleBytes),
+          "inverses are found " + words[1]);
     check(field.row_equals(z, words.back()), "multiply_powers " + words[1]);
     for (const unsigned window : {1U, 4U, 5U}) {
         for (const bool by_tables : {false, true}) {
-            check(!multiply_powers_by(pool, field.modulus(), z.data(), terms, {by_tables, false, window}),
+            check(!multiply_powers_by(pool, field.modulus(), z.data(), terms, kAmpleBytes,
+                                      {by_tables, false, window}),
                   "inverses are found " + words[1]);
             check(field.row_equals(z, words.back()), "multiply_powers_by " + words[1]);
         }

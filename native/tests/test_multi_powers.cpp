@@ -12,6 +12,7 @@ using namespace hekat;
 using hekat::test::append;
 using hekat::test::check;
 using hekat::test::item;
+using hekat::test::kAmpleBytes;
 using hekat::test::Limbs;
 using hekat::test::Pools;
 using hekat::test::RingCase;
@@ -96,28 +97,29 @@ struct Terms {
     }
 };
 
-void test_terms(Pools& pools, const RingCase& ring, const Terms& terms, const std::string& what) {
+void test_terms(Pools& pools, const RingCase& ring, const Terms& terms, std::size_t scratch_bytes,
+                const std::string& what) {
     const Limbs expected = terms.expected(ring);
-    ring.expect(pools, "multiply_powers, " + what, terms.result_count, expected,
-                [&](ThreadPool& pool, Limb* z) {
-                    check(!multiply_powers(pool, ring.ring, z, terms.view()), "no base is refused");
-                });
+    ring.expect(
+        pools, "multiply_powers, " + what, terms.result_count, expected, [&](ThreadPool& pool, Limb* z) {
+            check(!multiply_powers(pool, ring.ring, z, terms.view(), scratch_bytes), "no base is refused");
+        });
     for (const bool by_tables : {true, false}) {
         for (const bool is_signed : {true, false}) {
             for (const unsigned window : {1U, 5U}) {
                 const std::string how = std::string(by_tables ? ", tables" : ", buckets") +
                                         (is_signed ? ", signed, " : ", ") + std::to_string(window) + " bits";
                 ring.expect(pools, what + how, terms.result_count, expected, [&](ThreadPool& pool, Limb* z) {
-                    check(
-                        !multiply_powers_by(pool, ring.ring, z, terms.view(), {by_tables, is_signed, window}),
-                        "no base is refused");
+                    check(!multiply_powers_by(pool, ring.ring, z, terms.view(), scratch_bytes,
+                                              {by_tables, is_signed, window}),
+                          "no base is refused");
                 });
             }
         }
     }
 }
 
-void test_shapes(Pools& pools, const RingCase& ring, Source& source) {
+void test_shapes(Pools& pools, const RingCase& ring, std::size_t scratch_bytes, Source& source) {
     struct Shape {
         std::size_t bases;
         std::size_t results;
@@ -131,22 +133,22 @@ void test_shapes(Pools& pools, const RingCase& ring, Source& source) {
         for (const bool is_signed : {false, true}) {
             test_terms(pools, ring,
                        Terms(pools, ring, shape.bases, shape.results, shape.bits, is_signed, false, source),
-                       what);
+                       scratch_bytes, what);
             test_terms(pools, ring,
                        Terms(pools, ring, shape.bases, shape.results, shape.bits, is_signed, true, source),
-                       what + ", sparse");
+                       scratch_bytes, what + ", sparse");
         }
     }
     // Exponents of all ones carry through every signed digit; zeros have no digits at all.
     for (const Limb limb : {~Limb{0}, Limb{0}, Limb{1}}) {
         Terms terms(pools, ring, 10, 3, 128, true, false, source);
         for (Limb& x : terms.exponents) x = limb;
-        test_terms(pools, ring, terms, "all limbs alike");
+        test_terms(pools, ring, terms, scratch_bytes, "all limbs alike");
     }
 }
 
 // A base without inverse is refused where a minus sign stands at it, and nowhere else.
-void test_refusal(Pools& pools, const RingCase& ring, Source& source) {
+void test_refusal(Pools& pools, const RingCase& ring, std::size_t scratch_bytes, Source& source) {
     Terms terms(pools, ring, 60, 20, 40, true, false, source);
     const Limbs zero = ring.load(pools, Limbs(ring.limbs(), 0));
     for (const std::size_t i : {11U, 30U}) {
@@ -158,14 +160,14 @@ void test_refusal(Pools& pools, const RingCase& ring, Source& source) {
         terms.negative[30 * 20 + j] = j == 19;
     }
     Limbs z(20 * ring.row());
-    check(multiply_powers(pools.many, ring.ring, z.data(), terms.view()) == 30,
+    check(multiply_powers(pools.many, ring.ring, z.data(), terms.view(), scratch_bytes) == 30,
           "the base that lacks its inverse is named");
     terms.negative[30 * 20 + 19] = false;
     const Limbs expected = terms.expected(ring);
-    ring.expect(pools, "multiply_powers with zeros among the bases", 20, expected,
-                [&](ThreadPool& pool, Limb* z_) {
-                    check(!multiply_powers(pool, ring.ring, z_, terms.view()), "no base is refused");
-                });
+    ring.expect(
+        pools, "multiply_powers with zeros among the bases", 20, expected, [&](ThreadPool& pool, Limb* z_) {
+            check(!multiply_powers(pool, ring.ring, z_, terms.view(), scratch_bytes), "no base is refused");
+        });
 }
 
 // Products in every order, each depending on what came before or not, against the same one by one.
@@ -193,13 +195,34 @@ void test_queue(Pools& pools, const RingCase& ring, Source& source) {
     check(ring.store(pools, rows) == values, "the queue's products in " + ring.name);
 }
 
+// Scratch that keeps the inverses of `count` bases at once.
+std::size_t bytes_for(std::size_t count, const RingCase& ring) {
+    return 4 * count * ring.row() * sizeof(Limb);
+}
+
+// Less scratch makes fewer and narrower tables and fewer partial products; never none.
+void test_scratch() {
+    MultiPowerSize size{200, 300, 60'000, 200, 64, true, 8, 2, 640, kAmpleBytes};
+    for (; size.scratch_bytes > 0; size.scratch_bytes /= 2) {
+        const MultiPowerPlan plan = plan_multi_power(size, true);
+        const std::size_t partials = plan.pass_results * plan.block_count * plan.method.positions(64) * 640;
+        const std::size_t rows = plan.method.by_tables ? 2 * 200 * plan.method.table_rows()
+                                                       : 2 * plan.slab * (plan.method.max_digit() + 2);
+        check(plan.pass_results >= 1 && size.most_inverses() >= 1, "there is always a way");
+        if (size.scratch_bytes < 1 << 19) continue;  // for two threads' sixteen sequences and a result
+        check(rows * 640 <= size.most_table_bytes(), "tables or buckets stay within half of the scratch");
+        check(partials <= size.most_partial_bytes(), "partial products stay within a quarter of the scratch");
+    }
+}
+
 // A thousand bases and fifty results of 23 bits, signed: what a layer of a network costs.
 void test_plan() {
-    const MultiPowerSize size{1000, 50, 50'000, 1000, 23, true, 8, 2, 640};
+    const MultiPowerSize size{1000, 50, 50'000, 1000, 23, true, 8, 2, 640, kAmpleBytes};
     const MultiPowerPlan plan = plan_multi_power(size, true);
     check(!plan.method.by_tables && plan.method.is_signed && plan.method.positions(23) == 3,
           "three positions of signed digits, by buckets");
-    const MultiPowerPlan bits = plan_multi_power({1000, 50, 50'000, 1000, 1, false, 8, 2, 640}, true);
+    const MultiPowerPlan bits =
+        plan_multi_power({1000, 50, 50'000, 1000, 1, false, 8, 2, 640, kAmpleBytes}, true);
     check(bits.method.window_bits == 1 && bits.method.positions(1) == 1,
           "zeros and ones are just multiplied");
 }
@@ -210,10 +233,13 @@ int main() {
     Source source(4);
     Pools pools;
     test_plan();
+    test_scratch();
     hekat::test::for_rings(source, [&](const RingCase& ring) {
         test_queue(pools, ring, source);
-        test_refusal(pools, ring, source);
-        if (ring.limbs() == 2) test_shapes(pools, ring, source);
+        for (const std::size_t scratch_bytes : {kAmpleBytes, bytes_for(7, ring)}) {
+            test_refusal(pools, ring, scratch_bytes, source);
+            if (ring.limbs() == 2) test_shapes(pools, ring, scratch_bytes, source);
+        }
     });
     return hekat::test::verdict();
 }

@@ -1,9 +1,12 @@
 // The pool: everything is worked on once, callers do not disturb one another, errors and interrupts come out.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "batch/thread_pool.hpp"
@@ -96,6 +99,33 @@ void test_fork() {
     check(covers_everything_once(pool, 100), "after the fork");
 }
 
+// Leaves address space for some of the threads of a large pool: what a caller sees of that.
+int start_too_many_threads() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    constexpr rlim_t kRoom = rlim_t{256} << 20;
+    const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kRoom;
+    const rlimit limits{limit, limit};
+    if (pages == 0 || ::setrlimit(RLIMIT_AS, &limits) != 0) return 2;
+    ThreadPool pool(1024, always);
+    for (int round = 0; round < 2; ++round) {
+        try {
+            covers_everything_once(pool, 100);
+            return 1;
+        } catch (const std::system_error&) {
+        }
+    }
+    return 0;
+}
+
+void test_too_many_threads() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(start_too_many_threads());
+    int status = -1;
+    check(::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          "threads that cannot be started are an error, not the end of the process");
+}
+
 }  // namespace
 
 int main() {
@@ -104,5 +134,6 @@ int main() {
     test_error();
     test_interrupt();
     test_fork();
+    test_too_many_threads();
     return hekat::test::verdict();
 }

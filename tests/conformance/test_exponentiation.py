@@ -52,6 +52,17 @@ def test_exponents_as_wide_as_the_modulus(engine, numbers, bits, operation):
     numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
 
 
+# Different exponents go by fixed windows, whose width hangs on the longest one's bits: fewer than its limbs hold.
+@pytest.mark.parametrize("exponent_bits", [1, 193, 955, 1895, 1920])
+def test_different_exponents_of_any_length(engine, numbers, exponent_bits):
+    modulus = numbers.modulus(129, "random")
+    top = 1 << exponent_bits - 1
+    exponents = numbers.objects([top | numbers.random_int(exponent_bits, i) >> i % 3 for i in range(64)], (64,))
+    bases = numbers.residues(modulus, (64,))
+    found = engine.mod_exp_vartime(numbers.load(engine, bases, modulus), numbers.limbs(exponents, 30))
+    numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("bits", [8192, 16384])
 def test_exponents_as_wide_as_the_largest_moduli(engine, numbers, bits):
@@ -119,6 +130,22 @@ def test_fixed_base_powers(engine, numbers, bits, exponent_bits, window_bits):
         assert window_bits in (None, table.window_bits)
         found = engine.mod_exp_fixed(table, numbers.limbs(exponents, limb_count))
         numbers.same(numbers.store(found), numbers.power(base, exponents, modulus.value))
+
+
+@pytest.mark.parametrize("window_bits", [9, 10, 11, 12, 16])
+@pytest.mark.parametrize("exponent_bits", [1, 16, 33])
+@pytest.mark.parametrize("bits", [3, 65, 129])
+def test_fixed_base_powers_by_wide_windows(engine, numbers, bits, exponent_bits, window_bits):
+    modulus = numbers.modulus(bits, "random")
+    values = [0, 1, 2**exponent_bits - 1, *(numbers.random_int(exponent_bits, seed) for seed in range(17))]
+    values += [1 << bit for bit in range(exponent_bits)]
+    exponents = numbers.objects([value % 2**exponent_bits for value in values], (-1,))
+    base = numbers.random_int(bits, 2) % modulus.value
+    limbs = numbers.limbs(base, modulus.limb_count)
+    table = engine.fixed_base_table(limbs, modulus, exponent_bits, window_bits, constant_time=True)
+    assert (table.window_bits, table.constant_time) == (window_bits, True)
+    found = engine.mod_exp_fixed(table, numbers.limbs(exponents, 1))
+    numbers.same(numbers.store(found), numbers.power(base, exponents, modulus.value))
 
 
 @pytest.mark.parametrize("bits", [2048, 4096])

@@ -1,4 +1,4 @@
-"""Conformance, long: a million results of each engine against GMP, for moduli of 512 to 8192 bits, mostly small."""
+"""Conformance, long: a million results of each native path against GMP, moduli of 512 to 8192 bits, mostly small."""
 
 from __future__ import annotations
 
@@ -115,6 +115,8 @@ def test_the_bands_make_a_million():
 
 @pytest.mark.parametrize(("least_bits", "most_bits", "total"), BANDS)
 def test_cross_checks(engine, least_bits, most_bits, total):
+    # Python's integers against GMP's prove little and take long: a tenth shows that the two agree.
+    total = total // 10 if engine.name == "reference" else total
     batch = min(BATCH, total // (2 * len(TURN)))
     counts = Counter()
     for i in range(-(-total // batch)):
@@ -124,4 +126,4 @@ def test_cross_checks(engine, least_bits, most_bits, total):
         counts[operation] += count
     assert sum(counts.values()) == total
     assert set(counts) == set(TURN)
-    print(f"seed {SEED}, {least_bits} to {most_bits} bits: {total} results, {dict(counts)}")
+    print(f"{engine.name}, seed {SEED}, {least_bits} to {most_bits} bits: {total} results, {dict(counts)}")

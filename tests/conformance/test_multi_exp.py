@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import gcd
+from itertools import pairwise
+from math import gcd, prod
 
 import numpy as np
 import pytest
 
 from hekat.engine.interface import Modulus
+from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import InputError
 
 EXPONENT_BITS = [1, 2, 23, 32, 63, 64, 65, 127, 1024]
@@ -68,6 +70,28 @@ def test_exponents_of_every_width(engine, numbers, modulus, bits, shape):
     signs = draw_signs(SIGNS[(bits + sum(shape)) % 4], shape)
     exponents = draw_exponents(numbers, bits, *shape, seed=bits % 7)
     check(engine, numbers, modulus, units(numbers, modulus, shape[0]), exponents, signs)
+
+
+@pytest.mark.parametrize("sign", ["none", "mixed", "all negative"])
+@pytest.mark.parametrize("bits", [1, 2, 23, 64, 65, 1024])
+def test_sparse_exponents_of_every_width(engine, numbers, modulus, bits, sign):
+    """Results of no, one and many terms, which name some bases several times and some never."""
+    base_count, lengths = 9, [0, 1, 4, 0, 12, 2, 0] if bits < 1024 else [0, 3, 2, 0]
+    rng = np.random.default_rng([bits, SIGNS.index(sign)])
+    bases = units(numbers, modulus, base_count, seed=bits)
+    columns = rng.integers(0, base_count - 2, sum(lengths))
+    columns[2] = columns[1]  # both in the first result of several terms
+    exponents = draw_exponents(numbers, bits, len(columns), 1, seed=bits % 7).ravel()
+    negative = draw_signs(sign, (len(columns),))
+    offsets = np.cumsum([0, *lengths])
+    limbs = numbers.limbs(exponents, numbers.limbs_for_bits(bits))
+    found = engine.mod_multi_exp(
+        numbers.load(engine, bases, modulus), SparseExponents(limbs, columns, offsets, negative)
+    )
+    signed = exponents if negative is None else np.where(negative, -exponents, exponents)
+    n, ends = modulus.value, pairwise(offsets)
+    powers = [pow(int(bases[column]), int(power), n) for column, power in zip(columns, signed, strict=True)]
+    numbers.same(numbers.store(found), numbers.objects([prod(powers[i:j]) % n for i, j in ends], (len(lengths),)))
 
 
 @pytest.mark.long

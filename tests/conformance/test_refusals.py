@@ -86,6 +86,9 @@ CASES = {
     "table_of_two": (lambda e: e.fixed_base_table(ones(2, 2), N, 8), InputError, "one base"),
     "table_not_below": (lambda e: e.fixed_base_table(N.limbs, N, 8), InputError, "is not below its modulus"),
     "table_no_bits": (lambda e: e.fixed_base_table(ones(2), N, 0), InputError, "exponent_bits"),
+    "table_2^20_bits_and_one": (lambda e: e.fixed_base_table(ones(2), N, 2**20 + 1), InputError, "from 1 to 1048576"),
+    "table_2^62_bits": (lambda e: e.fixed_base_table(ones(2), N, 2**62), InputError, "from 1 to 1048576"),
+    "table_2^64_bits": (lambda e: e.fixed_base_table(ones(2), N, 2**64, 4), InputError, "from 1 to 1048576"),
     "table_window_0": (lambda e: e.fixed_base_table(ones(2), N, 8, 0), InputError, "window_bits"),
     "table_window_99": (lambda e: e.fixed_base_table(ones(2), N, 8, 99), InputError, "window_bits"),
     "fixed_too_wide": (

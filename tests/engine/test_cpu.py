@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from hekat import _native
 from hekat.engine import cpu
-from hekat.engine.cpu import CpuEngine, read_thread_count, usable_paths
+from hekat.engine.cpu import CpuEngine, choose_thread_count, usable_paths
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from hekat.errors import EngineError
@@ -119,8 +122,8 @@ class StoppedError(Exception):
     """What the test's signal handler raises."""
 
 
-@pytest.fixture
-def stop_soon() -> Iterator[None]:
+@contextmanager
+def stopped_soon() -> Iterator[None]:
     """Raises StoppedError in the main thread at the third of the signals that come every 20 ms of its computing.
 
     An operation that hears none until it ends gets all of them as one, which stops nothing.
@@ -134,9 +137,11 @@ def stop_soon() -> Iterator[None]:
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.02, 0.02)
-    yield
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    signal.signal(signal.SIGVTALRM, before)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -144,6 +149,8 @@ def stop_soon() -> Iterator[None]:
     "operation",
     [
         "mod_exp",
+        "mod_exp of one",
+        "mod_exp_vartime of one",
         "mod_exp_fixed",
         "mod_multi_exp",
         "mod_inv",
@@ -153,7 +160,7 @@ def stop_soon() -> Iterator[None]:
         "load",
     ],
 )
-def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: pytest.FixtureRequest) -> None:
+def test_a_signal_ends_a_long_operation(operation: str, threads: int) -> None:
     """Each would take seconds or minutes: a signal handler that raises, as Ctrl-C does, ends it."""
     engine = CpuEngine(threads)
     rng = np.random.default_rng(4)
@@ -164,19 +171,21 @@ def test_a_signal_ends_a_long_operation(operation: str, threads: int, request: p
     table = engine.fixed_base_table(base, modulus, 64, 2)
     large = Modulus((1 << 16384) - 1)
     many = engine.take(engine.load(limbs_from_ints([2], 1), large), np.zeros(40_000, np.int64))
+    one = engine.take(many, np.array([0]))
     segments = np.arange(many.size) % 50
     work: dict[str, Callable[[], object]] = {
         "mod_exp": lambda: engine.mod_exp(a, wide),
+        "mod_exp of one": lambda: engine.mod_exp(one, random_limbs(rng, 1, 256)),
+        "mod_exp_vartime of one": lambda: engine.mod_exp_vartime(one, random_limbs(rng, 1, 256)),
         "mod_exp_fixed": lambda: engine.mod_exp_fixed(table, np.zeros((500_000, 1), np.uint64)),
         "mod_multi_exp": lambda: engine.mod_multi_exp(a, np.broadcast_to(wide, (4000, 50, 128))),
         "mod_inv": lambda: engine.mod_inv(many),
         "mod_product": lambda: engine.mod_product(many),
         "mod_segment_product": lambda: engine.mod_segment_product(many, segments, 50),
-        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 80_000, 4),
+        "fixed_base_table": lambda: engine.fixed_base_table(base, modulus, 79_000, 4),
         "load": lambda: [engine.load(np.broadcast_to(base, (4000, 128)), modulus) for _ in range(4000)],
     }
-    request.getfixturevalue("stop_soon")
-    with pytest.raises(StoppedError):
+    with pytest.raises(StoppedError), stopped_soon():
         work[operation]()
     # The engine is none the worse for it.
     np.testing.assert_array_equal(engine.store(engine.take(a, np.array([7])))[0], base)
@@ -206,15 +215,46 @@ def test_bad_thread_counts_are_refused(monkeypatch: pytest.MonkeyPatch, text: st
     assert len(str(caught.value)) < 300
 
 
-def test_thread_counts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_counts_are_read_and_their_reason_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEKAT_THREADS", "3")
-    assert read_thread_count() == 3
-    assert CpuEngine().describe()["threads"] == "3 (HEKAT_THREADS=3)"
+    assert choose_thread_count() == (3, "HEKAT_THREADS=3")
+    assert CpuEngine(4).describe()["threads"] == "4 (asked for)"
+    engine = CpuEngine()
     for unset in ("", "  "):
         monkeypatch.setenv("HEKAT_THREADS", unset)
-        assert read_thread_count() >= 1
+        assert choose_thread_count()[0] >= 1
     monkeypatch.delenv("HEKAT_THREADS")
-    assert read_thread_count() >= 1
+    count, why = choose_thread_count()
+    assert (count >= 1, why) == (True, "one per core")
+    assert CpuEngine().describe()["threads"] == f"{count} (one per core)"
+    assert engine.describe()["threads"] == "3 (HEKAT_THREADS=3)"
+
+
+THREADS_REFUSED = """
+import resource
+
+import numpy as np
+from hekat.engine.cpu import CpuEngine
+from hekat.engine.interface import Modulus
+from hekat.errors import EngineError
+
+engine, modulus = CpuEngine(1000), Modulus((1 << 512) - 1)
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    engine.load(np.ones((1, 8), np.uint64), modulus)
+except EngineError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for a limit of memory")
+def test_threads_that_cannot_be_started_are_an_engine_error() -> None:
+    done = subprocess.run([sys.executable, "-c", THREADS_REFUSED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "threads cannot be started; expected a system that starts 999 threads" in done.stdout
+    assert "cure: set HEKAT_THREADS below 1000" in done.stdout
 
 
 def test_what_is_kept_for_a_modulus_goes_with_it() -> None:
@@ -286,3 +326,45 @@ def test_the_native_core_takes_no_other_path() -> None:
         _native.Modulus(limbs, None, "avx")
     with pytest.raises(ValueError, match="there is no such path"):
         _native.lacks_for("avx")
+
+
+@pytest.mark.parametrize(
+    "limbs", [[], [1], [6], [7, 0], [1] * 277], ids=["none", "one", "even", "zero on top", "277 limbs"]
+)
+def test_the_native_core_takes_no_other_moduli(limbs: list[int]) -> None:
+    wrong, root = np.array([limbs], np.uint64), np.array([[7]], np.uint64)
+    for path in usable_paths():
+        with pytest.raises(ValueError, match="a modulus is one odd number above 1"):
+            _native.Modulus(wrong, None, path)
+        with pytest.raises(ValueError, match="a root is one odd number above 1"):
+            _native.Modulus(root * root, wrong, path)
+
+
+def test_the_native_core_takes_the_largest_modulus_it_names() -> None:
+    limbs = np.full((1, 276), 2**64 - 1, np.uint64)
+    values = np.full((3, 276), 2**63, np.uint64)
+    for path in usable_paths():
+        pool, modulus = _native.ThreadPool(1), _native.Modulus(limbs, None, path)
+        rows, found = np.empty((3, modulus.row_limbs), np.uint64), np.empty_like(values)
+        assert modulus.load(pool, rows, values) is None
+        modulus.mul(pool, rows, rows, rows)
+        modulus.store(pool, found, rows)
+        n, value = ints_from_limbs(limbs)[0], ints_from_limbs(values)[0]
+        assert ints_from_limbs(found) == [value * value % n] * 3
+
+
+@pytest.mark.parametrize("square", [[47], [51], [49, 1], [2401]])
+def test_the_native_core_takes_no_root_of_another_modulus(square: list[int]) -> None:
+    root = np.array([[7]], np.uint64)
+    for path in usable_paths():
+        assert _native.Modulus(root * root, root, path).row_limbs >= 1
+        with pytest.raises(ValueError, match="a modulus is the square of its root"):
+            _native.Modulus(np.array([square], np.uint64), root, path)
+
+
+@pytest.mark.parametrize("exponent_bits", [2**20 + 1, 2**63, 2**64 - 1])
+def test_the_native_core_makes_no_tables_of_sizes_that_overflow(exponent_bits: int) -> None:
+    modulus = _native.Modulus(np.array([[7]], np.uint64), None, "portable")
+    assert modulus.table_words(2**20, 16, False) == 2**16 * 2**16 * modulus.row_limbs
+    with pytest.raises(ValueError, match=r"exponents of at most 2\^20 bits"):
+        modulus.table_words(exponent_bits, 2, False)

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from hekat.engine.cpu import CpuEngine
+from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import FixedBaseTable, Modulus
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.table_memory import DEFAULT_CAP_MIB, MAX_CAP_MIB, TableMemory, read_cap_mib
@@ -14,13 +14,14 @@ from hekat.errors import EngineError, InputError
 
 VARIABLE = "HEKAT_TABLE_MIB"
 MIB = 1 << 20
+TABLE_BYTES = 3 * MIB // 4
 MODULUS = Modulus((1 << 512) - 1)
 BASE = limbs_from_ints([5], 1)[0]
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> CpuEngine:
-    """One whose tables may take 1 MiB."""
+    """One whose tables may take three quarters of 1 MiB."""
     monkeypatch.setenv(VARIABLE, "1")
     return CpuEngine(1)
 
@@ -66,15 +67,15 @@ def test_a_new_table_leaves_as_much_as_it_takes(engine: CpuEngine) -> None:
     windows = [table.window_bits for table in tables]
     assert windows == sorted(windows, reverse=True)
     assert len(set(windows)) > 1
-    assert bytes_of(engine, 400, windows[0] + 1, constant_time=False) > MIB // 2
-    assert engine._table_memory.used_bytes == sum(table.size_bytes for table in tables) <= MIB
+    assert bytes_of(engine, 400, windows[0] + 1, constant_time=False) > TABLE_BYTES // 2
+    assert engine._table_memory.used_bytes == sum(table.size_bytes for table in tables) <= TABLE_BYTES
 
 
 def test_what_does_not_fit_is_refused_with_its_cure(engine: CpuEngine) -> None:
     kept = engine.fixed_base_table(BASE, MODULUS, 1000, 5)
     message = (
         r"does not fit into the memory for tables; "
-        r"expected at most 0\.\d MiB: 1\.0 MiB less 0\.\d MiB of tables in use; got .* MiB; "
+        r"expected at most 0\.\d MiB: 0\.8 MiB less 0\.\d MiB of tables in use; got .* MiB; "
         r"cure: raise HEKAT_TABLE_MIB, .*, or ask for "
     )
     with pytest.raises(InputError, match=message + "fewer window_bits or exponent_bits"):
@@ -82,6 +83,29 @@ def test_what_does_not_fit_is_refused_with_its_cure(engine: CpuEngine) -> None:
     with pytest.raises(InputError, match=message + "fewer exponent_bits"):
         engine.fixed_base_table(BASE, MODULUS, 20_000)
     assert engine._table_memory.used_bytes == kept.size_bytes
+
+
+@pytest.mark.parametrize("path", usable_paths())
+@pytest.mark.parametrize("constant_time", [True, False])
+def test_the_smallest_table_is_taken_where_none_leaves_as_much(
+    monkeypatch: pytest.MonkeyPatch, path: str, constant_time: bool
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    engine = CpuEngine(1, path=path)
+
+    def smallest(exponent_bits: int) -> tuple[int, int]:
+        sizes = [(bytes_of(engine, exponent_bits, w, constant_time=constant_time), w) for w in range(2, 9)]
+        return min(sizes)
+
+    # A table of the last number of bits that fits, whatever padding its windows have.
+    bits = max(bits for bits in range(100, 8000, 50) if smallest(bits)[0] <= TABLE_BYTES)
+    table = engine.fixed_base_table(BASE, MODULUS, bits, constant_time=constant_time)
+    assert (table.size_bytes, table.window_bits) == smallest(bits)
+    assert 2 * table.size_bytes > TABLE_BYTES
+    del table
+    gc.collect()
+    with pytest.raises(InputError, match="does not fit"):
+        engine.fixed_base_table(BASE, MODULUS, bits + 50, constant_time=constant_time)
 
 
 @pytest.mark.parametrize("constant_time", [True, False])
@@ -114,9 +138,10 @@ def test_the_cap_is_read_and_described(monkeypatch: pytest.MonkeyPatch) -> None:
     for unset in ("", "  "):
         monkeypatch.setenv(VARIABLE, unset)
         assert read_cap_mib() == DEFAULT_CAP_MIB
-    assert str(TableMemory()) == "512 MiB at most (the default), 0.0 MiB in use"
+    default = "384 for tables, 0.0 in use; 128 for the scratch of an operation"
+    assert str(TableMemory()) == f"512 MiB at most (the default): {default}"
     monkeypatch.setenv(VARIABLE, "64")
     engine = CpuEngine(1)
     table = engine.fixed_base_table(BASE, MODULUS, 1000, 7)
-    used = f"{table.size_bytes / MIB:.1f} MiB in use"
-    assert engine.describe()["table memory"] == f"64 MiB at most (HEKAT_TABLE_MIB=64), {used}"
+    shares = f"48 for tables, {table.size_bytes / MIB:.1f} in use; 16 for the scratch of an operation"
+    assert engine.describe()["table memory"] == f"64 MiB at most (HEKAT_TABLE_MIB=64): {shares}"

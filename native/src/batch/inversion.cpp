@@ -1,4 +1,4 @@
-// Inverses of a batch: running products, one true inversion, and the way back.
+// Inverses of a batch: running products, one true inversion, and the way back; slice by slice.
 // Source: Montgomery, Speeding the Pollard and elliptic curve methods of factorization (1987),
 // section 10.3.1.
 #include "batch/inversion.hpp"
@@ -26,6 +26,33 @@ std::size_t block_items(const ThreadPool& pool, const ResidueRing& ring, std::si
                                    std::min(root, kMaxItems), kMaxItems);
 }
 
+// What a batch of `count` is cut into, and the words of each kind of product kept.
+struct InversionSizes {
+    InversionSizes(const ThreadPool& pool, const ResidueRing& ring, std::size_t count)
+        : items(block_items(pool, ring, count)),
+          blocks((count + items - 1) / items),
+          running_words((blocks + ring.lanes() - 1) / ring.lanes() * items * ring.width()),
+          block_words(blocks * ring.row_limbs()) {}
+
+    std::size_t bytes() const { return (running_words + 2 * block_words) * sizeof(Limb); }
+
+    std::size_t items;  // in a block
+    std::size_t blocks;
+    std::size_t running_words;
+    std::size_t block_words;
+};
+
+// The most items that the batch can be cut into evenly so that a slice stays within scratch_bytes.
+std::size_t slice_items(const ThreadPool& pool, const ResidueRing& ring, std::size_t count,
+                        std::size_t scratch_bytes) {
+    std::size_t items = count;
+    for (std::size_t slices = 2; items > 1 && InversionSizes(pool, ring, items).bytes() > scratch_bytes;
+         ++slices) {
+        items = (count + slices - 1) / slices;
+    }
+    return items;
+}
+
 // The batch cut into blocks of neighbours, a lane each, with one running product per item within its block.
 class InversionBatch {
   public:
@@ -34,11 +61,12 @@ class InversionBatch {
           ring_(ring),
           x_(x),
           count_(count),
-          block_items_(block_items(pool, ring, count)),
-          block_count_((count + block_items_ - 1) / block_items_),
-          running_((block_count_ + ring.lanes() - 1) / ring.lanes() * block_items_ * ring.width()),
-          block_products_(block_count_ * ring.row_limbs()),
-          totals_(block_count_ * ring.row_limbs()) {}
+          sizes_(pool, ring, count),
+          block_items_(sizes_.items),
+          block_count_(sizes_.blocks),
+          running_(sizes_.running_words),
+          block_products_(sizes_.block_words),
+          totals_(sizes_.block_words) {}
 
     // running(group, i) = the products of its blocks' items up to the i-th; total(b) = the product of all
     // blocks up to b.
@@ -158,6 +186,7 @@ class InversionBatch {
     const ResidueRing& ring_;
     const Limb* x_;
     std::size_t count_;
+    InversionSizes sizes_;
     std::size_t block_items_;
     std::size_t block_count_;
     SecretBuffer running_;
@@ -165,16 +194,26 @@ class InversionBatch {
     SecretBuffer totals_;
 };
 
-}  // namespace
-
-std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
-                                           std::size_t count) {
-    if (count == 0) return std::nullopt;
+std::optional<std::size_t> invert_slice(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
+                                        std::size_t count) {
     InversionBatch batch(pool, ring, x, count);
     batch.multiply_up();
     SecretBuffer inverse(ring.row_limbs());
     if (!batch.invert_total(inverse.data())) return batch.find_culprit();
     batch.divide_down(z, inverse.data());
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
+                                           std::size_t count, std::size_t scratch_bytes) {
+    const std::size_t items = slice_items(pool, ring, count, scratch_bytes);
+    for (std::size_t first = 0; first < count; first += items) {
+        const std::size_t at = first * ring.row_limbs();
+        const auto refused = invert_slice(pool, ring, z + at, x + at, std::min(items, count - first));
+        if (refused) return first + *refused;
+    }
     return std::nullopt;
 }
 

@@ -7,9 +7,9 @@
 
 namespace hekat {
 
-// z_i = 1 / x_i, rows, with one true inversion for all. Returns the first index that has none, z then without
-// meaning.
+// z_i = 1 / x_i, rows, in slices whose running products take at most scratch_bytes, or of one residue; with
+// one true inversion for each slice. Returns the first index that has none, z then without meaning.
 std::optional<std::size_t> invert_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Limb* x,
-                                           std::size_t count);
+                                           std::size_t count, std::size_t scratch_bytes);
 
 }  // namespace hekat

@@ -2,12 +2,11 @@
 #include "batch/multi_power_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace hekat {
 namespace {
 
-constexpr double kMaxTableBytes = 256.0 * (1 << 20);
-constexpr std::size_t kMaxPartialBytes = std::size_t{64} << 20;
 constexpr unsigned kMaxTableWindow = 8;
 constexpr unsigned kMaxBucketWindow = 12;
 constexpr std::size_t kMinBlockTerms = 4;
@@ -43,6 +42,15 @@ double cost(const MultiPowerSize& size, const MultiPowerPlan& plan) {
     return products + results * positions * method.window_bits;
 }
 
+// Bytes beyond the scratch.
+double excess(const MultiPowerSize& size, const MultiPowerPlan& plan) {
+    const double tables = memory_rows(size, plan) * as_double(size.row_bytes);
+    const double partials = as_double(std::max<std::size_t>(1, plan.method.positions(size.bits)) *
+                                      plan.block_count * plan.pass_results * size.row_bytes);
+    return std::max(0.0, tables - as_double(size.most_table_bytes())) +
+           std::max(0.0, partials - as_double(size.most_partial_bytes()));
+}
+
 }  // namespace
 
 MultiPowerPlan plan_by_method(const MultiPowerSize& size, const PowerMethod& method) {
@@ -54,24 +62,23 @@ MultiPowerPlan plan_by_method(const MultiPowerSize& size, const PowerMethod& met
     const std::size_t sequences = positions * std::max<std::size_t>(1, size.result_count);
     const std::size_t block_count = std::clamp<std::size_t>(divide_up(wanted, sequences), 1, most_blocks);
     const std::size_t result_bytes = positions * block_count * size.row_bytes;
-    const std::size_t pass_results = std::clamp<std::size_t>(kMaxPartialBytes / result_bytes, 1,
+    const std::size_t pass_results = std::clamp<std::size_t>(size.most_partial_bytes() / result_bytes, 1,
                                                              std::max<std::size_t>(1, size.result_count));
     return {method, block_count, slab, pass_results};
 }
 
 MultiPowerPlan plan_multi_power(const MultiPowerSize& size, bool may_sign) {
     MultiPowerPlan best = plan_by_method(size, {false, false, 1});
-    double least = cost(size, best);
+    std::pair<double, double> least{excess(size, best), cost(size, best)};
     for (const bool by_tables : {true, false}) {
         for (const bool is_signed : {false, true}) {
             if (is_signed && !may_sign) continue;
             for (unsigned window = 1; window <= (by_tables ? kMaxTableWindow : kMaxBucketWindow); ++window) {
                 const MultiPowerPlan plan = plan_by_method(size, {by_tables, is_signed, window});
-                if (memory_rows(size, plan) * as_double(size.row_bytes) > kMaxTableBytes) continue;
-                const double products = cost(size, plan);
-                if (products >= least) continue;
+                const std::pair<double, double> rank{excess(size, plan), cost(size, plan)};
+                if (rank >= least) continue;
                 best = plan;
-                least = products;
+                least = rank;
             }
         }
     }

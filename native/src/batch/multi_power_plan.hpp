@@ -1,6 +1,7 @@
 // How a batch of products of powers is best worked out.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "bigint/multi_power.hpp"
@@ -18,6 +19,13 @@ struct MultiPowerSize {
     std::size_t lanes;
     std::size_t thread_count;
     std::size_t row_bytes;
+    std::size_t scratch_bytes;  // for all that grows with the input
+
+    // Half of the scratch is for tables or buckets, a quarter for partial products, and one for inverses.
+    std::size_t most_table_bytes() const { return scratch_bytes / 2; }
+    std::size_t most_partial_bytes() const { return scratch_bytes / 4; }
+    // Bases whose inverses are kept at once.
+    std::size_t most_inverses() const { return std::max<std::size_t>(1, scratch_bytes / 4 / row_bytes); }
 };
 
 struct MultiPowerPlan {
@@ -27,8 +35,8 @@ struct MultiPowerPlan {
     std::size_t pass_results;  // results that are worked on at once
 };
 
-// The plan of least cost whose tables or buckets stay below 256 MiB. Signed digits where minus signs need
-// inverses anyway or the inverses pay for themselves, if may_sign.
+// The plan of least cost among those that stay within the scratch, or that exceed it least. Signed digits
+// where minus signs need inverses anyway or the inverses pay for themselves, if may_sign.
 MultiPowerPlan plan_multi_power(const MultiPowerSize& size, bool may_sign);
 
 // The plan that a method makes.

@@ -1,6 +1,5 @@
 // Batches of products of many powers: inverses, tables, digits position by position, and what joins them.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -17,7 +16,8 @@ std::vector<std::size_t> bases_to_invert(const PowerTerms& terms, bool every) {
     for (std::size_t j = 0; terms.negative != nullptr && !every && j < terms.result_count; ++j) {
         for (std::size_t i = 0; i < terms.term_count(j); ++i) {
             const std::size_t term = terms.term(j, i);
-            if (terms.is_negative(term)) marked[terms.base(term, i)] = true;
+            const std::size_t base = terms.base(term, i);
+            if (base < terms.base_count && terms.is_negative(term)) marked[base] = true;
         }
     }
     std::vector<std::size_t> indices;
@@ -28,27 +28,35 @@ std::vector<std::size_t> bases_to_invert(const PowerTerms& terms, bool every) {
 }
 
 // inverses_i = 1 / bases_i for the given i, one for all others. Returns the first of them that has none.
+// What it works on takes at most scratch_bytes beside the inverses.
 std::optional<std::size_t> invert_bases(ThreadPool& pool, const ResidueRing& ring, Limb* inverses,
                                         const Limb* bases, std::size_t base_count,
-                                        const std::vector<std::size_t>& indices) {
+                                        const std::vector<std::size_t>& indices, std::size_t scratch_bytes) {
     const std::size_t row = ring.row_limbs();
-    SecretBuffer x(indices.size() * row);
-    SecretBuffer z(indices.size() * row);
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-        std::memcpy(x.data() + k * row, bases + indices[k] * row, row * sizeof(Limb));
-    }
-    if (const auto refused = invert_residues(pool, ring, z.data(), x.data(), indices.size())) {
-        return indices[*refused];
-    }
-    for (std::size_t i = 0; i < base_count; ++i)
+    // A quarter for bases, a quarter for inverses, half for what inverting them takes.
+    const std::size_t most =
+        std::clamp<std::size_t>(scratch_bytes / 4 / (row * sizeof(Limb)), 1, indices.size() + 1);
+    SecretBuffer x(std::min(most, indices.size()) * row);
+    SecretBuffer z(std::min(most, indices.size()) * row);
+    for (std::size_t i = 0; i < base_count; ++i) {
         std::memcpy(inverses + i * row, ring.one_row(), row * sizeof(Limb));
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-        std::memcpy(inverses + indices[k] * row, z.data() + k * row, row * sizeof(Limb));
+    }
+    for (std::size_t first = 0; first < indices.size(); first += most) {
+        const std::size_t count = std::min(most, indices.size() - first);
+        for (std::size_t k = 0; k < count; ++k) {
+            std::memcpy(x.data() + k * row, bases + indices[first + k] * row, row * sizeof(Limb));
+        }
+        if (const auto refused = invert_residues(pool, ring, z.data(), x.data(), count, scratch_bytes / 2)) {
+            return indices[first + *refused];
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            std::memcpy(inverses + indices[first + k] * row, z.data() + k * row, row * sizeof(Limb));
+        }
     }
     return std::nullopt;
 }
 
-// Everything one call works on.
+// Everything that is worked on for one slice of bases.
 class MultiPower {
   public:
     MultiPower(ThreadPool& pool, const ResidueRing& ring, const PowerTerms& terms, const Limb* inverses,
@@ -57,18 +65,19 @@ class MultiPower {
           ring_(ring),
           terms_(terms),
           plan_(plan),
-          digits_(terms, plan.method, bits),
+          digits_(terms, plan.method),
           positions_(plan.method.positions(bits)),
           rows_{terms.bases, inverses, nullptr, nullptr},
           tables_(table_words()),
           inverse_tables_(inverses == nullptr ? 0 : table_words()) {}
 
-    void multiply(Limb* z) {
+    // z_j = result j, or z_j times result j.
+    void multiply(Limb* z, bool into_products) {
         if (plan_.method.by_tables) fill_tables();
         for (std::size_t first = 0; first < terms_.result_count; first += plan_.pass_results) {
             const std::size_t last = std::min(terms_.result_count, first + plan_.pass_results);
             multiply_positions(first, last);
-            join(z + first * ring_.row_limbs(), last - first);
+            join(z + first * ring_.row_limbs(), last - first, into_products);
         }
     }
 
@@ -110,6 +119,7 @@ class MultiPower {
         const std::size_t row = ring_.row_limbs();
         const std::size_t results = last_result - first_result;
         const std::size_t count = plan_.block_count * positions_ * results;
+        partials_.reset();  // before there is another
         partials_ = std::make_unique<SecretBuffer>(count * row);
         is_empty_ = std::make_unique<bool[]>(count);
         // As many for every thread.
@@ -138,23 +148,29 @@ class MultiPower {
         });
     }
 
-    // z_j = the product over positions of result j's digits, raised to their places.
-    void join(Limb* z, std::size_t result_count) {
+    // z_j = the product over positions of result j's digits, raised to their places; or z_j times it.
+    void join(Limb* z, std::size_t result_count, bool into_products) {
         const double products =
             static_cast<double>(positions_ * (plan_.method.window_bits + plan_.block_count));
         const std::size_t together = 2 * ring_.lanes();
         pool_.run((result_count + together - 1) / together,
                   static_cast<double>(together) * products * ring_.product_ns(),
                   [&](std::size_t begin, std::size_t end) {
-                      join_results(z, result_count, begin * together, std::min(result_count, end * together));
+                      ProductQueue queue(ring_);
+                      SecretBuffer memory(together * ring_.row_limbs());
+                      for (std::size_t first = begin * together;
+                           first < std::min(result_count, end * together); first += together) {
+                          join_results(queue, memory.data(), z, result_count, first,
+                                       std::min(result_count, first + together), into_products);
+                      }
                   });
     }
 
-    void join_results(Limb* z, std::size_t result_count, std::size_t first, std::size_t last) {
+    void join_results(ProductQueue& queue, Limb* memory, Limb* z, std::size_t result_count, std::size_t first,
+                      std::size_t last, bool into_products) {
         const std::size_t row = ring_.row_limbs();
-        ProductQueue queue(ring_);
         std::vector<RunningProduct> results;
-        for (std::size_t j = first; j < last; ++j) results.emplace_back(z + j * row);
+        for (std::size_t j = first; j < last; ++j) results.emplace_back(memory + (j - first) * row);
         for (std::size_t position = positions_; position-- > 0;) {
             ThreadPool::checkpoint();
             for (unsigned i = 0; i < plan_.method.window_bits; ++i) {
@@ -170,9 +186,13 @@ class MultiPower {
         queue.flush();
         for (std::size_t j = first; j < last; ++j) {
             const Limb* value = results[j - first].value();
-            if (value == z + j * row) continue;
-            std::memcpy(z + j * row, value == nullptr ? ring_.one_row() : value, row * sizeof(Limb));
+            if (!into_products) {
+                std::memcpy(z + j * row, value == nullptr ? ring_.one_row() : value, row * sizeof(Limb));
+            } else if (value != nullptr) {
+                queue.multiply(z + j * row, z + j * row, value);
+            }
         }
+        queue.flush();
     }
 
     ThreadPool& pool_;
@@ -188,46 +208,103 @@ class MultiPower {
     std::unique_ptr<bool[]> is_empty_{};
 };
 
-MultiPowerSize size_of(const ThreadPool& pool, const ResidueRing& ring, const PowerTerms& terms) {
+MultiPowerSize size_of(const ThreadPool& pool, const ResidueRing& ring, const PowerTerms& terms,
+                       std::size_t scratch_bytes) {
     std::size_t longest = 0;
     for (std::size_t j = 0; j < terms.result_count; ++j) longest = std::max(longest, terms.term_count(j));
     return {terms.base_count, terms.result_count,       terms.term_count(),
             longest,          max_exponent_bits(terms), terms.negative != nullptr,
-            ring.lanes(),     pool.thread_count(),      ring.row_limbs() * sizeof(Limb)};
+            ring.lanes(),     pool.thread_count(),      ring.row_limbs() * sizeof(Limb),
+            scratch_bytes};
 }
 
-// Works by the plan, or returns the first base that lacks an inverse it needs.
+// `count` of the bases from `first` on, and the terms that have them.
+PowerTerms slice_of(const PowerTerms& terms, const ResidueRing& ring, std::size_t first, std::size_t count) {
+    PowerTerms slice = terms;
+    slice.bases += first * ring.row_limbs();
+    slice.base_count = count;
+    if (!terms.is_dense()) {
+        slice.first_base += first;
+        return slice;
+    }
+    const std::size_t terms_before = first * terms.result_count;
+    slice.exponents += terms_before * terms.exponent_limbs;
+    if (terms.negative != nullptr) slice.negative += terms_before;
+    return slice;
+}
+
+// The size of a slice of `count` bases, each taken to have as many terms as any other.
+MultiPowerSize slice_size(const MultiPowerSize& size, std::size_t count) {
+    MultiPowerSize slice = size;
+    const auto share = [&](std::size_t terms) {
+        return static_cast<std::size_t>(static_cast<double>(terms) * static_cast<double>(count) /
+                                        static_cast<double>(std::max<std::size_t>(1, size.base_count)));
+    };
+    slice.base_count = count;
+    slice.term_count = share(size.term_count);
+    slice.longest = share(size.longest);
+    return slice;
+}
+
+// z = the products, or z times them. Works by the plan, or returns the first base that lacks an inverse it
+// needs.
 std::optional<std::size_t> multiply_by_plan(ThreadPool& pool, const ResidueRing& ring, Limb* z,
-                                            const PowerTerms& terms, const MultiPowerPlan& plan,
-                                            std::size_t bits) {
+                                            const PowerTerms& terms, const MultiPowerSize& size,
+                                            const MultiPowerPlan& plan, bool into_products) {
     const bool needs_inverses = plan.method.is_signed || terms.negative != nullptr;
     SecretBuffer inverses(needs_inverses ? terms.base_count * ring.row_limbs() : 0);
     if (needs_inverses) {
+        // What tables and partial products will take is free as yet.
         const auto refused = invert_bases(pool, ring, inverses.data(), terms.bases, terms.base_count,
-                                          bases_to_invert(terms, plan.method.is_signed));
+                                          bases_to_invert(terms, plan.method.is_signed),
+                                          size.most_table_bytes() + size.most_partial_bytes());
         if (refused) return refused;
     }
-    MultiPower work(pool, ring, terms, needs_inverses ? inverses.data() : nullptr, plan, bits);
-    work.multiply(z);
+    MultiPower work(pool, ring, terms, needs_inverses ? inverses.data() : nullptr, plan, size.bits);
+    work.multiply(z, into_products);
+    return std::nullopt;
+}
+
+// Calls work(terms, size, whether z has products already) for all bases at once, or where they need inverses
+// for slices of as many as are kept, until one returns a base that is refused.
+template <typename Work>
+std::optional<std::size_t> for_slices(const ResidueRing& ring, const PowerTerms& terms,
+                                      const MultiPowerSize& size, bool needs_inverses, const Work& work) {
+    const std::size_t slices =
+        needs_inverses ? (terms.base_count + size.most_inverses() - 1) / size.most_inverses() : 1;
+    if (slices <= 1) return work(terms, size, false);
+    for (std::size_t i = 0; i < slices; ++i) {
+        const std::size_t first = i * terms.base_count / slices;
+        const std::size_t count = (i + 1) * terms.base_count / slices - first;
+        const auto refused = work(slice_of(terms, ring, first, count), slice_size(size, count), i > 0);
+        if (refused) return first + *refused;
+    }
     return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& ring, Limb* z,
-                                           const PowerTerms& terms) {
-    const MultiPowerSize size = size_of(pool, ring, terms);
-    const MultiPowerPlan plan = plan_multi_power(size, true);
-    const auto refused = multiply_by_plan(pool, ring, z, terms, plan, size.bits);
-    if (!refused || !plan.method.is_signed) return refused;
-    // Some base has no inverse. Digits without signs need only those of the bases that have a minus sign.
-    return multiply_by_plan(pool, ring, z, terms, plan_multi_power(size, false), size.bits);
+                                           const PowerTerms& terms, std::size_t scratch_bytes) {
+    const auto multiply = [&](const PowerTerms& slice, const MultiPowerSize& size, bool into_products) {
+        const MultiPowerPlan plan = plan_multi_power(size, size.base_count <= size.most_inverses());
+        const auto refused = multiply_by_plan(pool, ring, z, slice, size, plan, into_products);
+        if (!refused || !plan.method.is_signed) return refused;
+        // Some base has no inverse. Digits without signs need only those of the bases that have a minus sign.
+        return multiply_by_plan(pool, ring, z, slice, size, plan_multi_power(size, false), into_products);
+    };
+    return for_slices(ring, terms, size_of(pool, ring, terms, scratch_bytes), terms.negative != nullptr,
+                      multiply);
 }
 
 std::optional<std::size_t> multiply_powers_by(ThreadPool& pool, const ResidueRing& ring, Limb* z,
-                                              const PowerTerms& terms, const PowerMethod& method) {
-    const MultiPowerSize size = size_of(pool, ring, terms);
-    return multiply_by_plan(pool, ring, z, terms, plan_by_method(size, method), size.bits);
+                                              const PowerTerms& terms, std::size_t scratch_bytes,
+                                              const PowerMethod& method) {
+    const auto multiply = [&](const PowerTerms& slice, const MultiPowerSize& size, bool into_products) {
+        return multiply_by_plan(pool, ring, z, slice, size, plan_by_method(size, method), into_products);
+    };
+    return for_slices(ring, terms, size_of(pool, ring, terms, scratch_bytes),
+                      method.is_signed || terms.negative != nullptr, multiply);
 }
 
 }  // namespace hekat

@@ -42,7 +42,8 @@ void raise_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const It
                [&](const Group& group, Limb* memory) {
                    Limb* x = memory;
                    ring.gather(x, group.reads(bases).data());
-                   raise(ring, x, x, group.reads(exponents).data(), exponents.limbs, memory + ring.width());
+                   raise(ring, x, x, group.reads(exponents).data(), exponents.limbs, memory + ring.width(),
+                         ThreadPool::checkpoint);
                    ring.scatter(group.writes(z, ring.row_limbs()).data(), x);
                });
 }
@@ -91,7 +92,7 @@ std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing&
         for (std::size_t first = begin * together; first < std::min(count, end * together);
              first += together) {
             powers(ring, shape, z + first * ring.row_limbs(), table, exponents + first * exponent_limbs,
-                   exponent_limbs, std::min(together, count - first), scratch.data());
+                   exponent_limbs, std::min(together, count - first), scratch.data(), ThreadPool::checkpoint);
         }
     });
     return std::nullopt;

@@ -27,13 +27,15 @@ std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing&
                                             std::size_t count);
 
 // z_j = the product of result j's terms, rows. Returns the first base that has a minus sign somewhere and no
-// inverse, z then without meaning. Variable time.
+// inverse, z then without meaning. Variable time. Scratch that grows with the input stays within
+// scratch_bytes, but is at least that of one base and one result at a time.
 std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& ring, Limb* z,
-                                           const PowerTerms& terms);
+                                           const PowerTerms& terms, std::size_t scratch_bytes);
 
 // The same by a given method instead of the cheapest, for tests; signed digits need every base to have an
 // inverse.
 std::optional<std::size_t> multiply_powers_by(ThreadPool& pool, const ResidueRing& ring, Limb* z,
-                                              const PowerTerms& terms, const PowerMethod& method);
+                                              const PowerTerms& terms, std::size_t scratch_bytes,
+                                              const PowerMethod& method);
 
 }  // namespace hekat

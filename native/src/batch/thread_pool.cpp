@@ -91,17 +91,16 @@ thread_local ThreadPool::Job* ThreadPool::Job::of_this_thread = nullptr;
 class ThreadPool::Crew {
   public:
     explicit Crew(std::size_t worker_count) : process_(::getpid()) {
-        for (std::size_t i = 0; i < worker_count; ++i) workers_.emplace_back([this] { work(); });
+        workers_.reserve(worker_count);
+        try {
+            for (std::size_t i = 0; i < worker_count; ++i) workers_.emplace_back([this] { work(); });
+        } catch (...) {
+            leave();  // the system starts no more threads: nobody else would join those that run
+            throw;
+        }
     }
 
-    ~Crew() {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            leaving_ = true;
-        }
-        woken_.notify_all();
-        for (std::thread& worker : workers_) worker.join();
-    }
+    ~Crew() { leave(); }
 
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
@@ -129,6 +128,15 @@ class ThreadPool::Crew {
     }
 
   private:
+    void leave() {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            leaving_ = true;
+        }
+        woken_.notify_all();
+        for (std::thread& worker : workers_) worker.join();
+    }
+
     void work() {
         std::unique_lock<std::mutex> lock(mutex_);
         while (true) {
@@ -168,6 +176,10 @@ ThreadPool::Crew& ThreadPool::crew() {
     auto fresh = std::make_unique<Crew>(thread_count_ - 1);
     if (crew_.compare_exchange_strong(seen, fresh.get())) return *fresh.release();
     return *seen;  // another caller was first
+}
+
+void ThreadPool::start() {
+    if (thread_count_ > 1) crew();
 }
 
 void ThreadPool::checkpoint() {

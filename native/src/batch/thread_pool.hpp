@@ -29,9 +29,13 @@ class ThreadPool {
 
     std::size_t thread_count() const { return thread_count_; }
 
+    // Makes sure that the threads run in this process. Throws std::system_error where they cannot.
+    void start();
+
     // Runs body over [0, count) in chunks of a few milliseconds, given what one item costs, and returns when
-    // all is done. Throws Interrupted if go_on said no, else what a body threw first. Safe from several
-    // threads at once, and in a process forked from this one (which starts threads of its own).
+    // all is done. Throws Interrupted if go_on said no, else what a body threw first, and std::system_error
+    // where the threads cannot be started. Safe from several threads at once, and in a process forked from
+    // this one (which starts threads of its own).
     void run(std::size_t count, double item_ns, const Body& body);
 
     // The same on the calling thread alone, chunk after chunk: for work whose items need the ones before.

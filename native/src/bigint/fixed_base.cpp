@@ -25,23 +25,24 @@ void digits_at(const ResidueRing& ring, const FixedBaseShape& shape, Limb* digit
 // One group's powers by rows, the next position's rows being fetched meanwhile.
 void group_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* const* z,
                           const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
-                          std::size_t count, Limb* scratch) {
+                          std::size_t count, Limb* scratch, Checkpoint checkpoint) {
     Limb* entry = scratch + ring.scratch_count();
     Limb* result = entry + ring.width();
-    Limb digits[kMaxLanes];
-    ReadPointers rows{};
-    ReadPointers next{};
+    SecretArray<Limb, kMaxLanes> digits;
+    SecretArray<const Limb*, kMaxLanes> rows;
+    SecretArray<const Limb*, kMaxLanes> next;
     const auto look_up = [&](std::size_t position) {
-        digits_at(ring, shape, digits, exponents, exponent_limbs, count, position);
+        digits_at(ring, shape, digits.data(), exponents, exponent_limbs, count, position);
         const Limb* entries = table + position * shape.position_words(ring);
         for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
-            next[lane] = entries + digits[lane] * ring.row_limbs();
-            prefetch_row(next[lane], ring.row_limbs());
+            next.items[lane] = entries + digits.items[lane] * ring.row_limbs();
+            prefetch_row(next.items[lane], ring.row_limbs());
         }
     };
     look_up(0);
     for (std::size_t position = 0; position < shape.positions(); ++position) {
-        rows = next;
+        checkpoint();
+        rows.items = next.items;
         if (position + 1 < shape.positions()) look_up(position + 1);
         ring.gather(position == 0 ? result : entry, rows.data());
         if (position > 0) ring.multiply(result, result, entry, scratch);
@@ -98,7 +99,8 @@ std::size_t fixed_base_scratch_count(const ResidueRing& ring, std::size_t count)
 }
 
 void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z, const Limb* table,
-                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch) {
+                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch,
+                       Checkpoint checkpoint) {
     const std::size_t lanes = ring.lanes();
     const std::size_t width = ring.width();
     const std::size_t groups = (count + lanes - 1) / lanes;
@@ -106,6 +108,7 @@ void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Lim
     Limb* found = results + groups * width;
     Limb* digits = found + groups * width;
     for (std::size_t position = 0; position < shape.positions(); ++position) {
+        checkpoint();
         for (std::size_t group = 0; group < groups; ++group) {
             const std::size_t first = group * lanes;
             digits_at(ring, shape, digits + first, exponents + first * exponent_limbs, exponent_limbs,
@@ -126,13 +129,13 @@ void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Lim
 
 void fixed_base_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z,
                                const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
-                               std::size_t count, Limb* scratch) {
+                               std::size_t count, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t lanes = ring.lanes();
     for (std::size_t first = 0; first < count; first += lanes) {
         const WritePointers to =
             writes_of(z + first * ring.row_limbs(), ring.row_limbs(), count - first, lanes);
         group_powers_vartime(ring, shape, to.data(), table, exponents + first * exponent_limbs,
-                             exponent_limbs, count - first, scratch);
+                             exponent_limbs, count - first, scratch, checkpoint);
     }
 }
 

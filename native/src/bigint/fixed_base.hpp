@@ -1,16 +1,20 @@
 // Powers of one base from a table of all its windows: products only, no squarings.
 #pragma once
 
+#include "bigint/checkpoint.hpp"
 #include "bigint/residue_ring.hpp"
 
 namespace hekat {
+
+// The widest exponents that a table may be for: their tables' sizes fit 64 bits with any window.
+inline constexpr std::size_t kMaxTableExponentBits = std::size_t{1} << 20;
 
 // What a table holds: entry (i, j) is base^(j 2^(window_bits i)), i < positions(), j < entry_count(). A
 // constant-time table has the ring's layout for shared look-ups at each position; any other has rows,
 // position by position.
 struct FixedBaseShape {
-    std::size_t exponent_bits;
-    unsigned window_bits;  // 1..16
+    std::size_t exponent_bits;  // 1..kMaxTableExponentBits
+    unsigned window_bits;       // 1..16
     bool constant_time;
 
     std::size_t positions() const { return (exponent_bits + window_bits - 1) / window_bits; }
@@ -25,9 +29,6 @@ struct FixedBaseShape {
 // saves. In 4..8.
 unsigned fixed_base_window_bits(const ResidueRing& ring);
 
-// Called now and then in long work; may throw, and then ends it.
-using Checkpoint = void (*)();
-
 // The entries of up to lanes() positions from first_position on, from those positions' bases, rows one after
 // another. table: the whole table. Constant time. The caller wipes scratch: scratch_count() + 2 * width() +
 // lanes() * row_limbs() words.
@@ -36,17 +37,18 @@ void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* 
 
 // z (count rows) = base^exponent for each of count exponents below 2^exponent_bits, which lie one after
 // another. Constant time: every entry of every position is read. One position serves all exponents before the
-// next is touched, so that its entries stay in cache. The caller wipes scratch: fixed_base_scratch_count
-// words. Source: Brickell, Gordon, McCurley, Wilson, Fast exponentiation with precomputation (Eurocrypt
-// 1992).
+// next is touched, so that its entries stay in cache. Calls checkpoint once a position. The caller wipes
+// scratch: fixed_base_scratch_count words. Source: Brickell, Gordon, McCurley, Wilson, Fast exponentiation
+// with precomputation (Eurocrypt 1992).
 void fixed_base_powers(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z, const Limb* table,
-                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch);
+                       const Limb* exponents, std::size_t exponent_limbs, std::size_t count, Limb* scratch,
+                       Checkpoint checkpoint);
 std::size_t fixed_base_scratch_count(const ResidueRing& ring, std::size_t count);
 
 // The same from a table that is not constant_time: reads the entries it needs, so that memory access tells
 // the exponents. scratch: scratch_count() + 2 * width() words.
 void fixed_base_powers_vartime(const ResidueRing& ring, const FixedBaseShape& shape, Limb* z,
                                const Limb* table, const Limb* exponents, std::size_t exponent_limbs,
-                               std::size_t count, Limb* scratch);
+                               std::size_t count, Limb* scratch, Checkpoint checkpoint);
 
 }  // namespace hekat

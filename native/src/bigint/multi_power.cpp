@@ -25,9 +25,11 @@ void visit_digits(const PowerTerms& terms, const PowerDigits& digits,
             const std::size_t i = sequence.first + step;
             if (i >= sequence.last) continue;
             const std::size_t term = terms.term(sequence.result, i);
+            const std::size_t base = terms.base(term, i);
+            if (base >= terms.base_count) continue;
             const std::int64_t digit = digits.at(term, sequence.position);
             if (digit == 0) continue;
-            visit(s, terms.base(term, i), terms.is_negative(term) ? -digit : digit);
+            visit(s, base, terms.is_negative(term) ? -digit : digit);
         }
     }
 }
@@ -43,36 +45,24 @@ std::vector<RunningProduct> running_products(Limb* rows, std::size_t row_limbs, 
 
 }  // namespace
 
-PowerDigits::PowerDigits(const PowerTerms& terms, const PowerMethod& method, std::size_t bits)
-    : window_bits_(method.window_bits), exponents_(terms.exponents), exponent_limbs_(terms.exponent_limbs) {
-    if (!method.is_signed) return;
-    // Every digit is 2^(window_bits - 1) - 1 too large once this number is added: carries come by themselves.
-    bias_ = (Limb{1} << (window_bits_ - 1)) - 1;
-    const std::size_t all_bits = method.positions(bits) * window_bits_;
-    const std::size_t limbs = std::max<std::size_t>(1, (all_bits + kLimbBits - 1) / kLimbBits);
-    std::vector<Limb> bias(limbs, 0);
-    for (std::size_t bit = 0; bit < all_bits; bit += window_bits_) {
-        const std::size_t at = bit / kLimbBits;
-        const Wide shifted = static_cast<Wide>(bias_) << (bit % kLimbBits);
-        bias[at] |= low_limb(shifted);
-        if (at + 1 < limbs) bias[at + 1] |= high_limb(shifted);
-    }
-    const std::size_t count = terms.term_count();
-    const std::size_t kept = std::min(limbs, exponent_limbs_);  // any limb above is zero
-    biased_.assign(count * limbs, 0);
-    for (std::size_t k = 0; k < count; ++k) {
-        Limb* z = biased_.data() + k * limbs;
-        std::memcpy(z, exponents_ + k * exponent_limbs_, kept * sizeof(Limb));
-        add_limbs(z, z, bias.data(), limbs);
-    }
-    exponents_ = biased_.data();
-    exponent_limbs_ = limbs;
-}
-
 std::int64_t PowerDigits::at(std::size_t term, std::size_t position) const {
-    const Limb digit = exponent_bits_at(exponents_ + term * exponent_limbs_, exponent_limbs_,
-                                        position * window_bits_, window_bits_);
-    return static_cast<std::int64_t>(digit) - static_cast<std::int64_t>(bias_);
+    const Limb* exponent = exponents_ + term * exponent_limbs_;
+    const auto window = [&](std::size_t i) {
+        return static_cast<std::int64_t>(
+            exponent_bits_at(exponent, exponent_limbs_, i * method_.window_bits, method_.window_bits));
+    };
+    std::int64_t digit = window(position);
+    if (!method_.is_signed) return digit;
+    // A window above half is a negative digit and carries one up; one at half carries where the one below it
+    // does.
+    const std::int64_t half = std::int64_t{1} << (method_.window_bits - 1);
+    while (position-- > 0) {
+        const std::int64_t below = window(position);
+        if (below == half) continue;
+        if (below > half) ++digit;
+        break;
+    }
+    return digit > half ? digit - 2 * half : digit;
 }
 
 std::size_t max_exponent_bits(const PowerTerms& terms) {

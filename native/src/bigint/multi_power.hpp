@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bigint/fixed_base.hpp"
+#include "bigint/checkpoint.hpp"
 #include "bigint/product_queue.hpp"
 
 namespace hekat {
@@ -23,6 +23,8 @@ struct PowerTerms {
     const std::int64_t* offsets;  // result_count + 1 of them; nullptr: dense
     std::size_t base_count;
     std::size_t result_count;
+    // Sparse: columns count from here, and terms of columns outside of the base_count ones are left out.
+    std::size_t first_base = 0;
 
     bool is_dense() const { return offsets == nullptr; }
     std::size_t term_count() const {
@@ -31,12 +33,13 @@ struct PowerTerms {
     std::size_t term_count(std::size_t result) const {
         return is_dense() ? base_count : static_cast<std::size_t>(offsets[result + 1] - offsets[result]);
     }
-    // The number of result's i-th term, and the base of its i-th term.
+    // The number of result's i-th term, and the base of its i-th term: base_count or above where it is left
+    // out.
     std::size_t term(std::size_t result, std::size_t i) const {
         return is_dense() ? i * result_count + result : static_cast<std::size_t>(offsets[result]) + i;
     }
     std::size_t base(std::size_t term, std::size_t i) const {
-        return is_dense() ? i : static_cast<std::size_t>(columns[term]);
+        return is_dense() ? i : static_cast<std::size_t>(columns[term]) - first_base;
     }
     bool is_negative(std::size_t term) const { return negative != nullptr && negative[term]; }
 };
@@ -58,18 +61,16 @@ struct PowerMethod {
     std::size_t table_rows() const { return max_digit() - 1; }
 };
 
-// The digits of all exponents. Reads the exponents where they lie unless digits are signed.
+// The digits of all exponents, read where the exponents lie.
 class PowerDigits {
   public:
-    // bits: the most that any exponent has.
-    PowerDigits(const PowerTerms& terms, const PowerMethod& method, std::size_t bits);
+    PowerDigits(const PowerTerms& terms, const PowerMethod& method)
+        : method_(method), exponents_(terms.exponents), exponent_limbs_(terms.exponent_limbs) {}
 
     std::int64_t at(std::size_t term, std::size_t position) const;
 
   private:
-    unsigned window_bits_;
-    Limb bias_ = 0;  // what is taken off each digit again
-    std::vector<Limb> biased_{};
+    PowerMethod method_;
     const Limb* exponents_;
     std::size_t exponent_limbs_;
 };

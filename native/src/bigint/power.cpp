@@ -11,6 +11,17 @@ namespace hekat {
 namespace {
 
 constexpr unsigned kMaxWindowBits = 6;
+constexpr std::size_t kCheckpointSquarings = 16;
+
+// The widest window for exponents of so many limbs: what scratch is sized for.
+unsigned widest_window_bits(std::size_t exponent_limbs) {
+    return power_window_bits(kLimbBits * exponent_limbs, 0);
+}
+
+// The window for exponents of `bits` bits in so many limbs: one that scratch has room for.
+unsigned window_bits_for(std::size_t bits, std::size_t exponent_limbs, double entry_products) {
+    return std::min(power_window_bits(bits, entry_products), widest_window_bits(exponent_limbs));
+}
 
 // table[j] = base^j for j < entry_count, an even number.
 void fill_powers(const ResidueRing& ring, Limb* table, const Limb* base, std::size_t entry_count,
@@ -44,27 +55,29 @@ bool are_equal_vartime(const Limb* const* exponents, std::size_t lanes, std::siz
 // By fixed windows, each lane with digits of its own; leading zeros and digits that are zero in all lanes are
 // skipped.
 void power_fixed_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
-                         std::size_t exponent_limbs, Limb* scratch) {
+                         std::size_t exponent_limbs, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t width = ring.width();
     std::size_t bits = 0;
     for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
         bits = std::max(bits, bit_length_vartime(exponents[lane], exponent_limbs));
     }
-    const unsigned window = power_window_bits(bits, 0);
+    const unsigned window = window_bits_for(bits, exponent_limbs, 0);
     Limb* products = scratch;
     Limb* entry = products + ring.scratch_count();
     Limb* result = entry + width;
     Limb* table = result + width;
     fill_powers(ring, table, base, std::size_t{1} << window, products);
-    Limb digits[kMaxLanes];
+    SecretArray<Limb, kMaxLanes> digits;
     std::size_t position = (bits + window - 1) / window - 1;  // its digits are not all zero
-    digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window);
-    ring.pick_vartime(result, table, digits);
+    digits_at(digits.data(), exponents, ring.lanes(), exponent_limbs, position * window, window);
+    ring.pick_vartime(result, table, digits.data());
     while (position-- > 0) {
+        checkpoint();
         for (unsigned i = 0; i < window; ++i) ring.square(result, result, products);
-        if (digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window) == 0)
-            continue;
-        ring.pick_vartime(entry, table, digits);
+        const Limb seen =
+            digits_at(digits.data(), exponents, ring.lanes(), exponent_limbs, position * window, window);
+        if (seen == 0) continue;
+        ring.pick_vartime(entry, table, digits.data());
         ring.multiply(result, result, entry, products);
     }
     std::memcpy(z, result, width * sizeof(Limb));
@@ -72,7 +85,7 @@ void power_fixed_vartime(const ResidueRing& ring, Limb* z, const Limb* base, con
 
 // By sliding windows over the one exponent that all lanes have.
 void power_sliding_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* exponent,
-                           std::size_t exponent_limbs, Limb* scratch) {
+                           std::size_t exponent_limbs, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t width = ring.width();
     const std::size_t bits = bit_length_vartime(exponent, exponent_limbs);
     if (bits == 0) {
@@ -80,7 +93,7 @@ void power_sliding_vartime(const ResidueRing& ring, Limb* z, const Limb* base, c
         return;
     }
     // Only odd powers are needed: half the table, so one bit more of window costs the same.
-    const unsigned window = power_window_bits(bits, 0);
+    const unsigned window = window_bits_for(bits, exponent_limbs, 0);
     const std::size_t entry_count = std::size_t{1} << (window - 1);
     Limb* products = scratch;
     Limb* result = products + ring.scratch_count();
@@ -95,10 +108,12 @@ void power_sliding_vartime(const ResidueRing& ring, Limb* z, const Limb* base, c
     std::size_t bit = bits;  // the bits from here up are done
     while (bit > 0) {
         if (exponent_bits_at(exponent, exponent_limbs, bit - 1, 1) == 0) {
+            if (bit % kCheckpointSquarings == 0) checkpoint();
             ring.square(result, result, products);
             --bit;
             continue;
         }
+        checkpoint();
         // The longest window below `bit` that ends in a one.
         std::size_t low = bit > window ? bit - window : 0;
         while (exponent_bits_at(exponent, exponent_limbs, low, 1) == 0) ++low;
@@ -128,11 +143,13 @@ Limb exponent_bits_at(const Limb* exponent, std::size_t limb_count, std::size_t 
 
 unsigned power_window_bits(std::size_t bits, double entry_products) {
     unsigned best = 1;
-    double best_products = static_cast<double>(bits) + 2;
-    for (unsigned window = 2; window <= kMaxWindowBits; ++window) {
+    double best_products = 0;
+    for (unsigned window = 1; window <= kMaxWindowBits; ++window) {
         const auto entries = static_cast<double>(1U << window);
-        const double products = static_cast<double>(bits / window) * (1 + entries * entry_products) + entries;
-        if (products < best_products) {
+        // The positions are not rounded: of two windows, the one with the larger table gains with every bit.
+        const double positions = static_cast<double>(bits) / window;
+        const double products = positions * (1 + entries * entry_products) + entries;
+        if (window == 1 || products < best_products) {
             best = window;
             best_products = products;
         }
@@ -141,15 +158,14 @@ unsigned power_window_bits(std::size_t bits, double entry_products) {
 }
 
 std::size_t power_scratch_count(const ResidueRing& ring, std::size_t exponent_limbs) {
-    const unsigned window = power_window_bits(kLimbBits * exponent_limbs, 0);  // none is wider
-    return ring.scratch_count() + ((std::size_t{1} << window) + 2) * ring.width();
+    return ring.scratch_count() + ((std::size_t{1} << widest_window_bits(exponent_limbs)) + 2) * ring.width();
 }
 
 void power(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
-           std::size_t exponent_limbs, Limb* scratch) {
+           std::size_t exponent_limbs, Limb* scratch, Checkpoint checkpoint) {
     const std::size_t width = ring.width();
     const std::size_t bits = kLimbBits * exponent_limbs;
-    const unsigned window = power_window_bits(bits, ring.own_entry_ns() / ring.product_ns());
+    const unsigned window = window_bits_for(bits, exponent_limbs, ring.own_entry_ns() / ring.product_ns());
     const std::size_t entry_count = std::size_t{1} << window;
     Limb* products = scratch;
     Limb* entry = products + ring.scratch_count();
@@ -157,14 +173,14 @@ void power(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const
     Limb* table = result + width;
     fill_powers(ring, table, base, entry_count, products);
     const auto select = [&](Limb* to, std::size_t position) {
-        Limb digits[kMaxLanes];
-        digits_at(digits, exponents, ring.lanes(), exponent_limbs, position * window, window);
-        ring.select(to, table, entry_count, digits);
-        wipe(digits, ring.lanes());
+        SecretArray<Limb, kMaxLanes> digits;
+        digits_at(digits.data(), exponents, ring.lanes(), exponent_limbs, position * window, window);
+        ring.select(to, table, entry_count, digits.data());
     };
     std::size_t position = (bits + window - 1) / window - 1;
     select(result, position);
     while (position-- > 0) {
+        checkpoint();
         for (unsigned i = 0; i < window; ++i) ring.square(result, result, products);
         select(entry, position);
         ring.multiply(result, result, entry, products);
@@ -173,11 +189,11 @@ void power(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const
 }
 
 void power_vartime(const ResidueRing& ring, Limb* z, const Limb* base, const Limb* const* exponents,
-                   std::size_t exponent_limbs, Limb* scratch) {
+                   std::size_t exponent_limbs, Limb* scratch, Checkpoint checkpoint) {
     if (are_equal_vartime(exponents, ring.lanes(), exponent_limbs)) {
-        power_sliding_vartime(ring, z, base, exponents[0], exponent_limbs, scratch);
+        power_sliding_vartime(ring, z, base, exponents[0], exponent_limbs, scratch, checkpoint);
     } else {
-        power_fixed_vartime(ring, z, base, exponents, exponent_limbs, scratch);
+        power_fixed_vartime(ring, z, base, exponents, exponent_limbs, scratch, checkpoint);
     }
 }
 

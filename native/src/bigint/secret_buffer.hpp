@@ -1,6 +1,7 @@
-// Scratch limbs that are wiped before their memory goes back.
+// Scratch memory that is wiped before it goes back.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <new>
 
@@ -10,6 +11,7 @@ namespace hekat {
 
 // Sets count limbs to zero in a way the optimiser may not drop.
 void wipe(Limb* limbs, std::size_t count);
+void wipe_bytes(void* memory, std::size_t byte_count);
 
 // count limbs, zero at first, on a cache line of their own, wiped when the buffer goes.
 class SecretBuffer {
@@ -33,6 +35,20 @@ class SecretBuffer {
 
     std::unique_ptr<Limb[], Free> limbs_;
     std::size_t count_;
+};
+
+// count items on the stack, zero at first, wiped whichever way the block is left.
+template <typename Item, std::size_t count>
+class SecretArray {
+  public:
+    SecretArray() = default;
+    ~SecretArray() { wipe_bytes(items.data(), sizeof(items)); }
+    SecretArray(const SecretArray&) = delete;
+    SecretArray& operator=(const SecretArray&) = delete;
+
+    Item* data() { return items.data(); }
+
+    std::array<Item, count> items{};
 };
 
 }  // namespace hekat

@@ -14,9 +14,7 @@ using vector::kLanes;
 
 namespace {
 
-constexpr unsigned kSpareBits = 2;        // R > 4 n
-constexpr double kMultiplyAddsPerNs = 5;  // a round figure: chunks and windows hang on it
-constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^2
+constexpr unsigned kSpareBits = 2;  // R > 4 n
 
 }  // namespace
 
@@ -25,29 +23,20 @@ VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count)
                        vector_size(reveal(bit_length(n, limb_count)), limb_count, kSpareBits)) {}
 
 VectorMontgomery::VectorMontgomery(const Limb* n, std::size_t limb_count, VectorSize size)
-    : VectorRing(limb_count, size.limbs),
-      size_(size),
+    : VectorRing(limb_count, size.limbs, size),
       canonical_n_(limb_count),
       n_(size.limbs),
       twice_n_(size.limbs),
-      modulus_{n_.data(), 0, size.limbs},
-      powers_of_r_((size.max_digits + 1) * width()),
-      one_row_(size.limbs) {
+      modulus_{n_.data(), 0, size.limbs} {
     std::memcpy(canonical_n_.data(), n, limb_count * sizeof(Limb));
     vector::split_limbs(n_.data(), limbs(), n, limb_count);
-    Limb carry = 0;
-    for (std::size_t i = 0; i < limbs(); ++i) {
-        const Limb twice = 2 * n_.data()[i] + carry;
-        twice_n_.data()[i] = twice & vector::kLimbMask52;
-        carry = twice >> vector::kLimbBits52;
-    }
+    twice_plain(twice_n_.data(), n_.data(), limbs());
     modulus_.n_inverse = negative_inverse52(n_.data()[0]);
-    fill_powers_of_r(reveal(bit_length(n, limb_count)));
-    Limb* rows[kLanes] = {one_row_.data()};
-    scatter(rows, one());
+    fill_first_power_of_r(reveal(bit_length(n, limb_count)));
+    fill_higher_powers_of_r();
 }
 
-void VectorMontgomery::double_below_n(Limb* z, Limb* scratch) const {
+void VectorMontgomery::double_canonical(Limb* z, Limb* scratch) const {
     Limb* doubled = scratch;
     Limb* rest = scratch + width();
     Limb taken[kLanes];
@@ -55,31 +44,9 @@ void VectorMontgomery::double_below_n(Limb* z, Limb* scratch) const {
     vector::subtract_once(z, doubled, n_.data(), taken, limbs(), rest);
 }
 
-void VectorMontgomery::fill_powers_of_r(std::size_t modulus_bits) {
-    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings,
-    // each of which takes 2^k R to 2^(2k) R.
-    SecretBuffer scratch(scratch_count());
-    Limb* r = power_of_r(1);
-    const std::size_t top = modulus_bits - 1;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        r[top / vector::kLimbBits52 * kLanes + lane] = Limb{1} << top % vector::kLimbBits52;
-    }
-    const std::size_t r_bits = vector::kLimbBits52 * limbs();
-    for (std::size_t bit = top; bit < r_bits; ++bit) double_below_n(r, scratch.data());
-    Limb* r2 = power_of_r(2);
-    std::memcpy(r2, r, width() * sizeof(Limb));
-    for (std::size_t bit = 0; bit < r_bits >> kSquarings; ++bit) double_below_n(r2, scratch.data());
-    for (unsigned i = 0; i < kSquarings; ++i) square(r2, r2, scratch.data());
-    for (std::size_t i = 2; i <= size_.max_digits + 1; ++i) {
-        if (i > 2) multiply(power_of_r(i), power_of_r(i - 1), r2, scratch.data());
-        Limb taken[kLanes];
-        vector::subtract_once(power_of_r(i), power_of_r(i), n_.data(), taken, limbs(), scratch.data());
-    }
-}
-
-double VectorMontgomery::product_ns() const {
-    const auto words = static_cast<double>(limbs());
-    return (4 * words * words / kLanes) / kMultiplyAddsPerNs + words;
+void VectorMontgomery::make_canonical(Limb* z, Limb* scratch) const {
+    Limb taken[kLanes];
+    vector::subtract_once(z, z, n_.data(), taken, limbs(), scratch);
 }
 
 void VectorMontgomery::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {

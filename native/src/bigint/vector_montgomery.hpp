@@ -14,11 +14,9 @@ class VectorMontgomery final : public VectorRing {
     // n: limb_count limbs, odd, above 1.
     VectorMontgomery(const Limb* n, std::size_t limb_count);
 
-    std::size_t scratch_count() const override { return (4 + 2 * size_.max_digits) * width(); }
-    double product_ns() const override;
+    std::size_t scratch_count() const override { return (4 + 2 * max_digits()) * width(); }
+    double product_ns() const override { return product_ns_of(4 * static_cast<double>(limbs() * limbs())); }
     const Limb* modulus() const override { return canonical_n_.data(); }
-    const Limb* one() const override { return power_of_r(1); }
-    const Limb* one_row() const override { return one_row_.data(); }
 
     void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const override;
     void square(Limb* z, const Limb* a, Limb* scratch) const override;
@@ -29,21 +27,13 @@ class VectorMontgomery final : public VectorRing {
   private:
     VectorMontgomery(const Limb* n, std::size_t limb_count, VectorSize size);
 
-    std::size_t limbs() const { return size_.limbs; }
-    // R^i mod n in all lanes, i in 1 .. max_digits + 1.
-    const Limb* power_of_r(std::size_t i) const { return powers_of_r_.data() + (i - 1) * width(); }
-    Limb* power_of_r(std::size_t i) { return powers_of_r_.data() + (i - 1) * width(); }
-    void fill_powers_of_r(std::size_t modulus_bits);
-    // z = 2 z mod n for z below n.
-    void double_below_n(Limb* z, Limb* scratch) const;
+    void double_canonical(Limb* z, Limb* scratch) const override;
+    void make_canonical(Limb* z, Limb* scratch) const override;
 
-    VectorSize size_;
     SecretBuffer canonical_n_;
     SecretBuffer n_;        // plain
     SecretBuffer twice_n_;  // plain
     vector::Modulus modulus_;
-    SecretBuffer powers_of_r_;
-    SecretBuffer one_row_;
 };
 
 }  // namespace hekat

@@ -14,19 +14,7 @@ using vector::kLanes;
 
 namespace {
 
-constexpr unsigned kSpareBits = 4;        // R > 16 n
-constexpr double kMultiplyAddsPerNs = 5;  // a round figure: chunks and windows hang on it
-constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^2
-
-// z = 2 x for plain numbers.
-void twice_plain(Limb* z, const Limb* x, std::size_t limbs) {
-    Limb carry = 0;
-    for (std::size_t i = 0; i < limbs; ++i) {
-        const Limb twice = 2 * x[i] + carry;
-        z[i] = twice & vector::kLimbMask52;
-        carry = twice >> vector::kLimbBits52;
-    }
-}
+constexpr unsigned kSpareBits = 4;  // R > 16 n
 
 // z = x - y for plain numbers x >= y.
 void subtract_plain(Limb* z, const Limb* x, const Limb* y, std::size_t limbs) {
@@ -50,19 +38,16 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb
                   vector_size(reveal(bit_length(n, half_limbs)), limb_count, kSpareBits)) {}
 
 VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count, VectorSize size)
-    : VectorRing(limb_count, 2 * size.limbs),
+    : VectorRing(limb_count, 2 * size.limbs, size),
       half_limbs_(half_limbs),
-      size_(size),
       canonical_n_(half_limbs),
       n_squared_(limb_count),
       n_(size.limbs),
       twice_n_(size.limbs),
       four_n_(size.limbs),
-      n_in_lanes_(kLanes * size.limbs),
       lift_(size.limbs),
-      modulus_{n_.data(), 0, size.limbs},
-      powers_of_r_((size.max_digits + 1) * width()),
-      one_row_(2 * size.limbs) {
+      n_in_lanes_(kLanes * size.limbs),
+      modulus_{n_.data(), 0, size.limbs} {
     std::memcpy(canonical_n_.data(), n, half_limbs * sizeof(Limb));
     vector::split_limbs(n_.data(), limbs(), n, half_limbs);
     twice_plain(twice_n_.data(), n_.data(), limbs());
@@ -70,9 +55,9 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb
     vector::spread(n_in_lanes_.data(), n_.data(), limbs());
     modulus_.n_inverse = negative_inverse52(n_.data()[0]);
     fill_n_squared();
-    fill_powers_of_r(reveal(bit_length(n, half_limbs)));
-    Limb* rows[kLanes] = {one_row_.data()};
-    scatter(rows, one());
+    fill_first_power_of_r(reveal(bit_length(n, half_limbs)));
+    fill_lift();
+    fill_higher_powers_of_r();
 }
 
 void VectorPairs::fill_n_squared() {
@@ -84,39 +69,16 @@ void VectorPairs::fill_n_squared() {
     join_lanes(values, limb_count(), square, 2 * limbs(), square + width());
 }
 
-void VectorPairs::fill_powers_of_r(std::size_t modulus_bits) {
-    // R by doubling the highest power of two below n; R^2 by doubling R until the rest is done by squarings,
-    // each of which takes 2^k R to 2^(2k) R.
-    SecretBuffer scratch(scratch_count());
-    Limb* r = power_of_r(1);
-    const std::size_t top = modulus_bits - 1;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        r[top / vector::kLimbBits52 * kLanes + lane] = Limb{1} << top % vector::kLimbBits52;
-    }
-    const std::size_t r_bits = vector::kLimbBits52 * limbs();
-    for (std::size_t bit = top; bit < r_bits; ++bit) double_below_n(r, scratch.data());
+void VectorPairs::fill_lift() {
     // C = R + n - (R mod n). Its limb 2^(52 L) is handed down: one unit of each limb makes 2^52 of the next
     // lower.
     SecretBuffer remainder(limbs());
-    take_first_lane(remainder.data(), r, limbs());
+    take_first_lane(remainder.data(), one(), limbs());
     subtract_plain(lift_.data(), n_.data(), remainder.data(), limbs());
     for (std::size_t i = 0; i < limbs(); ++i) lift_.data()[i] += vector::kLimbMask52 + (i == 0 ? 1 : 0);
-    Limb* r2 = power_of_r(2);
-    std::memcpy(r2, r, width() * sizeof(Limb));
-    for (std::size_t bit = 0; bit < r_bits >> kSquarings; ++bit) double_below_n(r2, scratch.data());
-    for (unsigned i = 0; i < kSquarings; ++i) square(r2, r2, scratch.data());
-    for (std::size_t i = 2; i <= size_.max_digits + 1; ++i) {
-        if (i > 2) multiply(power_of_r(i), power_of_r(i - 1), r2, scratch.data());
-        normalise(power_of_r(i), scratch.data());
-    }
 }
 
-double VectorPairs::product_ns() const {
-    const auto words = static_cast<double>(limbs());
-    return (10 * words * words / kLanes) / kMultiplyAddsPerNs + 2 * words;
-}
-
-void VectorPairs::normalise(Limb* z, Limb* scratch) const {
+void VectorPairs::make_canonical(Limb* z, Limb* scratch) const {
     Limb* upper = z + half();
     Limb taken[kLanes];
     vector::subtract_once(z, z, n_.data(), taken, limbs(), scratch);
@@ -127,7 +89,7 @@ void VectorPairs::normalise(Limb* z, Limb* scratch) const {
     vector::subtract_once(upper, upper, n_.data(), taken, limbs(), scratch);
 }
 
-void VectorPairs::double_below_n(Limb* z, Limb* scratch) const {
+void VectorPairs::double_canonical(Limb* z, Limb* scratch) const {
     Limb* doubled = scratch;
     Limb* rest = scratch + half();
     Limb carry[kLanes];
@@ -223,7 +185,7 @@ void VectorPairs::leave_pair(Limb* z, const Limb* x, Limb* scratch) const {
     vector::subtract_from(t, lift_.data(), m, limbs());
     vector::add(t, t, upper, limbs());
     divide(upper);
-    normalise(z, scratch);
+    make_canonical(z, scratch);
 }
 
 void VectorPairs::leave(Limb* const* values, const Limb* x, Limb* scratch) const {

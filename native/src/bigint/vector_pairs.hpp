@@ -22,11 +22,9 @@ class VectorPairs final : public VectorRing {
     // n: half_limbs limbs, odd, above 1; values mod n^2 have limb_count limbs.
     VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count);
 
-    std::size_t scratch_count() const override { return (7 + 2 * size_.max_digits) * half(); }
-    double product_ns() const override;
+    std::size_t scratch_count() const override { return (6 + 2 * max_digits()) * half(); }
+    double product_ns() const override { return product_ns_of(10 * static_cast<double>(limbs() * limbs())); }
     const Limb* modulus() const override { return n_squared_.data(); }
-    const Limb* one() const override { return power_of_r(1); }
-    const Limb* one_row() const override { return one_row_.data(); }
 
     void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const override;
     void square(Limb* z, const Limb* a, Limb* scratch) const override;
@@ -37,35 +35,27 @@ class VectorPairs final : public VectorRing {
   private:
     VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count, VectorSize size);
 
-    std::size_t limbs() const { return size_.limbs; }
     // Words of one half of a group.
-    std::size_t half() const { return vector::kLanes * size_.limbs; }
-    // R^i mod n^2 in all lanes, both halves below n, i in 1 .. max_digits + 1.
-    const Limb* power_of_r(std::size_t i) const { return powers_of_r_.data() + (i - 1) * width(); }
-    Limb* power_of_r(std::size_t i) { return powers_of_r_.data() + (i - 1) * width(); }
+    std::size_t half() const { return vector::kLanes * limbs(); }
     void fill_n_squared();
-    void fill_powers_of_r(std::size_t modulus_bits);
+    void fill_lift();
 
-    // z (both halves below n) = z for halves below 2 n. scratch: half() words.
-    void normalise(Limb* z, Limb* scratch) const;
-    // z = 2 z for halves below n, and so again. scratch: 2 * half() words.
-    void double_below_n(Limb* z, Limb* scratch) const;
+    // The halves are below n, before and after.
+    void double_canonical(Limb* z, Limb* scratch) const override;
+    void make_canonical(Limb* z, Limb* scratch) const override;
     // z (both halves below n) = the pair of x / R. scratch: 3 * half() words; z may be x.
     void leave_pair(Limb* z, const Limb* x, Limb* scratch) const;
 
     std::size_t half_limbs_;  // 64-bit limbs of n
-    VectorSize size_;
     SecretBuffer canonical_n_;
     SecretBuffer n_squared_;
-    SecretBuffer n_;  // plain, as are the next two
+    // Plain numbers: n, 2 n, 4 n, and C - R with every limb made large enough to take any clean limb from.
+    SecretBuffer n_;
     SecretBuffer twice_n_;
     SecretBuffer four_n_;
+    SecretBuffer lift_;
     SecretBuffer n_in_lanes_;
-    SecretBuffer
-        lift_;  // plain: the limbs of C, each but the top one made large enough to take any limb from
     vector::Modulus modulus_;
-    SecretBuffer powers_of_r_;
-    SecretBuffer one_row_;
 };
 
 }  // namespace hekat

@@ -9,6 +9,53 @@ namespace hekat {
 
 using vector::kLanes;
 
+namespace {
+
+constexpr double kMultiplyAddsPerNs = 5;  // a round figure: chunks and windows hang on it
+constexpr unsigned kSquarings = 2;        // of a power of two, on the way to R^2
+
+}  // namespace
+
+VectorRing::VectorRing(std::size_t limb_count, std::size_t row_limbs, VectorSize size)
+    : ResidueRing({kLanes, limb_count, row_limbs, kLanes * row_limbs}),
+      size_(size),
+      powers_of_r_((size.max_digits + 1) * width()),
+      one_row_(row_limbs) {}
+
+void VectorRing::fill_first_power_of_r(std::size_t n_bits) {
+    // By doubling the highest power of two below n.
+    SecretBuffer scratch(scratch_count());
+    Limb* r = powers_of_r_.data();
+    const std::size_t top = n_bits - 1;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        r[top / vector::kLimbBits52 * kLanes + lane] = Limb{1} << top % vector::kLimbBits52;
+    }
+    for (std::size_t bit = top; bit < vector::kLimbBits52 * limbs(); ++bit)
+        double_canonical(r, scratch.data());
+    Limb* rows[kLanes] = {one_row_.data()};
+    scatter(rows, r);
+}
+
+void VectorRing::fill_higher_powers_of_r() {
+    // R^2 by doubling R until the rest is done by squarings, each of which takes 2^k R to 2^(2k) R.
+    SecretBuffer scratch(scratch_count());
+    Limb* r2 = powers_of_r_.data() + width();
+    std::memcpy(r2, one(), width() * sizeof(Limb));
+    const std::size_t doublings = vector::kLimbBits52 * limbs() >> kSquarings;
+    for (std::size_t i = 0; i < doublings; ++i) double_canonical(r2, scratch.data());
+    for (unsigned i = 0; i < kSquarings; ++i) square(r2, r2, scratch.data());
+    make_canonical(r2, scratch.data());
+    for (std::size_t i = 3; i <= max_digits() + 1; ++i) {
+        Limb* power = powers_of_r_.data() + (i - 1) * width();
+        multiply(power, power_of_r(i - 1), r2, scratch.data());
+        make_canonical(power, scratch.data());
+    }
+}
+
+double VectorRing::product_ns_of(double multiply_adds) const {
+    return multiply_adds / kLanes / kMultiplyAddsPerNs + static_cast<double>(row_limbs());
+}
+
 void VectorRing::gather(Limb* z, const Limb* const* rows) const {
     vector::transpose_in(z, rows, row_limbs());
 }
@@ -69,6 +116,15 @@ void join_lanes(Limb* const* values, std::size_t limb_count, const Limb* x, std:
     vector::transpose_out(lanes, x, limbs);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
         if (values[lane] != nullptr) vector::join_limbs(values[lane], limb_count, lanes[lane], limbs);
+    }
+}
+
+void twice_plain(Limb* z, const Limb* x, std::size_t limbs) {
+    Limb carry = 0;
+    for (std::size_t i = 0; i < limbs; ++i) {
+        const Limb twice = 2 * x[i] + carry;
+        z[i] = twice & vector::kLimbMask52;
+        carry = twice >> vector::kLimbBits52;
     }
 }
 

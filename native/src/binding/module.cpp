@@ -48,7 +48,8 @@ NB_MODULE(_native, module) {
                 new (self) hekat::ThreadPool(thread_count, signals_are_quiet);
             },
             nb::arg("thread_count"))
-        .def_prop_ro("thread_count", &hekat::ThreadPool::thread_count);
+        .def_prop_ro("thread_count", &hekat::ThreadPool::thread_count)
+        .def("start", &hekat::ThreadPool::start, nb::call_guard<nb::gil_scoped_release>());
     module.def("madd52_per_ns", &hekat::madd52_per_ns, nb::call_guard<nb::gil_scoped_release>());
     hekat::binding::bind_modulus(module);
     hekat::binding::bind_integers(module);

@@ -3,12 +3,16 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "batch/inversion.hpp"
 #include "batch/powers.hpp"
+#include "bigint/integer.hpp"
 #include "bigint/make_ring.hpp"
+#include "bigint/secret_buffer.hpp"
+#include "bigint/vector_kernels.hpp"
 #include "binding/arrays.hpp"
 
 namespace hekat::binding {
@@ -16,13 +20,35 @@ namespace {
 
 using MaybeIndex = std::optional<std::size_t>;
 
+// The most limbs of a modulus that every path's products are proved for, with 16 bits to spare above it.
+constexpr std::size_t kMaxModulusLimbs = (vector::kMaxVectorLimbs * vector::kLimbBits52 - 16) / kLimbBits;
+
+void require_odd_number(const LimbInput& limbs, const char* what) {
+    const std::size_t count = limbs.shape(1);
+    require(limbs.shape(0) == 1 && count >= 1 && count <= kMaxModulusLimbs, what);
+    require((limbs.data()[0] & 1) == 1 && limbs.data()[count - 1] > (count == 1 ? 1 : 0), what);
+}
+
+// Constant time: both may be secret.
+bool is_square_of(const LimbInput& n, const LimbInput& root) {
+    const std::size_t count = n.shape(1);
+    SecretBuffer square(2 * root.shape(1));
+    multiply_limbs(square.data(), root.data(), root.shape(1), root.data(), root.shape(1));
+    Limb difference = 0;
+    for (std::size_t i = 0; i < std::max(count, square.size()); ++i) {
+        difference |= (i < count ? n.data()[i] : 0) ^ (i < square.size() ? square.data()[i] : 0);
+    }
+    return difference == 0;
+}
+
 // root: the number whose square the modulus is, where that is known.
 std::unique_ptr<ResidueRing> make_modulus(const LimbInput& limbs, const std::optional<LimbInput>& root,
                                           const char* path) {
-    require(limbs.shape(0) == 1 && limbs.shape(1) >= 1 && (limbs.data()[0] & 1) == 1,
-            "a modulus is one odd number");
-    require(!root || (root->shape(0) == 1 && root->shape(1) >= 1 && (root->data()[0] & 1) == 1),
-            "a root is one odd number");
+    require_odd_number(limbs, "a modulus is one odd number above 1, of at most 276 limbs, none zero on top");
+    if (root) {
+        require_odd_number(*root, "a root is one odd number above 1, of at most 276 limbs, none zero on top");
+        require(is_square_of(limbs, *root), "a modulus is the square of its root");
+    }
     return make_ring(limbs.data(), limbs.shape(1), root ? root->data() : nullptr, root ? root->shape(1) : 0,
                      path_of(path));
 }
@@ -81,6 +107,8 @@ void exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const
 
 FixedBaseShape shape_of(std::size_t exponent_bits, unsigned window_bits, bool constant_time) {
     require(exponent_bits >= 1 && window_bits >= 1 && window_bits <= 16, "table sizes out of range");
+    require(exponent_bits <= kMaxTableExponentBits,
+            "a fixed-base table takes exponents of at most 2^20 bits");
     return {exponent_bits, window_bits, constant_time};
 }
 
@@ -140,7 +168,8 @@ void product_lines(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& 
 // sparse matrix: result j has the terms offsets[j] to offsets[j + 1], term k the base columns[k].
 MaybeIndex multi_exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
                      const LimbInput& exponents, const std::optional<BoolInput>& negative,
-                     const std::optional<IndexInput>& columns, const std::optional<IndexInput>& offsets) {
+                     const std::optional<IndexInput>& columns, const std::optional<IndexInput>& offsets,
+                     std::size_t scratch_bytes) {
     const std::size_t base_count = a.shape(0);
     const std::size_t result_count = out.shape(0);
     require_rows(ring, out, result_count);
@@ -163,13 +192,15 @@ MaybeIndex multi_exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput
                            offsets ? offsets->data() : nullptr,
                            base_count,
                            result_count};
-    return without_gil([&] { return multiply_powers(pool, ring, out.data(), terms); });
+    return without_gil([&] { return multiply_powers(pool, ring, out.data(), terms, scratch_bytes); });
 }
 
-MaybeIndex inv(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a) {
+MaybeIndex inv(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+               std::size_t scratch_bytes) {
     require_rows(ring, a);
     require_rows(ring, out, a.shape(0));
-    return without_gil([&] { return invert_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
+    return without_gil(
+        [&] { return invert_residues(pool, ring, out.data(), a.data(), a.shape(0), scratch_bytes); });
 }
 
 }  // namespace
@@ -203,9 +234,10 @@ void bind_modulus(nb::module_& module) {
              nb::arg("a").noconvert(), nb::arg("members").noconvert(), nb::arg("offsets").noconvert())
         .def("multi_exp", multi_exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
              nb::arg("exponents").noconvert(), nb::arg("negative").noconvert().none(),
-             nb::arg("columns").noconvert().none() = nb::none(),
-             nb::arg("offsets").noconvert().none() = nb::none())
-        .def("inv", inv, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert());
+             nb::arg("columns").noconvert().none(), nb::arg("offsets").noconvert().none(),
+             nb::arg("scratch_bytes"))
+        .def("inv", inv, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
+             nb::arg("scratch_bytes"));
 }
 
 }  // namespace hekat::binding

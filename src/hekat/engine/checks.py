@@ -25,6 +25,7 @@ from hekat.errors import EngineError, InputError
 Shape = tuple[int, ...]
 
 MAX_WINDOW_BITS = 16
+MAX_TABLE_EXPONENT_BITS = 1 << 20
 
 
 def check_limbs(limbs: LimbArray, what: str) -> Shape:
@@ -96,8 +97,12 @@ def check_table(
     """Raise InputError unless the arguments of `fixed_base_table` are one base and sizes in range."""
     if check_load(base, modulus) != ():
         raise InputError("a fixed-base table is of one base", expected="limbs of shape (k,)", got=f"shape {base.shape}")
-    if exponent_bits < 1:
-        raise InputError("fixed-base table refused", expected="exponent_bits >= 1", got=str(exponent_bits))
+    if not 1 <= exponent_bits <= MAX_TABLE_EXPONENT_BITS:
+        raise InputError(
+            "fixed-base table refused",
+            expected=f"exponent_bits from 1 to {MAX_TABLE_EXPONENT_BITS}",
+            got=str(exponent_bits),
+        )
     if window_bits is not None and not 1 <= window_bits <= MAX_WINDOW_BITS:
         raise InputError(
             "fixed-base table refused", expected=f"window_bits from 1 to {MAX_WINDOW_BITS}", got=str(window_bits)

@@ -65,13 +65,18 @@ class CpuEngine:
     halves modulo the root of a square modulus where that is faster; row_limbs is the native modulus' to say. Operations
     release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second.
     `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises EngineError for
-    another. `single_tenant` says that nobody else's code runs on this machine.
+    another. Raises EngineError too from an operation whose threads the system does not start.
+    `single_tenant` says that nobody else's code runs on this machine.
     """
 
     def __init__(
         self, thread_count: int | None = None, *, path: str | None = None, single_tenant: bool = False
     ) -> None:
-        self._pool = _native.ThreadPool(read_thread_count() if thread_count is None else thread_count)
+        if thread_count is None:
+            thread_count, self._why_threads = choose_thread_count()
+        else:
+            self._why_threads = "asked for"
+        self._thread_pool = _native.ThreadPool(thread_count)
         self._path, self._why_path = choose_path(path)
         self._single_tenant = single_tenant
         self._table_memory = TableMemory()
@@ -93,19 +98,33 @@ class CpuEngine:
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""
-        asked = os.environ.get(THREADS_VARIABLE)
         return {
             "arithmetic": f"{self._path}: {ARITHMETIC[self._path]} ({self._why_path})",
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
             + (", and for randomiser tables" if self._single_tenant else ""),
-            "threads": f"{self._pool.thread_count} ({f'{THREADS_VARIABLE}={asked}' if asked else 'one per core'})",
+            "threads": f"{self._thread_pool.thread_count} ({self._why_threads})",
             "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
             "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }
 
     def __repr__(self) -> str:
-        return f"CpuEngine({self._pool.thread_count} threads)"
+        return f"CpuEngine({self._thread_pool.thread_count} threads)"
+
+    @property
+    def _pool(self) -> _native.ThreadPool:
+        """The pool, its threads running. Raises EngineError where the system does not start them."""
+        try:
+            self._thread_pool.start()
+        except RuntimeError as error:
+            count = self._thread_pool.thread_count
+            raise EngineError(
+                "the native engine's threads cannot be started",
+                expected=f"a system that starts {count - 1} threads beside the caller's",
+                got=str(error),
+                cure=f"set {THREADS_VARIABLE} below {count}, or raise this process' limits of threads and memory",
+            ) from error
+        return self._thread_pool
 
     # --- host <-> engine -------------------------------------------------------------------------------
 
@@ -257,7 +276,8 @@ class CpuEngine:
         native = self._native_modulus(a.modulus)
         out = _empty((m,), native.row_limbs)
         signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative).ravel()
-        refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(limbs), signs, columns, offsets)
+        scratch_bytes = self._table_memory.scratch_bytes
+        refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(limbs), signs, columns, offsets, scratch_bytes)
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, (m,), out)
@@ -281,7 +301,7 @@ class CpuEngine:
         check_own(self, a)
         native = self._native_modulus(a.modulus)
         out = _empty(a.shape, native.row_limbs)
-        refused = native.inv(self._pool, _flat(out), _flat(a.data))
+        refused = native.inv(self._pool, _flat(out), _flat(a.data), self._table_memory.scratch_bytes)
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, a.shape, out)
@@ -333,11 +353,12 @@ class CpuEngine:
             return native
 
 
-def read_thread_count() -> int:
-    """Threads to use: HEKAT_THREADS, or one for each core this process may run on. Raises EngineError."""
+def choose_thread_count() -> tuple[int, str]:
+    """Threads to use, and why: HEKAT_THREADS, or one for each core this process may run on. Raises EngineError."""
     text = os.environ.get(THREADS_VARIABLE, "").strip()
     if not text:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores, "one per core"
     # The length first: int refuses thousands of digits with an error of its own.
     digits = text if text.isdecimal() and len(text) <= len(str(MAX_THREADS)) else "0"
     if not 1 <= int(digits) <= MAX_THREADS:
@@ -347,7 +368,7 @@ def read_thread_count() -> int:
             got=f"{text!r:.40}",
             cure=f"set {THREADS_VARIABLE}=2, or unset it to use every core",
         )
-    return int(text)
+    return int(text), f"{THREADS_VARIABLE}={text}"
 
 
 def usable_paths() -> list[str]:

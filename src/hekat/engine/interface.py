@@ -193,7 +193,9 @@ class Engine(Protocol):
         uses: int | None = None,
         constant_time: bool = True,
     ) -> FixedBaseTable:
-        """The full-window table of one base (shape (k,), value < modulus), built in constant time.
+        """The full-window table of one base (shape (k,), value < modulus) for exponents of up to `exponent_bits` bits.
+
+        Built in constant time. `exponent_bits` from 1 to 2^20, `window_bits` from 1 to 16 (InputError otherwise).
 
         Where `window_bits` is None the engine takes the window that suits `uses` expected powers (None: some
         thousands) and the memory left to it. `constant_time=False` makes a table of plain look-ups, with wider

@@ -1,4 +1,4 @@
-"""Memory of fixed-base tables: one cap for an engine's live tables, and the window that a new one gets under it."""
+"""An engine's memory under one cap: three quarters for its live tables, a quarter for an operation's scratch."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ _MIB = 1 << 20
 
 
 class TableMemory:
-    """Counts the tables that are alive; a table that nobody keeps is no longer counted."""
+    """Counts the tables that are alive and the room left to new ones; a table that nobody keeps is no longer counted.
+
+    `cap_bytes` are for tables and scratch: `table_bytes` for all tables together, `scratch_bytes` for what one
+    operation's scratch may grow to with the size of its input.
+    """
 
     def __init__(self) -> None:
         """Under the cap of HEKAT_TABLE_MIB, else the default one. Raises EngineError where that is no size."""
         self.cap_bytes = read_cap_mib() * _MIB
+        self.scratch_bytes = self.cap_bytes // 4
+        self.table_bytes = self.cap_bytes - self.scratch_bytes
         asked = os.environ.get(MEMORY_VARIABLE, "").strip()
         self._source = f"{MEMORY_VARIABLE}={asked}" if asked else "the default"
         self._lock = threading.Lock()
@@ -52,10 +58,10 @@ class TableMemory:
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
         fewest products among those that leave as much for other tables; a table takes words_for(window) words. Raises
-        InputError where the given or the narrowest one does not fit.
+        InputError where the given one, or the smallest table there is, does not fit.
         """
         with self._lock:
-            free_bytes = self.cap_bytes - self._sum_live()
+            free_bytes = self.table_bytes - self._sum_live()
             window = window_bits
             if window is None:
                 window = _choose_window(exponent_bits, words_for, widest_bits, uses or DEFAULT_USES, free_bytes)
@@ -72,17 +78,21 @@ class TableMemory:
         return sum(table.nbytes for table in self._live.values())
 
     def _refuse(self, wanted_bytes: int, free_bytes: int, window_bits: int | None) -> InputError:
-        used_bytes = self.cap_bytes - free_bytes
+        used_bytes = self.table_bytes - free_bytes
         narrower = "fewer exponent_bits" if window_bits is None else "fewer window_bits or exponent_bits"
         return InputError(
             "fixed-base table does not fit into the memory for tables",
-            expected=f"at most {_mib(free_bytes)}: {_mib(self.cap_bytes)} less {_mib(used_bytes)} of tables in use",
+            expected=f"at most {_mib(free_bytes)}: {_mib(self.table_bytes)} less {_mib(used_bytes)} of tables in use",
             got=_mib(wanted_bytes),
             cure=f"raise {MEMORY_VARIABLE}, let go of keys whose tables are in use, or ask for {narrower}",
         )
 
     def __str__(self) -> str:
-        return f"{self.cap_bytes // _MIB} MiB at most ({self._source}), {_mib(self.used_bytes)} in use"
+        return (
+            f"{self.cap_bytes // _MIB} MiB at most ({self._source}): "
+            f"{self.table_bytes / _MIB:g} for tables, {self.used_bytes / _MIB:.1f} in use; "
+            f"{self.scratch_bytes / _MIB:g} for the scratch of an operation"
+        )
 
 
 def read_cap_mib() -> int:
@@ -105,11 +115,16 @@ def read_cap_mib() -> int:
 def _choose_window(
     exponent_bits: int, words_for: Callable[[int], int], widest_bits: int, uses: int, free_bytes: int
 ) -> int:
-    """The window of fewest products that takes at most half of what is free; the narrowest where none does."""
+    """The window of fewest products that takes at most half of what is free; that of the smallest table if none does.
+
+    The smallest table is not always that of the narrowest window: an engine may pad positions to a least size.
+    """
     windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
     fitting = [window for window in windows if 2 * words_for(window) * LIMB_BYTES <= free_bytes]
+    if not fitting:
+        return min(windows, key=words_for)
     # A position costs a product for each of its entries once, and one for each power.
-    return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses), default=MIN_WINDOW_BITS)
+    return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses))
 
 
 def _mib(byte_count: int) -> str:
