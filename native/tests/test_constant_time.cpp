@@ -24,6 +24,7 @@ using hekat::test::Source;
 
 constexpr std::size_t kCount = 11;  // no multiple of any number of lanes
 constexpr std::size_t kExponentLimbs = 2;
+constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 constexpr FixedBaseShape kShape{70, 4, true};
 
 struct Size {
@@ -116,12 +117,14 @@ std::vector<Result> work_through(ThreadPool& pool, const Size& size, const Secre
     multiply_lines(pool, *ring, product.data(), x.data(), members.data(), offsets, 1);
     keep("product of a line", product);
     reduce_residues(pool, *ring, x.data(), in.units.data(), limbs, kCount);
-    check(!invert_residues(pool, *ring, z.data(), x.data(), kCount), "every unit has an inverse");
+    check(!invert_residues(pool, *ring, z.data(), x.data(), kCount, kScratchBytes),
+          "every unit has an inverse");
     keep("inverse", z);
     // Which one has no inverse is told, and nothing else.
     constexpr std::size_t kZero = 5;
     std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(kZero * row), row, 0);
-    check(invert_residues(pool, *ring, z.data(), x.data(), kCount) == kZero, "what has no inverse is named");
+    check(invert_residues(pool, *ring, z.data(), x.data(), kCount, kScratchBytes) == kZero,
+          "what has no inverse is named");
     return results;
 }
 
