@@ -11,6 +11,7 @@ from hekat.engine.interface import Modulus
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PlaintextSpace
 from hekat.scheme.foreign_modulus import check_foreign_modulus
+from hekat.scheme.immutable_key import ImmutableKey
 from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
 from hekat.scheme.paillier.prime_half import PrimeHalf
@@ -21,7 +22,7 @@ FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
 
 
-class PublicKey:
+class PublicKey(ImmutableKey):
     """The modulus n: encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
 
     Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor.
@@ -75,9 +76,6 @@ class PublicKey:
         """True for a key below the allowed size, made for benchmarks and tests only."""
         return is_unsafe(self.bits)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a PublicKey does not change after it is made")
-
     def __eq__(self, other: object) -> bool:
         return self.n == other.n if isinstance(other, PublicKey) else NotImplemented
 
@@ -87,17 +85,11 @@ class PublicKey:
     def __repr__(self) -> str:
         return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
 
-    def __copy__(self) -> PublicKey:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PublicKey:
-        return self
-
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int]]:
         return PublicKey, (self.n,)
 
 
-class PrivateKey:
+class PrivateKey(ImmutableKey):
     """The safe primes p and q: decrypts, and encrypts fastest. Immutable; shows, pickles and compares no secrets.
 
     Keys of the same p and q are one object in a process, and so share their tables.
@@ -153,9 +145,6 @@ class PrivateKey:
         """True for a key below the allowed size, made for benchmarks and tests only."""
         return self.public.unsafe
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a PrivateKey does not change after it is made")
-
     def __eq__(self, other: object) -> bool:
         # n determines p and q.
         return self.public == other.public if isinstance(other, PrivateKey) else NotImplemented
@@ -166,12 +155,6 @@ class PrivateKey:
     def __repr__(self) -> str:
         bits, fingerprint = self.public.bits, self.public.fingerprint
         return f"PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
-
-    def __copy__(self) -> PrivateKey:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PrivateKey:
-        return self
 
     def __reduce__(self) -> NoReturn:
         raise KeyRefusedError(

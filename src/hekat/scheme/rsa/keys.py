@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import threading
 import weakref
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, limbs_from_ints
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.foreign_modulus import check_foreign_modulus
+from hekat.scheme.immutable_key import ImmutableKey
 from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
 from hekat.scheme.rsa.parameters import (
     DEFAULT_EXPONENT,
@@ -26,7 +27,7 @@ FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/rsa/public-key/1:"
 
 
-class PublicKey:
+class PublicKey(ImmutableKey):
     """The modulus n and the exponent e: blinds, verifies. Immutable; equal keys are one object in a process.
 
     Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor,
@@ -78,9 +79,6 @@ class PublicKey:
         """True for a key below the allowed size, made for benchmarks and tests only."""
         return is_unsafe(self.bits)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a PublicKey does not change after it is made")
-
     def __eq__(self, other: object) -> bool:
         return (self.n, self.e) == (other.n, other.e) if isinstance(other, PublicKey) else NotImplemented
 
@@ -90,17 +88,11 @@ class PublicKey:
     def __repr__(self) -> str:
         return f"rsa.PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
 
-    def __copy__(self) -> PublicKey:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PublicKey:
-        return self
-
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int, int]]:
         return PublicKey, (self.n, self.e)
 
 
-class PrivateKey:
+class PrivateKey(ImmutableKey):
     """The primes p and q: signs. Immutable; shows, pickles and compares no secrets.
 
     Raises KeyRefusedError unless p and q are primes of equal size whose product has twice their bits, far from each
@@ -152,9 +144,6 @@ class PrivateKey:
         """True for a key below the allowed size, made for benchmarks and tests only."""
         return self.public.unsafe
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a PrivateKey does not change after it is made")
-
     def __eq__(self, other: object) -> bool:
         # n determines p and q.
         return self.public == other.public if isinstance(other, PrivateKey) else NotImplemented
@@ -165,12 +154,6 @@ class PrivateKey:
     def __repr__(self) -> str:
         bits, fingerprint = self.public.bits, self.public.fingerprint
         return f"rsa.PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
-
-    def __copy__(self) -> PrivateKey:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PrivateKey:
-        return self
 
     def __reduce__(self) -> NoReturn:
         raise KeyRefusedError(

@@ -1,0 +1,20 @@
+"""What every key object does: it does not change, and a copy of it is itself."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+
+class ImmutableKey:
+    """A key whose fields are set once, by its class, through `object.__setattr__`."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a {type(self).__name__} does not change after it is made")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
