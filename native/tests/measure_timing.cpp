@@ -9,7 +9,7 @@
 #include <cstring>
 #include <functional>
 
-#include "bigint/fixed_base.hpp"
+#include "batch/powers.hpp"
 #include "bigint/group.hpp"
 #include "bigint/integer.hpp"
 #include "bigint/make_ring.hpp"
@@ -23,6 +23,7 @@
 namespace {
 
 using namespace hekat;
+using hekat::test::check;
 using hekat::test::Limbs;
 
 constexpr std::size_t kLimbs = 32;  // 2048 bits
@@ -110,19 +111,13 @@ class Bench {
           z_(ring_->width()),
           rows_(lanes_ * ring_->row_limbs()),
           values_(lanes_ * kLimbs),
-          table_(kShape.table_words(*ring_)) {
+          shape_{64 * kExponentLimbs, 5, true, ring_->factors() != nullptr},
+          table_(shape_.table_words(*ring_)) {
         fill_random(values_.data());
         enter(y_.data(), values_.data());
-        Limbs bases(kShape.positions() * ring_->row_limbs());
-        for (std::size_t i = 0; i < kShape.positions(); ++i) {
-            std::copy_n(ring_->one_row(), ring_->row_limbs(), &bases[i * ring_->row_limbs()]);
-        }
-        ring_->scatter(writes_of(bases.data(), ring_->row_limbs(), 1, lanes_).data(), y_.data());
-        for (std::size_t i = 0; i < kShape.positions(); i += lanes_) {
-            Limbs memory(ring_->scratch_count() + 2 * ring_->width() + lanes_ * ring_->row_limbs());
-            fill_positions(*ring_, kShape, table_.data(), i, &bases[i * ring_->row_limbs()], memory.data(),
-                           [] {});
-        }
+        ThreadPool pool(1, [] { return true; });
+        check(build_fixed_base_table(pool, *ring_, shape_, table_.data(), values_.data()),
+              "there is a table");
     }
 
     std::vector<Operation> operations() {
@@ -164,7 +159,7 @@ class Bench {
              [this](const Limb* secret) { raise(power, secret); }},
             {"power from a table, exponent", zero_exponents, exponents,
              [this](const Limb* secret) {
-                 fixed_base_powers(*ring_, kShape, rows_.data(), table_.data(), secret, kExponentLimbs,
+                 fixed_base_powers(*ring_, shape_, rows_.data(), table_.data(), secret, kExponentLimbs,
                                    lanes_, scratch_.data(), [] {});
              }},
             {"power_vartime, exponent (has to differ)", sparse_exponents, exponents,
@@ -173,8 +168,6 @@ class Bench {
     }
 
   private:
-    static constexpr FixedBaseShape kShape{64 * kExponentLimbs, 5, true};
-
     // Values below every modulus here.
     void fill_random(Limb* values) {
         for (std::size_t i = 0; i < lanes_ * kLimbs; ++i) values[i] = random_();
@@ -198,6 +191,7 @@ class Bench {
     Limbs z_;
     Limbs rows_;
     Limbs values_;
+    FixedBaseShape shape_;
     Limbs table_;
 };
 

@@ -157,6 +157,15 @@ void test_inversion(Pools& pools, const RingCase& ring, std::size_t count, std::
     }
 }
 
+bool has_inverse(const RingCase& ring, const Limbs& value) {
+    ThreadPool pool(1, [] { return true; });
+    Limbs x(ring.row());
+    return !load_residues(pool, ring.ring, x.data(), value.data(), ring.limbs(), 1) &&
+           !invert_residues(pool, ring.ring, x.data(), x.data(), 1, kAmpleBytes);
+}
+
+std::size_t factored_tables = 0;
+
 void test_fixed_base(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
     constexpr std::size_t kBits = 100;
     const Limbs base = ring.values(1, source);
@@ -166,13 +175,19 @@ void test_fixed_base(Pools& pools, const RingCase& ring, std::size_t count, Sour
         exponents[2 * i + 1] &= (Limb{1} << 36) - 1;
         append(expected, ring.book.power(base, item(exponents, 2, i)));
     }
-    for (const bool constant_time : {true, false}) {
-        const FixedBaseShape shape{kBits, constant_time ? 5U : 6U, constant_time};
-        const Limbs table = same_on_both(pools, shape.table_words(ring.ring), "fixed-base table",
-                                         [&](ThreadPool& pool, Limb* z) {
-                                             std::fill_n(z, shape.table_words(ring.ring), 0);
-                                             build_fixed_base_table(pool, ring.ring, shape, z, base.data());
-                                         });
+    for (const unsigned form : {0U, 1U, 2U, 3U}) {
+        const bool constant_time = form % 2 == 0;
+        const FixedBaseShape shape{kBits, constant_time ? 5U : 6U, constant_time, form >= 2};
+        if (shape.factored && ring.ring.factors() == nullptr) continue;
+        bool is_built = true;
+        const Limbs table = same_on_both(
+            pools, shape.table_words(ring.ring), "fixed-base table", [&](ThreadPool& pool, Limb* z) {
+                std::fill_n(z, shape.table_words(ring.ring), 0);
+                is_built = build_fixed_base_table(pool, ring.ring, shape, z, base.data());
+            });
+        check(is_built == (!shape.factored || has_inverse(ring, base)), "factored where there is an inverse");
+        if (!is_built) continue;
+        if (shape.factored) ++factored_tables;
         const std::string what = constant_time ? "raise_fixed_base" : "raise_fixed_base, look-ups";
         ring.expect(pools, what, count, expected, [&](ThreadPool& pool, Limb* z) {
             check(!raise_fixed_base(pool, ring.ring, shape, z, table.data(), exponents.data(), 2, count),
@@ -259,5 +274,6 @@ int main() {
         for (const std::size_t b_limbs : {1U, 2U, 7U, 16U})
             test_integers(pools, a_limbs, b_limbs, 500, source);
     }
+    check(factored_tables > 0 || !can_take(CpuPath::kIfma), "some tables were factored");
     return hekat::test::verdict();
 }

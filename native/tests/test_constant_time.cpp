@@ -104,12 +104,18 @@ std::vector<Result> work_through(ThreadPool& pool, const Size& size, const Secre
     raise_residues(pool, *ring, z.data(), {x.data(), row, false},
                    {in.exponents.data(), kExponentLimbs, false}, kCount, false);
     keep("power", z);
-    Limbs table(kShape.table_words(*ring));
-    build_fixed_base_table(pool, *ring, kShape, table.data(), in.base.data());
-    check(!raise_fixed_base(pool, *ring, kShape, z.data(), table.data(), in.exponents.data(), kExponentLimbs,
-                            kCount),
-          "every exponent fits");
-    keep("fixed-base power", z);
+    for (const bool factored : {false, true}) {
+        if (factored && ring->factors() == nullptr) continue;
+        const FixedBaseShape shape{kShape.exponent_bits, kShape.window_bits, true, factored};
+        Limbs table(shape.table_words(*ring));
+        // A unit: whether there is an inverse is told.
+        check(build_fixed_base_table(pool, *ring, shape, table.data(), in.units.data()),
+              "a unit has factors");
+        check(!raise_fixed_base(pool, *ring, shape, z.data(), table.data(), in.exponents.data(),
+                                kExponentLimbs, kCount),
+              "every exponent fits");
+        keep(factored ? "fixed-base power, factored" : "fixed-base power", z);
+    }
     Limbs product(row);
     std::vector<std::int64_t> members(kCount);
     std::iota(members.begin(), members.end(), 0);

@@ -164,6 +164,72 @@ void test_pairs(const Limbs& n, Source& source) {
     check(values_of(ring, with_carry) == values_of(ring, without), "the carry of a lower half " + where);
 }
 
+// What eight factors (x0, l) stand for: x0 / R times 1 + l n.
+Limbs values_of_factors(const ResidueRing& ring, const Schoolbook& book, const Limbs& n, const Limbs& rows) {
+    const std::size_t half = ring.row_limbs() / 2;
+    const std::size_t limbs = ring.limb_count();
+    Limbs first_halves = rows;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        std::fill_n(&first_halves[lane * 2 * half + half], half, 0);
+    }
+    const Limbs values = values_of(ring, first_halves);
+    Limbs results;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        Limbs l((52 * half + kLimbBits - 1) / kLimbBits);
+        vector::join_limbs(l.data(), l.size(), &rows[lane * 2 * half + half], half);
+        append(results, book.multiply(item(values, limbs, lane), book.reduce(sum(test::product(l, n), {1}))));
+    }
+    return results;
+}
+
+// A product of `count` factors at the edges of their ranges, settled whenever it has to be and at last.
+void test_factors(const Limbs& n, std::size_t count, Source& source) {
+    Limbs square = test::product(n, n);
+    while (square.back() == 0) square.pop_back();
+    const VectorPairs ring(n.data(), n.size(), square.size());
+    const Factors& factors = *ring.factors();
+    const Schoolbook book(square);
+    const std::size_t half = ring.row_limbs() / 2;
+    const auto edges = up_to_twice(n, source);
+    Limbs product(ring.width());
+    Limbs sums(factors.sum_words());
+    Limbs factor(ring.width());
+    Limbs scratch(ring.scratch_count());
+    Limbs expected;
+    std::size_t settled = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        Limbs rows;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            // The lanes of the largest numbers keep to them; others change. None is zero after the first few.
+            append(rows, row_of(edges[lane < 2 || i < 3 ? lane : (lane + i) % 3], half));
+            append(rows, row_of(edges[lane < 2 ? lane : (lane * 3 + i) % kLanes], half));
+        }
+        const Limbs values = values_of_factors(ring, book, n, rows);
+        ring.gather(factor.data(), reads_of(rows.data(), ring.row_limbs(), kLanes, kLanes).data());
+        if (i == 0) {
+            factors.begin(product.data(), sums.data(), factor.data());
+            expected = values;
+        } else {
+            factors.multiply(product.data(), sums.data(), factor.data(), scratch.data(), Fetch());
+            Limbs next;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                append(next, book.multiply(item(expected, ring.limb_count(), lane),
+                                           item(values, ring.limb_count(), lane)));
+            }
+            expected = next;
+        }
+        if ((i + 1) % factors.most_factors() == 0 || i + 1 == count) {
+            factors.settle(product.data(), sums.data(), scratch.data());
+            ++settled;
+        }
+    }
+    Limbs found(kLanes * ring.limb_count());
+    ring.leave(writes_of(found.data(), ring.limb_count(), kLanes, kLanes).data(), product.data(),
+               scratch.data());
+    check(found == expected, "a product of " + std::to_string(count) + " factors of " + std::to_string(half) +
+                                 " limbs, settled " + std::to_string(settled) + " times");
+}
+
 }  // namespace
 
 int main() {
@@ -191,8 +257,13 @@ int main() {
         for (const Limbs& n : {ones, least}) {
             test_one_modulus(n, source);
             test_pairs(n, source);
+            test_factors(n, 20, source);
         }
     }
+    // As many factors as words hold limbs of all ones, and one more.
+    Limbs ones(4, ~Limb{0});
+    ones.back() >>= 4 * kLimbBits - (4 * 52 - 14);
+    for (const std::size_t count : {4095U, 4096U, 4097U}) test_factors(ones, count, source);
     return hekat::test::verdict();
 }
 

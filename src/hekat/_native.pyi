@@ -29,6 +29,8 @@ class Modulus:
     def row_limbs(self) -> int: ...
     @property
     def table_window_bits(self) -> int: ...  # the best for a constant-time table
+    @property
+    def table_entry_products(self) -> float: ...  # how many products of a power one entry of a table takes to make
     def load(self, pool: ThreadPool, out: _Limbs, values: _Limbs) -> int | None: ...
     def reduce(self, pool: ThreadPool, out: _Limbs, values: _Limbs) -> None: ...
     def store(self, pool: ThreadPool, out: _Limbs, a: _Limbs) -> None: ...
@@ -43,7 +45,7 @@ class Modulus:
         exponent_bits: int,
         window_bits: int,
         constant_time: bool,
-    ) -> None: ...
+    ) -> bool: ...  # whether its entries are factors, for exp_fixed
     def exp_fixed(
         self,
         pool: ThreadPool,
@@ -53,6 +55,7 @@ class Modulus:
         exponent_bits: int,
         window_bits: int,
         constant_time: bool,
+        factored: bool,
     ) -> int | None: ...
     def product_lines(self, pool: ThreadPool, out: _Limbs, a: _Limbs, members: _Indices, offsets: _Indices) -> None: ...
     # negative: a sign for each exponent. With columns and offsets the rows of a sparse matrix: result j has the terms

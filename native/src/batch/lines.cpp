@@ -52,21 +52,23 @@ void multiply_group(const ResidueRing& ring, Limb* z, const Limb* x, const std::
     Limb* product = scratch + ring.scratch_count();
     Limb* factor = product + ring.width();
     ReadPointers rows{};
-    ReadPointers next{};
+    // Sets `rows` to those of a step; they are fetched during the product before.
     const auto look_up = [&](std::size_t step) {
+        Fetch next(row);
         for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
-            next[lane] = ring.one_row();
+            rows[lane] = ring.one_row();
             if (lane >= count || step >= blocks[lane].size()) continue;
-            next[lane] = x + static_cast<std::size_t>(members[blocks[lane].begin + step]) * row;
-            prefetch_row(next[lane], row);
+            rows[lane] = x + static_cast<std::size_t>(members[blocks[lane].begin + step]) * row;
+            next.add(rows[lane]);
         }
+        return next;
     };
     look_up(0);
-    for (std::size_t step = 0; step < blocks[0].size(); ++step) {
-        rows = next;
-        if (step + 1 < blocks[0].size()) look_up(step + 1);
-        ring.gather(step == 0 ? product : factor, rows.data());
-        if (step > 0) ring.multiply(product, product, factor, scratch);
+    ring.gather(product, rows.data());
+    look_up(1).part(0, 1);
+    for (std::size_t step = 1; step < blocks[0].size(); ++step) {
+        ring.gather(factor, rows.data());
+        ring.multiply_and_fetch(product, product, factor, scratch, look_up(step + 1));
     }
     WritePointers to{};
     for (std::size_t lane = 0; lane < count; ++lane) to[lane] = z + blocks[lane].target * row;

@@ -48,32 +48,45 @@ void raise_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const It
                });
 }
 
-void build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
+bool build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
                             Limb* table, const Limb* base) {
     count_entered(1);
     const std::size_t row = ring.row_limbs();
     const std::size_t lanes = ring.lanes();
     SecretBuffer bases(shape.positions() * row);
+    SecretBuffer inverses(shape.factored ? shape.positions() * row : row);
     SecretBuffer memory(ring.scratch_count() + ring.width());
     Limb* power = memory.data() + ring.scratch_count();
     ring.enter(power, reads_of(base, 0, 1, lanes).data(), ring.limb_count(), memory.data());
-    ring.scatter(writes_of(bases.data(), row, 1, lanes).data(), power);
+    // Lane 0 holds the bases, the last one their inverses.
+    WritePointers to{};
+    to[0] = bases.data();
+    ring.scatter(to.data(), power);
+    if (shape.factored) {
+        if (!ring.invert(inverses.data(), bases.data())) return false;
+        ReadPointers both = reads_of(bases.data(), 0, 1, lanes);
+        both[lanes - 1] = inverses.data();
+        ring.gather(power, both.data());
+    }
     // One after another, in slices short enough for an interrupt to be heard.
     const double step_ns = static_cast<double>(shape.window_bits * lanes) * ring.product_ns();
     ThreadPool::Body chain = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
             for (unsigned bit = 0; bit < shape.window_bits; ++bit) ring.square(power, power, memory.data());
-            ring.scatter(writes_of(bases.data() + (i + 1) * row, row, 1, lanes).data(), power);
+            to[0] = bases.data() + (i + 1) * row;
+            if (shape.factored) to[lanes - 1] = inverses.data() + (i + 1) * row;
+            ring.scatter(to.data(), power);
         }
     };
     pool.run_in_order(shape.positions() - 1, step_ns, chain);
     const double position_ns = static_cast<double>(shape.entry_count()) * ring.product_ns();
-    const std::size_t memory_words = ring.scratch_count() + 2 * ring.width() + lanes * row;
-    for_groups(pool, ring, shape.positions(), position_ns, memory_words,
+    for_groups(pool, ring, shape.positions(), position_ns, fill_positions_scratch_count(ring),
                [&](const Group& group, Limb* scratch) {
-                   fill_positions(ring, shape, table, group.first, bases.data() + group.first * row, scratch,
+                   fill_positions(ring, shape, table, group.first, bases.data() + group.first * row,
+                                  inverses.data() + (shape.factored ? group.first * row : 0), scratch,
                                   ThreadPool::checkpoint);
                });
+    return true;
 }
 
 std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing& ring,

@@ -15,8 +15,9 @@ namespace hekat {
 void raise_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Items& bases,
                     const Items& exponents, std::size_t count, bool vartime);
 
-// table = shape.table_words(ring) words, from one canonical base below the modulus.
-void build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
+// table = shape.table_words(ring) words, from one canonical base below the modulus. False where the table is
+// to be factored and the base has no inverse: the table is then without meaning.
+bool build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const FixedBaseShape& shape,
                             Limb* table, const Limb* base);
 
 // z_i = base ^ exponents_i, rows. Returns the first index whose exponent has more than exponent_bits bits, z

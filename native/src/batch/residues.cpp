@@ -78,7 +78,14 @@ void multiply_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const
         Limb* right = left + ring.width();
         ring.gather(left, group.reads(a).data());
         ring.gather(right, group.reads(b).data());
-        ring.multiply(left, left, right, scratch);
+        Fetch next(ring.row_limbs());
+        const std::size_t first = group.first + group.lanes;
+        for (std::size_t i = first; i < std::min(count, first + group.lanes); ++i) {
+            next.add(a.at(i));
+            next.add(b.at(i));
+            next.add(z + (i - group.lanes) * ring.row_limbs());
+        }
+        ring.multiply_and_fetch(left, left, right, scratch, next);
         ring.scatter(group.writes(z, ring.row_limbs()).data(), left);
     });
 }

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "bigint/factors.hpp"
+#include "bigint/fetch.hpp"
 #include "bigint/limb.hpp"
 
 namespace hekat {
@@ -42,6 +44,12 @@ class ResidueRing {
 
     // z = a b, lane by lane. z may be a or b.
     virtual void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const = 0;
+    // The same, asking for the rows of `next` meanwhile.
+    virtual void multiply_and_fetch(Limb* z, const Limb* a, const Limb* b, Limb* scratch,
+                                    const Fetch& next) const {
+        next.part(0, 1);
+        multiply(z, a, b, scratch);
+    }
     // z = a a. z may be a.
     virtual void square(Limb* z, const Limb* a, Limb* scratch) const = 0;
 
@@ -62,6 +70,9 @@ class ResidueRing {
     virtual void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const = 0;
     // The same, reading only what it takes: memory access tells the indices.
     virtual void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const = 0;
+
+    // The factors of this ring's products; nullptr where there is no form cheaper than a residue's.
+    virtual const Factors* factors() const { return nullptr; }
 
     // A table that all lanes share, laid out as `select_shared` reads it: words for entry_count entries (a
     // power of two, at least 2), one entry put in from a row, and lane i of each of group_count groups z =

@@ -49,10 +49,13 @@ void VectorMontgomery::make_canonical(Limb* z, Limb* scratch) const {
     vector::subtract_once(z, z, n_.data(), taken, limbs(), scratch);
 }
 
-void VectorMontgomery::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {
+void VectorMontgomery::multiply_and_fetch(Limb* z, const Limb* a, const Limb* b, Limb* scratch,
+                                          const Fetch& next) const {
     Limb* t = scratch;
     Limb* m = t + 2 * width();
+    next.part(0, 2);
     vector::multiply(t, a, b, limbs());
+    next.part(1, 2);
     vector::reduce(t, m, modulus_);
     vector::clean(z, t + width(), limbs());
 }

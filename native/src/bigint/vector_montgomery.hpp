@@ -18,7 +18,8 @@ class VectorMontgomery final : public VectorRing {
     double product_ns() const override { return product_ns_of(4 * static_cast<double>(limbs() * limbs())); }
     const Limb* modulus() const override { return canonical_n_.data(); }
 
-    void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const override;
+    void multiply_and_fetch(Limb* z, const Limb* a, const Limb* b, Limb* scratch,
+                            const Fetch& next) const override;
     void square(Limb* z, const Limb* a, Limb* scratch) const override;
     void enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const override;
     void leave(Limb* const* values, const Limb* x, Limb* scratch) const override;

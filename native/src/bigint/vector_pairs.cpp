@@ -34,10 +34,13 @@ void take_first_lane(Limb* z, const Limb* x, std::size_t limbs) {
 }  // namespace
 
 VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count)
-    : VectorPairs(n, half_limbs, limb_count,
-                  vector_size(reveal(bit_length(n, half_limbs)), limb_count, kSpareBits)) {}
+    : VectorPairs(n, reveal(bit_length(n, half_limbs)), half_limbs, limb_count) {}
 
-VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count, VectorSize size)
+VectorPairs::VectorPairs(const Limb* n, std::size_t n_bits, std::size_t half_limbs, std::size_t limb_count)
+    : VectorPairs(n, n_bits, half_limbs, limb_count, vector_size(n_bits, limb_count, kSpareBits)) {}
+
+VectorPairs::VectorPairs(const Limb* n, std::size_t n_bits, std::size_t half_limbs, std::size_t limb_count,
+                         VectorSize size)
     : VectorRing(limb_count, 2 * size.limbs, size),
       half_limbs_(half_limbs),
       canonical_n_(half_limbs),
@@ -47,7 +50,8 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb
       four_n_(size.limbs),
       lift_(size.limbs),
       n_in_lanes_(kLanes * size.limbs),
-      modulus_{n_.data(), 0, size.limbs} {
+      modulus_{n_.data(), 0, size.limbs},
+      factors_(*this, {modulus_, lift_.data(), power_of_r(2)}, n_bits) {
     std::memcpy(canonical_n_.data(), n, half_limbs * sizeof(Limb));
     vector::split_limbs(n_.data(), limbs(), n, half_limbs);
     twice_plain(twice_n_.data(), n_.data(), limbs());
@@ -55,7 +59,7 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb
     vector::spread(n_in_lanes_.data(), n_.data(), limbs());
     modulus_.n_inverse = negative_inverse52(n_.data()[0]);
     fill_n_squared();
-    fill_first_power_of_r(reveal(bit_length(n, half_limbs)));
+    fill_first_power_of_r(n_bits);
     fill_lift();
     fill_higher_powers_of_r();
 }
@@ -102,15 +106,21 @@ void VectorPairs::double_canonical(Limb* z, Limb* scratch) const {
     vector::subtract_once(z + half(), doubled, n_.data(), taken, limbs(), rest);
 }
 
-void VectorPairs::multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const {
+void VectorPairs::multiply_and_fetch(Limb* z, const Limb* a, const Limb* b, Limb* scratch,
+                                     const Fetch& next) const {
     Limb* t0 = scratch;
     Limb* t1 = t0 + 2 * half();
     Limb* m = t1 + 2 * half();
+    next.part(0, 5);
     vector::multiply(t0, a, b, limbs());
+    next.part(1, 5);
     vector::reduce(t0, m, modulus_);
+    next.part(2, 5);
     vector::subtract_from(t1, lift_.data(), m, limbs());
     vector::multiply_onto_lower(t1, a, b + half(), limbs());
+    next.part(3, 5);
     vector::multiply_onto(t1, a + half(), b, limbs());
+    next.part(4, 5);
     vector::reduce(t1, m, modulus_);
     vector::clean(z, t0 + half(), limbs());
     vector::clean(z + half(), t1 + half(), limbs());

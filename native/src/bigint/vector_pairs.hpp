@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bigint/secret_buffer.hpp"
+#include "bigint/vector_pair_factors.hpp"
 #include "bigint/vector_ring.hpp"
 
 namespace hekat {
@@ -25,15 +26,19 @@ class VectorPairs final : public VectorRing {
     std::size_t scratch_count() const override { return (6 + 2 * max_digits()) * half(); }
     double product_ns() const override { return product_ns_of(10 * static_cast<double>(limbs() * limbs())); }
     const Limb* modulus() const override { return n_squared_.data(); }
+    const Factors* factors() const override { return &factors_; }
 
-    void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const override;
+    void multiply_and_fetch(Limb* z, const Limb* a, const Limb* b, Limb* scratch,
+                            const Fetch& next) const override;
     void square(Limb* z, const Limb* a, Limb* scratch) const override;
     void enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const override;
     void leave(Limb* const* values, const Limb* x, Limb* scratch) const override;
     bool invert(Limb* z, const Limb* x) const override;
 
   private:
-    VectorPairs(const Limb* n, std::size_t half_limbs, std::size_t limb_count, VectorSize size);
+    VectorPairs(const Limb* n, std::size_t n_bits, std::size_t half_limbs, std::size_t limb_count);
+    VectorPairs(const Limb* n, std::size_t n_bits, std::size_t half_limbs, std::size_t limb_count,
+                VectorSize size);
 
     // Words of one half of a group.
     std::size_t half() const { return vector::kLanes * limbs(); }
@@ -56,6 +61,7 @@ class VectorPairs final : public VectorRing {
     SecretBuffer lift_;
     SecretBuffer n_in_lanes_;
     vector::Modulus modulus_;
+    VectorPairFactors factors_;
 };
 
 }  // namespace hekat

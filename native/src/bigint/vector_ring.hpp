@@ -20,6 +20,9 @@ VectorSize vector_size(std::size_t modulus_bits, std::size_t limb_count, unsigne
 // A ring whose residues are `row_limbs` clean limbs, in Montgomery form with R = 2^(52 limbs()).
 class VectorRing : public ResidueRing {
   public:
+    void multiply(Limb* z, const Limb* a, const Limb* b, Limb* scratch) const final {
+        multiply_and_fetch(z, a, b, scratch, Fetch());
+    }
     void gather(Limb* z, const Limb* const* rows) const override;
     void scatter(Limb* const* rows, const Limb* x) const override;
     void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const override;

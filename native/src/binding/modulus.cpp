@@ -105,11 +105,12 @@ void exp(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const
     without_gil([&] { raise_residues(pool, ring, out.data(), bases, powers, count, vartime); });
 }
 
-FixedBaseShape shape_of(std::size_t exponent_bits, unsigned window_bits, bool constant_time) {
+FixedBaseShape shape_of(std::size_t exponent_bits, unsigned window_bits, bool constant_time,
+                        bool factored = false) {
     require(exponent_bits >= 1 && window_bits >= 1 && window_bits <= 16, "table sizes out of range");
     require(exponent_bits <= kMaxTableExponentBits,
             "a fixed-base table takes exponents of at most 2^20 bits");
-    return {exponent_bits, window_bits, constant_time};
+    return {exponent_bits, window_bits, constant_time, factored};
 }
 
 std::size_t table_words(const ResidueRing& ring, std::size_t exponent_bits, unsigned window_bits,
@@ -117,18 +118,25 @@ std::size_t table_words(const ResidueRing& ring, std::size_t exponent_bits, unsi
     return shape_of(exponent_bits, window_bits, constant_time).table_words(ring);
 }
 
-void build_table(const ResidueRing& ring, ThreadPool& pool, const WordOutput& table, const LimbInput& base,
+// Returns whether the table is factored: where the ring has factors and the base an inverse, it is.
+bool build_table(const ResidueRing& ring, ThreadPool& pool, const WordOutput& table, const LimbInput& base,
                  std::size_t exponent_bits, unsigned window_bits, bool constant_time) {
     require(base.shape(0) == 1 && base.shape(1) == ring.limb_count(), "base has the wrong shape");
-    const FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time);
+    const bool has_factors = ring.factors() != nullptr;
+    FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time, has_factors);
     require(table.shape(0) == shape.table_words(ring), "table has the wrong size");
-    without_gil([&] { build_fixed_base_table(pool, ring, shape, table.data(), base.data()); });
+    return without_gil([&] {
+        if (build_fixed_base_table(pool, ring, shape, table.data(), base.data())) return shape.factored;
+        shape.factored = false;
+        return !build_fixed_base_table(pool, ring, shape, table.data(), base.data());
+    });
 }
 
 MaybeIndex exp_fixed(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const WordInput& table,
                      const LimbInput& exponents, std::size_t exponent_bits, unsigned window_bits,
-                     bool constant_time) {
-    const FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time);
+                     bool constant_time, bool factored) {
+    const FixedBaseShape shape = shape_of(exponent_bits, window_bits, constant_time, factored);
+    require(!factored || ring.factors() != nullptr, "a table of factors of a ring that has none");
     require(table.shape(0) == shape.table_words(ring), "table has the wrong size");
     require_rows(ring, out, exponents.shape(0));
     require(exponents.shape(1) >= 1, "exponents have no limbs");
@@ -215,6 +223,7 @@ void bind_modulus(nb::module_& module) {
              nb::arg("path"))
         .def_prop_ro("row_limbs", &ResidueRing::row_limbs)
         .def_prop_ro("table_window_bits", &fixed_base_window_bits)
+        .def_prop_ro("table_entry_products", &fixed_base_entry_products)
         .def("load", load, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("reduce", reduce, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("values").noconvert())
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())
@@ -229,7 +238,7 @@ void bind_modulus(nb::module_& module) {
              nb::arg("constant_time"))
         .def("exp_fixed", exp_fixed, nb::arg("pool"), nb::arg("out").noconvert(),
              nb::arg("table").noconvert(), nb::arg("exponents").noconvert(), nb::arg("exponent_bits"),
-             nb::arg("window_bits"), nb::arg("constant_time"))
+             nb::arg("window_bits"), nb::arg("constant_time"), nb::arg("factored"))
         .def("product_lines", product_lines, nb::arg("pool"), nb::arg("out").noconvert(),
              nb::arg("a").noconvert(), nb::arg("members").noconvert(), nb::arg("offsets").noconvert())
         .def("multi_exp", multi_exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
