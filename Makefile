@@ -29,10 +29,11 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.demo
+# The same for developers, with warnings as errors: one build serves both.
+$(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev]'
-	touch $@
+	touch $(VENV)/.demo $@
 
 build: $(VENV)/.demo
 

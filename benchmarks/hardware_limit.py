@@ -2,7 +2,8 @@
 
 A number of `bits` bits is L = ceil((bits + 4) / 52) words in the vector path, four bits being spare for lazy sums. A
 product of words is two vpmadd52, one for each half of the result, and a 512-bit register serves eight numbers at once.
-Formulas: spec of the pairs (native/src/bigint/montgomery_pairs.hpp) and of the exponentiations named below.
+Formulas: spec of the pairs (native/src/bigint/montgomery_pairs.hpp), of their factors (vector_pair_factors.hpp), and of
+the exponentiations named below.
 """
 
 from __future__ import annotations
@@ -41,11 +42,16 @@ class Work:
 
 @dataclass(frozen=True)
 class Ring:
-    """Word products of a product and of a square modulo one number."""
+    """Word products of a product and of a square modulo one number.
+
+    factor: of a product by an entry of a fixed-base table. bring_in: of what a power from such a table ends with.
+    """
 
     name: str
     product: float
     square: float
+    factor: float
+    bring_in: float = 0
 
     def work(self, products: float, squares: float = 0, of: str = "") -> Work:
         counted = f"{products:.4g} products" + (f" and {squares:.4g} squares" if squares else "")
@@ -54,7 +60,8 @@ class Ring:
 
     def fixed_base(self, positions: int) -> Work:
         """A power from a full-window table: one entry a position, multiplied together."""
-        return self.work(positions - 1, of=f"fixed base, {positions} positions")
+        total = (positions - 1) * self.factor + self.bring_in
+        return Work(total, f"{positions} positions of a fixed base mod {self.name}")
 
     def power(self, bits: int) -> Work:
         """A power with an exponent of `bits` bits by fixed windows of the best width."""
@@ -89,12 +96,13 @@ class Ring:
 
 def any_modulus(bits: int) -> Ring:
     """Montgomery arithmetic modulo an odd number: L^2 words for the product, as many for its reduction."""
-    return Ring(f"a {bits}-bit number", 2 * words(bits) ** 2, 1.5 * words(bits) ** 2)
+    return Ring(f"a {bits}-bit number", 2 * words(bits) ** 2, 1.5 * words(bits) ** 2, 2 * words(bits) ** 2)
 
 
 def squared_modulus(root_bits: int, name: str = "n^2") -> Ring:
-    """Arithmetic modulo a square by pairs of residues modulo its root."""
-    return Ring(name, 5 * words(root_bits) ** 2, 3.5 * words(root_bits) ** 2)
+    """Arithmetic modulo a square by pairs of residues modulo its root; tables hold factors."""
+    one = words(root_bits) ** 2
+    return Ring(name, 5 * one, 3.5 * one, factor=4 * one, bring_in=7 * one)
 
 
 def message_factor(key_bits: int) -> Work:

@@ -34,7 +34,9 @@ def test_products_modulo_a_square_of_2048_bits(load: Any) -> None:
 
 def test_a_fixed_base_power_joins_one_entry_a_position(load: Any) -> None:
     ring = load("hardware_limit").squared_modulus(2048)
-    assert ring.fixed_base(128).madds == 127 * 2000
+    # By factors: 4 x 40^2 products of words for each, and at last the sum and a product, 7 x 40^2.
+    assert ring.fixed_base(128).word_products == (127 * 4 + 7) * 1600
+    assert load("hardware_limit").any_modulus(2048).fixed_base(128).word_products == 127 * 2 * 1600
 
 
 @pytest.mark.parametrize("bits", [1, 2, 5, 64, 1024, 3072])

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -56,6 +57,13 @@ ARITHMETIC = {
     "ifma": "AVX-512 IFMA, eight residues at a time",
 }
 MAX_THREADS = 1024
+
+
+class _TableData(NamedTuple):
+    """What a FixedBaseTable of this engine is made of; `factored`: its entries are factors (native: factors.hpp)."""
+
+    memory: LimbArray
+    factored: bool
 
 
 class CpuEngine:
@@ -226,10 +234,12 @@ class CpuEngine:
             # Beyond it, reading a position whole costs more than the products it saves.
             widest_bits=native.table_window_bits if constant_time else MAX_WINDOW_BITS,
             uses=uses,
+            entry_products=native.table_entry_products,
         )
         widened = np.ascontiguousarray(widen(base, modulus.limb_count)[np.newaxis])
-        native.build_table(self._pool, table, widened, exponent_bits, window, constant_time)
-        return FixedBaseTable(self, modulus, exponent_bits, window, table, table.nbytes, constant_time)
+        factored = native.build_table(self._pool, table, widened, exponent_bits, window, constant_time)
+        data = _TableData(table, factored)
+        return FixedBaseTable(self, modulus, exponent_bits, window, data, table.nbytes, constant_time)
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""
@@ -240,11 +250,12 @@ class CpuEngine:
         refused = native.exp_fixed(
             self._pool,
             _flat(out),
-            table.data,
+            table.data.memory,
             _flat(exponents),
             table.exponent_bits,
             table.window_bits,
             table.constant_time,
+            table.data.factored,
         )
         if refused is not None:
             raise refuse_wide_exponent(refused, shape, table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -53,18 +54,21 @@ class TableMemory:
         window_bits: int | None,
         widest_bits: int,
         uses: int | None,
+        entry_products: float = 1.0,
     ) -> tuple[int, LimbArray]:
         """A window and an uninitialised table for it, flat and at the start of a cache line, counted from now on.
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
-        fewest products among those that leave as much for other tables; a table takes words_for(window) words. Raises
+        fewest products among those that leave as much for other tables; a table takes words_for(window) words, and an
+        entry as long to make as entry_products products of a power. Raises
         InputError where the given one, or the smallest table there is, does not fit.
         """
         with self._lock:
             free_bytes = self.table_bytes - self._sum_live()
             window = window_bits
             if window is None:
-                window = _choose_window(exponent_bits, words_for, widest_bits, uses or DEFAULT_USES, free_bytes)
+                products = partial(_count_products, exponent_bits, uses or DEFAULT_USES, entry_products)
+                window = _choose_window(products, words_for, widest_bits, free_bytes)
             words = words_for(window)
             if words * LIMB_BYTES > free_bytes:
                 raise self._refuse(words * LIMB_BYTES, free_bytes, window_bits)
@@ -112,8 +116,13 @@ def read_cap_mib() -> int:
     return int(text)
 
 
+def _count_products(exponent_bits: int, uses: int, entry_products: float, window_bits: int) -> float:
+    """Products that a table and `uses` powers from it take: one for each position of a power, and the entries'."""
+    return -(-exponent_bits // window_bits) * (entry_products * (1 << window_bits) + uses)
+
+
 def _choose_window(
-    exponent_bits: int, words_for: Callable[[int], int], widest_bits: int, uses: int, free_bytes: int
+    products_for: Callable[[int], float], words_for: Callable[[int], int], widest_bits: int, free_bytes: int
 ) -> int:
     """The window of fewest products that takes at most half of what is free; that of the smallest table if none does.
 
@@ -123,8 +132,7 @@ def _choose_window(
     fitting = [window for window in windows if 2 * words_for(window) * LIMB_BYTES <= free_bytes]
     if not fitting:
         return min(windows, key=words_for)
-    # A position costs a product for each of its entries once, and one for each power.
-    return min(fitting, key=lambda w: -(-exponent_bits // w) * ((1 << w) + uses))
+    return min(fitting, key=products_for)
 
 
 def _mib(byte_count: int) -> str:
