@@ -101,11 +101,22 @@ std::vector<Result> work_through(ThreadPool& pool, const Size& size, const Secre
     keep("multiply", z);
     multiply_residues(pool, *ring, z.data(), {x.data(), row, false}, {x.data(), row, true}, kCount);
     keep("multiply by one item", z);
+    if (size.has_root) {
+        const std::size_t half = limbs / 2;
+        Limbs below_root(kCount * half);
+        for (std::size_t i = 0; i < kCount; ++i) {
+            std::copy_n(&in.values[i * limbs + half], half, &below_root[i * half]);
+        }
+        check(!multiply_by_one_plus(pool, *ring, z.data(), {x.data(), row, false},
+                                    {below_root.data(), half, false}, in.modulus.data(), half, kCount),
+              "every value is below the root");
+        keep("multiply by one plus a multiple of the root", z);
+    }
     raise_residues(pool, *ring, z.data(), {x.data(), row, false},
                    {in.exponents.data(), kExponentLimbs, false}, kCount, false);
     keep("power", z);
-    for (const bool factored : {false, true}) {
-        if (factored && ring->factors() == nullptr) continue;
+    // Twice the same where there are no factors: every path keeps as many results.
+    for (const bool factored : {false, ring->factors() != nullptr}) {
         const FixedBaseShape shape{kShape.exponent_bits, kShape.window_bits, true, factored};
         Limbs table(shape.table_words(*ring));
         // A unit: whether there is an inverse is told.

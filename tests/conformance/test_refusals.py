@@ -23,6 +23,11 @@ def residues(engine, *shape):
     return engine.load(ones(*shape, 2), N)
 
 
+def squares(engine, *shape):
+    """Ones modulo the square of N."""
+    return engine.load(ones(*shape, 1), Modulus(N.value**2, root=N.value))
+
+
 def indices(*values):
     return np.array(values, np.int64)
 
@@ -44,6 +49,29 @@ CASES = {
     "load_list": (lambda e: e.load([[1, 2]], N), InputError, "uint64"),
     "load_no_axis": (lambda e: e.load(np.array(1, U64), N), InputError, "uint64"),
     "load_no_limbs": (lambda e: e.load(ones(3, 0), N), InputError, "uint64"),
+    "one_plus_no_root": (lambda e: e.mod_mul_one_plus(residues(e, 3), ones(3, 1)), InputError, "no known root"),
+    "one_plus_too_wide": (
+        lambda e: e.mod_mul_one_plus(squares(e, 3), ones(3, 3)),
+        InputError,
+        "more limbs than the mod",
+    ),
+    "one_plus_equal_to_root": (
+        lambda e: e.mod_mul_one_plus(squares(e, 3), np.stack([ones(2), N.limbs, N.limbs])),
+        InputError,
+        "index 1 is not below the root",
+    ),
+    "one_plus_above_root_for_all": (
+        lambda e: e.mod_mul_one_plus(squares(e, 2, 3), np.full((1, 2), 2**64 - 1, U64)),
+        InputError,
+        r"index \(0, 0\) is not below the root",
+    ),
+    "one_plus_shapes": (lambda e: e.mod_mul_one_plus(squares(e, 3), ones(2, 1)), InputError, "broadcast"),
+    "one_plus_dtype": (lambda e: e.mod_mul_one_plus(squares(e, 3), np.ones((3, 1))), InputError, "uint64"),
+    "one_plus_foreign": (
+        lambda e: e.mod_mul_one_plus(squares(ReferenceEngine(), 3), ones(3, 1)),
+        EngineError,
+        "another engine",
+    ),
     "reduce_too_wide": (lambda e: e.reduce(ones(3, 5), N), InputError, "too wide to reduce"),
     "reduce_dtype": (lambda e: e.reduce(np.ones((3, 2), np.int32), N), InputError, "uint64"),
     "store_foreign": (lambda e: e.store(residues(ReferenceEngine(), 3)), EngineError, "another engine"),

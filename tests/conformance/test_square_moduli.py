@@ -64,6 +64,37 @@ def test_every_edge_times_every_other(engine, numbers, bits, kind):
     numbers.same(numbers.store(found), values.reshape(-1, 1) * values % modulus.value)
 
 
+def values_below_root(modulus, numbers):
+    n = modulus.root
+    return sorted({value % n for value in (0, 1, 2, n // 2, n // 2 + 1, n - 2, n - 1, numbers.random_int(2048, 3))})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bits", BITS)
+def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, kind):
+    modulus = square(bits, kind, numbers)
+    residues = numbers.objects(edge_values(modulus, numbers), (-1, 1))
+    values = numbers.objects(values_below_root(modulus, numbers), (-1,))
+    width = numbers.limbs_for_bits(bits)
+    found = engine.mod_mul_one_plus(numbers.load(engine, residues, modulus), numbers.limbs(values, width))
+    numbers.same(numbers.store(found), residues * (1 + values * modulus.root) % modulus.value)
+    # Fewer limbs than the root has, one value for all, all values for one residue.
+    a = numbers.load(engine, residues[:, 0], modulus)
+    found = engine.mod_mul_one_plus(a, numbers.limbs(1, 1))
+    numbers.same(numbers.store(found), residues[:, 0] * (1 + modulus.root) % modulus.value)
+    found = engine.mod_mul_one_plus(engine.reshape(engine.take(a, np.array([3])), ()), numbers.limbs(values, width))
+    numbers.same(numbers.store(found), residues[3, 0] * (1 + values * modulus.root) % modulus.value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
+def test_one_plus_in_batches(engine, numbers, count):
+    modulus = square(1000, "random", numbers)
+    residues = numbers.objects([numbers.random_int(2000, i) % modulus.value for i in range(count)], (-1,))
+    values = numbers.objects([numbers.random_int(1000, count + i) % modulus.root for i in range(count)], (-1,))
+    found = engine.mod_mul_one_plus(numbers.load(engine, residues, modulus), numbers.limbs(values, 16))
+    numbers.same(numbers.store(found), residues * (1 + values * modulus.root) % modulus.value)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", BITS)
 def test_reduce_from_every_width(engine, numbers, bits, kind):

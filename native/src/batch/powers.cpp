@@ -63,7 +63,7 @@ bool build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const Fix
     to[0] = bases.data();
     ring.scatter(to.data(), power);
     if (shape.factored) {
-        if (!ring.invert(inverses.data(), bases.data())) return false;
+        if (!reveal(ring.invert(inverses.data(), bases.data()))) return false;
         ReadPointers both = reads_of(bases.data(), 0, 1, lanes);
         both[lanes - 1] = inverses.data();
         ring.gather(power, both.data());

@@ -70,6 +70,47 @@ void store_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Li
     });
 }
 
+std::optional<std::size_t> multiply_by_one_plus(ThreadPool& pool, const ResidueRing& ring, Limb* z,
+                                                const Items& a, const Items& m, const Limb* root,
+                                                std::size_t root_limbs, std::size_t count) {
+    count_entered(count);
+    const Factors* factors = ring.factors();
+    const std::size_t term_limbs = m.limbs + root_limbs;
+    const std::size_t own_words =
+        factors != nullptr ? factors->sum_words() : ring.width() + ring.lanes() * term_limbs;
+    const std::size_t memory_words = ring.scratch_count() + ring.width() + own_words + root_limbs;
+    std::atomic<std::size_t> refused{kNone};
+    for_groups(pool, ring, count, 2 * ring.product_ns(), memory_words,
+               [&](const Group& group, Limb* scratch) {
+                   Limb* x = scratch + ring.scratch_count();
+                   Limb* own = x + ring.width();
+                   Limb* whole = own + own_words;  // one value; the limbs that values lack stay zero
+                   const ReadPointers values = group.reads(m);
+                   for (std::size_t i = 0; i < group.count; ++i) {
+                       std::memcpy(whole, values[i], m.limbs * sizeof(Limb));
+                       if (reveal(is_below(whole, root, root_limbs) == 0))
+                           note_least(refused, group.first + i);
+                   }
+                   ring.gather(x, group.reads(a).data());
+                   if (factors != nullptr) {
+                       factors->enter_sum(own, values.data(), m.limbs, scratch);
+                       factors->settle(x, own, scratch);
+                   } else {
+                       Limb* terms = own + ring.width();
+                       for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {
+                           multiply_limbs(terms + lane * term_limbs, values[lane], m.limbs, root, root_limbs);
+                           add_limb(terms + lane * term_limbs, 1, term_limbs);
+                       }
+                       ring.enter(own, reads_of(terms, term_limbs, ring.lanes(), ring.lanes()).data(),
+                                  term_limbs, scratch);
+                       ring.multiply(x, x, own, scratch);
+                   }
+                   ring.scatter(group.writes(z, ring.row_limbs()).data(), x);
+               });
+    if (refused != kNone) return refused.load();
+    return std::nullopt;
+}
+
 void multiply_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Items& a, const Items& b,
                        std::size_t count) {
     const std::size_t memory_words = ring.scratch_count() + 2 * ring.width();

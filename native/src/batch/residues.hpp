@@ -30,6 +30,12 @@ struct ConversionCounts {
 ConversionCounts conversion_counts();
 void count_entered(std::size_t count);
 
+// z_i = a_i (1 + m_i root) modulo the square of `root`. m: values below the root, of as many limbs at most.
+// Returns the first index whose m is not below it, z then without meaning.
+std::optional<std::size_t> multiply_by_one_plus(ThreadPool& pool, const ResidueRing& ring, Limb* z,
+                                                const Items& a, const Items& m, const Limb* root,
+                                                std::size_t root_limbs, std::size_t count);
+
 // z_i = a_i b_i, rows.
 void multiply_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Items& a, const Items& b,
                        std::size_t count);

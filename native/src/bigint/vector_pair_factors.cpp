@@ -52,6 +52,11 @@ void VectorPairFactors::multiply(Limb* z, Limb* sum, const Limb* factor, Limb* s
     vector::add(sum, sum, factor + half, limbs());
 }
 
+void VectorPairFactors::enter_sum(Limb* sum, const Limb* const* values, std::size_t value_limbs,
+                                  Limb* scratch) const {
+    split_into_digits(sum, values, value_limbs, limbs(), 1, scratch);
+}
+
 void VectorPairFactors::settle(Limb* z, Limb* sum, Limb* scratch) const {
     // The pair of 1 + s n is that of one, (r0, r1), and s R mod n, below 2 n, added to r1: r1 + s R < 3 n. As
     // r0 < n, the product's v is below (2 n 3 n + 2 n n + R + n + R n) / R as in VectorPairs.

@@ -32,6 +32,8 @@ class VectorPairFactors final : public Factors {
 
     void begin(Limb* z, Limb* sum, const Limb* factor) const override;
     void multiply(Limb* z, Limb* sum, const Limb* factor, Limb* scratch, const Fetch& next) const override;
+    void enter_sum(Limb* sum, const Limb* const* values, std::size_t value_limbs,
+                   Limb* scratch) const override;
     void settle(Limb* z, Limb* sum, Limb* scratch) const override;
     void make(Limb* z, const Limb* x, const Limb* inverses, Limb* scratch) const override;
     void begin_inverses(Limb* inverses) const override;

@@ -83,6 +83,22 @@ void store(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, con
     without_gil([&] { store_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
 }
 
+// root: that of the modulus.
+MaybeIndex mul_one_plus(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
+                        const LimbInput& m, const LimbInput& root) {
+    const std::size_t count = out.shape(0);
+    require_rows(ring, out, count);
+    const Items left = items_of(a, count);
+    const Items values = items_of(m, count);
+    require_rows(ring, a);
+    require(root.shape(0) == 1 && root.shape(1) >= 1 && root.shape(1) <= ring.limb_count(),
+            "a root is one number, no wider than its square");
+    require(values.limbs >= 1 && values.limbs <= root.shape(1), "values are wider than the root");
+    return without_gil([&] {
+        return multiply_by_one_plus(pool, ring, out.data(), left, values, root.data(), root.shape(1), count);
+    });
+}
+
 void mul(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
          const LimbInput& b) {
     const std::size_t count = out.shape(0);
@@ -229,6 +245,8 @@ void bind_modulus(nb::module_& module) {
         .def("store", store, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert())
         .def("mul", mul, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
              nb::arg("b").noconvert())
+        .def("mul_one_plus", mul_one_plus, nb::arg("pool"), nb::arg("out").noconvert(),
+             nb::arg("a").noconvert(), nb::arg("m").noconvert(), nb::arg("root").noconvert())
         .def("exp", exp, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
              nb::arg("exponents").noconvert(), nb::arg("vartime"))
         .def("table_words", table_words, nb::arg("exponent_bits"), nb::arg("window_bits"),

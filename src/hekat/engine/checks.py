@@ -69,6 +69,29 @@ def check_reduce(limbs: LimbArray, modulus: Modulus) -> Shape:
     return shape
 
 
+def check_one_plus(a: ResidueArray, values: LimbArray) -> tuple[Shape, LimbArray]:
+    """The shape of the products a (1 + v root), and the root, shape (limbs,).
+
+    Whether each value is below the root is for the engine to check, with `refuse_not_below_root`. Raises InputError
+    where there is no root, for values with more limbs than it, and for shapes that do not broadcast.
+    """
+    shape = broadcast_shape(a.shape, check_limbs(values, "values"))
+    root = a.modulus.root_limbs
+    if root is None:
+        raise InputError(
+            "the modulus has no known root",
+            expected="residues modulo a square, Modulus(n * n, root=n)",
+            got=repr(a.modulus),
+        )
+    if values.shape[-1] > root.size:
+        raise InputError(
+            "values have more limbs than the modulus' root",
+            expected=f"at most {root.size} limbs",
+            got=f"{values.shape[-1]} limbs",
+        )
+    return shape, root
+
+
 def check_own(engine: Engine, a: ResidueArray) -> None:
     """Raise EngineError unless `a` is a ResidueArray of this engine."""
     if not isinstance(a, ResidueArray) or a.engine is not engine:
@@ -212,6 +235,15 @@ def refuse_not_below_modulus(index: int, shape: Shape, modulus: Modulus) -> Inpu
         expected=f"values below the modulus of {modulus.bits} bits",
         got="a larger one",
         cure="use reduce for values that may reach the modulus",
+    )
+
+
+def refuse_not_below_root(index: int, shape: Shape, modulus: Modulus) -> InputError:
+    """The refusal of a value that reaches the root of the modulus, at flat `index` of `shape`."""
+    return InputError(
+        f"value at index {index_text(index, shape)} is not below the root of its modulus",
+        expected=f"values below the root of the modulus of {modulus.bits} bits",
+        got="a larger one",
     )
 
 

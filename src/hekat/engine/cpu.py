@@ -22,6 +22,7 @@ from hekat.engine.checks import (
     check_limbs,
     check_load,
     check_multi_exp,
+    check_one_plus,
     check_own,
     check_own_table,
     check_reduce,
@@ -30,6 +31,7 @@ from hekat.engine.checks import (
     check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
+    refuse_not_below_root,
     refuse_not_invertible,
     refuse_wide_exponent,
     refuse_zero_divisor,
@@ -191,6 +193,18 @@ class CpuEngine:
         native = self._native_modulus(a.modulus)
         out = _empty(shape, native.row_limbs)
         native.mul(self._pool, _flat(out), _items(a.data, shape), _items(b.data, shape))
+        return ResidueArray(self, a.modulus, shape, out)
+
+    def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
+        """Element-wise a (1 + v root), shapes broadcast."""
+        check_own(self, a)
+        shape, root = check_one_plus(a, values)
+        native = self._native_modulus(a.modulus)
+        out = _empty(shape, native.row_limbs)
+        factors = _items(a.data, shape)
+        refused = native.mul_one_plus(self._pool, _flat(out), factors, _items(values, shape), root[np.newaxis])
+        if refused is not None:
+            raise refuse_not_below_root(refused, shape, a.modulus)
         return ResidueArray(self, a.modulus, shape, out)
 
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:

@@ -172,6 +172,14 @@ class Engine(Protocol):
         """Element-wise product, shapes broadcast as in NumPy."""
         ...
 
+    def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
+        """Element-wise a (1 + v n) mod n^2 for a modulus whose root n is known; shapes broadcast as in NumPy.
+
+        `values` is (..., k) limbs, k at most those of n, each value below n. Raises InputError for a modulus without
+        a root and for a value that reaches it.
+        """
+        ...
+
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
         """Element-wise power a^e. `exponents` is (..., e_limbs); its leading shape broadcasts against a's.
 

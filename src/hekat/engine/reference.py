@@ -17,6 +17,7 @@ from hekat.engine.checks import (
     check_limbs,
     check_load,
     check_multi_exp,
+    check_one_plus,
     check_own,
     check_own_table,
     check_reduce,
@@ -25,6 +26,7 @@ from hekat.engine.checks import (
     check_sparse_multi_exp,
     check_table,
     refuse_not_below_modulus,
+    refuse_not_below_root,
     refuse_not_invertible,
     refuse_wide_exponent,
     refuse_zero_divisor,
@@ -116,6 +118,19 @@ class ReferenceEngine:
         shape, left, right = _broadcast(a.data, a.shape, b.data, b.shape)
         n = a.modulus.value
         return ResidueArray(self, a.modulus, shape, [x * y % n for x, y in zip(left, right, strict=True)])
+
+    def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
+        """Element-wise a (1 + v root), shapes broadcast."""
+        check_own(self, a)
+        _, root_limbs = check_one_plus(a, values)
+        (root,) = ints_from_limbs(root_limbs)
+        shape, left, right = _broadcast(a.data, a.shape, ints_from_limbs(values), values.shape[:-1])
+        for index, value in enumerate(right):
+            if value >= root:
+                raise refuse_not_below_root(index, shape, a.modulus)
+        n = a.modulus.value
+        products = [x * (1 + y * root) % n for x, y in zip(left, right, strict=True)]
+        return ResidueArray(self, a.modulus, shape, products)
 
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
         """Element-wise power a^e, shapes broadcast; 0^0 = 1."""

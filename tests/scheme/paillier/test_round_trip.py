@@ -14,7 +14,7 @@ from hekat.engine.select import get_engine
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier import PublicKey, decrypt, encrypt
-from hekat.scheme.paillier.encrypt import message_terms
+from hekat.scheme.paillier.encrypt import plaintext_residues
 from hekat.scheme.paillier.twos_complement import signed_of_sums
 
 VARIANTS = ["standard", "djn", "crt"]
@@ -108,14 +108,15 @@ def test_opened_sums_of_widest_moduli(small, n):
 
 @pytest.mark.parametrize("n", WIDEST)
 @pytest.mark.parametrize("limb_count", [1, 7, 8, 9])
-def test_message_terms_of_widest_moduli(small, n, limb_count):
+def test_residues_of_plaintexts_of_widest_moduli(small, n, limb_count):
     """Also of plaintexts with fewer limbs than n, and with more."""
     public = PublicKey._trusted(n)
     most = min(n // 2, 2 ** (64 * limb_count - 1) - 1)
     values = [0, 1, -1, most, -most, 2**63 - 1, 1 - 2**63]
     limbs = limbs_from_ints([value % 2 ** (64 * limb_count) for value in values], limb_count)
-    found = small.engine.store(message_terms(public, limbs, small.engine))
-    assert ints_from_limbs(found) == [1 + value % n * n for value in values]
+    found = plaintext_residues(public, limbs, small.engine)
+    assert found.shape == (len(values), limbs_for_bits(n.bit_length()))
+    assert ints_from_limbs(found) == [value % n for value in values]
 
 
 def signed_ints(limbs):

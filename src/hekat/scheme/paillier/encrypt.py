@@ -6,10 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import numpy as np
-
 from hekat.engine.interface import Engine, ResidueArray
-from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_from_ints
+from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
@@ -18,7 +16,7 @@ from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
 from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
-from hekat.scheme.paillier.twos_complement import check_within_bound, sign_masks
+from hekat.scheme.paillier.twos_complement import check_within_bound, resize_signed, sign_masks
 
 # Bounds the memory of intermediate values, and lets Ctrl-C through in between.
 CHUNK_COUNT: Final = 4096
@@ -51,27 +49,19 @@ def encrypt(
     parts = []
     for start in range(0, max(len(plain), 1), CHUNK_COUNT):
         limbs = plain.limbs[start : start + CHUNK_COUNT]
-        message = message_terms(public, limbs, engine)
-        parts.append(engine.mod_mul(message, make_randomisers(limbs.shape[0])))
+        messages = plaintext_residues(public, limbs, engine)
+        parts.append(engine.mod_mul_one_plus(make_randomisers(limbs.shape[0]), messages))
         if progress is not None and len(plain):
             progress(start + limbs.shape[0], len(plain))
     return Ciphertexts(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
 
 
-def message_terms(public: PublicKey, limbs: LimbArray, engine: Engine) -> ResidueArray:
-    """1 + m n mod n^2 for signed plaintext limbs (count, k), |m| <= (n-1)/2. Alone this encrypts nothing."""
-    limb_count = public.n_squared.limb_count
-    # The limbs of a negative m read as m + 2^(64 k), whose product with n is 2^(64 k) n too large, and m mod n = m + n
-    # adds n^2: all modulo 2^(64 limb_count), beyond the sum of at most 1 + (n-1) n.
-    wrapped = 1 << (LIMB_BITS * limbs.shape[-1])
-    for_negative = limbs_from_ints(
-        [(1 + public.n_squared.value - wrapped * public.n) % (1 << (LIMB_BITS * limb_count))], limb_count
-    )
-    masks = sign_masks(limbs)
-    addends = masks & for_negative
-    addends[..., :1] |= ~masks & np.uint64(1)
-    terms = engine.int_add(engine.int_mul(limbs, public.n_modulus.limbs)[..., :limb_count], addends)
-    return engine.load(terms[..., :limb_count], public.n_squared)
+def plaintext_residues(public: PublicKey, limbs: LimbArray, engine: Engine) -> LimbArray:
+    """m mod n for signed plaintext limbs (count, k), |m| <= (n-1)/2: shape (count, limbs of n)."""
+    limb_count = public.n_modulus.limb_count
+    limbs = resize_signed(limbs, limb_count)
+    # A negative m reads as m + 2^(64 k); with n added, what goes beyond k limbs is dropped.
+    return engine.int_add(limbs, sign_masks(limbs) & public.n_modulus.limbs)[..., :limb_count]
 
 
 def choose_randomisers(

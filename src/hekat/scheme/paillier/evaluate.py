@@ -16,7 +16,7 @@ from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.encrypt import CHUNK_COUNT, choose_randomisers, message_terms, public_part
+from hekat.scheme.paillier.encrypt import CHUNK_COUNT, choose_randomisers, plaintext_residues, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
@@ -59,9 +59,10 @@ def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
     Raises InputError for other counts or types, BoundError beyond the plaintext space.
     """
     packed = plaintexts_for(c.public, plain, c.shape, c.engine)
-    terms = message_terms(c.public, packed.limbs, c.engine)
+    messages = plaintext_residues(c.public, packed.limbs, c.engine)
     shape = () if len(packed) == 1 else c.shape
-    return Ciphertexts(c.public, c.engine.mod_mul(c.residues, c.engine.reshape(terms, shape)))
+    messages = messages.reshape(*shape, messages.shape[-1])
+    return Ciphertexts(c.public, c.engine.mod_mul_one_plus(c.residues, messages))
 
 
 def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
