@@ -20,6 +20,7 @@ SIZES = [512, 520, 521, 572, 573, 1000, 1024, 1040, 1041, 2048, 2080]
 ROOT_SIZES = [260, 512, 520, 521, 1000, 1024, 1040]
 OPERATIONS = ["mod_mul", "mod_exp", "mod_exp_vartime", "mod_exp_fixed", "mod_product", "mod_segment_product"]
 OPERATIONS += [
+    "mod_mul_one_plus",
     "mod_multi_exp",
     "mod_inv",
     "take",
@@ -47,7 +48,7 @@ class Case:
         self.operation = operation
         self.most = most
         self.rng = random.Random(f"{operation} {seed}")
-        is_square = self.rng.random() < 0.4
+        is_square = self.rng.random() < (0.9 if operation == "mod_mul_one_plus" else 0.4)
         self.modulus = modulus(self.rng.choice(ROOT_SIZES if is_square else SIZES), is_square)
 
     def shape(self, axes: int | None = None) -> tuple[int, ...]:
@@ -123,6 +124,13 @@ class Case:
         rng, operation = self.rng, self.operation
         if operation == "mod_mul":
             return [self.residues(shape) for shape in self.broadcasting_shapes()]
+        if operation == "mod_mul_one_plus":
+            factors, shape = self.broadcasting_shapes()
+            root = self.modulus.root or 2
+            limb_count = rng.randint(1, -(-root.bit_length() // 64))
+            values = [self.integer(64 * limb_count) for _ in range(prod(shape))]
+            values = values if rng.random() < 0.1 else [value % root for value in values]
+            return [self.residues(factors), self.limbs(values, limb_count, shape)]
         if operation in ("mod_exp", "mod_exp_vartime"):
             bases, powers = self.broadcasting_shapes()
             return [self.residues(bases), self.exponents(powers)]
