@@ -21,11 +21,13 @@ struct Block {
     std::size_t size() const { return end - begin; }
 };
 
-// Members to a block that keep lanes and threads busy.
+// Members to a block that keep lanes and threads busy: several blocks for each of them where there are enough
+// members, so that threads end together; else one, so that few products are left for the rounds that follow.
 std::size_t block_members(const ThreadPool& pool, const ResidueRing& ring, std::size_t member_count) {
-    const std::size_t wanted_blocks = 8 * ring.lanes() * pool.thread_count();
+    const std::size_t places = ring.lanes() * pool.thread_count();
+    const std::size_t rounds = std::clamp<std::size_t>(member_count / places / kMaxBlockMembers, 1, 8);
     const std::size_t least = ring.lanes() == 1 ? 16 : 4;
-    return std::clamp(member_count / wanted_blocks, least, kMaxBlockMembers);
+    return std::clamp(member_count / places / rounds, least, kMaxBlockMembers);
 }
 
 // Every line in as few blocks as hold it, of equal sizes but for one. block_offsets: as offsets, in blocks.

@@ -10,8 +10,7 @@
 namespace hekat {
 
 Montgomery::Montgomery(const Limb* n, std::size_t limb_count, const TileKernels& kernels)
-    : ResidueRing({1, limb_count, limb_count, tiles_for(limb_count) * kTileLimbs}),
-      kernels_(kernels),
+    : OneLaneRing(limb_count, tiles_for(limb_count) * kTileLimbs, kernels),
       tiles_(tiles_for(limb_count)),
       n_(width()),
       r1_(width()),
@@ -95,7 +94,7 @@ void Montgomery::leave(Limb* const* values, const Limb* x, Limb* scratch) const 
     std::memcpy(scratch, x, width() * sizeof(Limb));
     std::memset(scratch + width(), 0, width() * sizeof(Limb));
     reduce_product(scratch, scratch, scratch + 2 * width());
-    narrow(values[0], scratch);
+    if (values[0] != nullptr) narrow(values[0], scratch);
 }
 
 bool Montgomery::invert(Limb* z, const Limb* x) const {
@@ -106,33 +105,11 @@ bool Montgomery::invert(Limb* z, const Limb* x) const {
     return found;
 }
 
-void Montgomery::select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
-    kernels_.select_entry(z, table, entry_count, width(), indices[0]);
-}
-
-void Montgomery::pick_vartime(Limb* z, const Limb* table, const Limb* indices) const {
-    std::memcpy(z, table + indices[0] * width(), width() * sizeof(Limb));
-}
-
-void Montgomery::put_shared(Limb* table, std::size_t, std::size_t index, const Limb* row) const {
-    std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
-}
-
-void Montgomery::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
-                               std::size_t group_count) const {
-    for (std::size_t group = 0; group < group_count; ++group, z += width()) {
-        kernels_.select_entry(z, table, entry_count, row_limbs(), indices[group]);
-        std::memset(z + row_limbs(), 0, (width() - row_limbs()) * sizeof(Limb));
-    }
-}
-
 void Montgomery::widen(Limb* z, const Limb* row) const {
-    std::memcpy(z, row, limb_count() * sizeof(Limb));
+    if (z != row) std::memcpy(z, row, limb_count() * sizeof(Limb));
     std::memset(z + limb_count(), 0, (width() - limb_count()) * sizeof(Limb));
 }
 
-void Montgomery::narrow(Limb* row, const Limb* x) const {
-    if (row != nullptr) std::memcpy(row, x, limb_count() * sizeof(Limb));
-}
+void Montgomery::narrow(Limb* row, const Limb* x) const { std::memcpy(row, x, limb_count() * sizeof(Limb)); }
 
 }  // namespace hekat

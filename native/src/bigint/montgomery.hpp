@@ -1,24 +1,20 @@
 // Arithmetic modulo one odd n in Montgomery form: x stands as x R mod n, R = 2^(512 tiles) > n.
 #pragma once
 
-#include "bigint/residue_ring.hpp"
+#include "bigint/one_lane_ring.hpp"
 #include "bigint/secret_buffer.hpp"
-#include "bigint/tile.hpp"
 
 namespace hekat {
 
-// What is precomputed for one modulus. One lane: residues in work are `width()` limbs, a whole number of
-// tiles, and below n; rows are their lower limb_count() limbs. Source: Montgomery, Modular multiplication
-// without trial division (1985).
-class Montgomery final : public ResidueRing {
+// What is precomputed for one modulus. Residues in work are below n. Source: Montgomery, Modular
+// multiplication without trial division (1985).
+class Montgomery final : public OneLaneRing {
   public:
     // n: limb_count limbs, odd, above 1; a leading zero limb is allowed.
     Montgomery(const Limb* n, std::size_t limb_count, const TileKernels& kernels);
 
     std::size_t scratch_count() const override { return 4 * width(); }
     double product_ns() const override { return 1.2 * static_cast<double>(width() * width()) + 100; }
-    double shared_entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
-    double own_entry_ns() const override { return shared_entry_ns(); }
     const Limb* modulus() const override { return n_.data(); }
     const Limb* one() const override { return r1_.data(); }
     const Limb* one_row() const override { return r1_.data(); }
@@ -36,20 +32,9 @@ class Montgomery final : public ResidueRing {
     // form.
     void repair_inverse(Limb* z, const Limb* x, Limb* scratch) const { multiply(z, x, r3_.data(), scratch); }
 
-    void gather(Limb* z, const Limb* const* rows) const override { widen(z, rows[0]); }
-    void scatter(Limb* const* rows, const Limb* x) const override { narrow(rows[0], x); }
-    void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const override;
-    void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const override;
-    std::size_t shared_table_words(std::size_t entry_count) const override {
-        return entry_count * row_limbs();
-    }
-    void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
-    void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
-                       std::size_t group_count) const override;
-
-    // A row of limb_count() limbs to width() limbs and back.
-    void widen(Limb* z, const Limb* row) const;
-    void narrow(Limb* row, const Limb* x) const;
+    // Rows are the lower limb_count() limbs.
+    void widen(Limb* z, const Limb* row) const override;
+    void narrow(Limb* row, const Limb* x) const override;
 
     // t of 2 * width() limbs becomes (t + m n) / R in its upper half, for the m of width() limbs that makes
     // the division exact; the lower half is used up. `carry` in {0, 1} is added to the quotient. Returns what
@@ -64,7 +49,6 @@ class Montgomery final : public ResidueRing {
     // z = t / R mod n, in [0, n), for t < R n of 2 * width() limbs, which it uses up; z may lie in t.
     void reduce_product(Limb* z, Limb* t, Limb* scratch) const;
 
-    const TileKernels& kernels_;
     std::size_t tiles_;
     Limb n_inverse_ = 0;  // -n^-1 mod 2^64
     SecretBuffer n_;

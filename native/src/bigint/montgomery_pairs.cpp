@@ -11,8 +11,7 @@
 namespace hekat {
 
 MontgomeryPairs::MontgomeryPairs(const Limb* n, std::size_t half_limbs, const TileKernels& kernels)
-    : ResidueRing({1, 2 * half_limbs, 2 * half_limbs, 2 * tiles_for(half_limbs) * kTileLimbs}),
-      kernels_(kernels),
+    : OneLaneRing(2 * half_limbs, 2 * tiles_for(half_limbs) * kTileLimbs, kernels),
       base_(n, half_limbs, kernels),
       tiles_(tiles_for(half_limbs)),
       minus_n_(half()),
@@ -169,37 +168,14 @@ bool MontgomeryPairs::invert(Limb* z, const Limb* x) const {
     return found;
 }
 
-void MontgomeryPairs::select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const {
-    kernels_.select_entry(z, table, entry_count, width(), indices[0]);
-}
-
-void MontgomeryPairs::pick_vartime(Limb* z, const Limb* table, const Limb* indices) const {
-    std::memcpy(z, table + indices[0] * width(), width() * sizeof(Limb));
-}
-
-void MontgomeryPairs::put_shared(Limb* table, std::size_t, std::size_t index, const Limb* row) const {
-    std::memcpy(table + index * row_limbs(), row, row_limbs() * sizeof(Limb));
-}
-
-void MontgomeryPairs::select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
-                                    std::size_t group_count) const {
-    const std::size_t half_limbs = base_.limb_count();
-    for (std::size_t group = 0; group < group_count; ++group, z += width()) {
-        kernels_.select_entry(z, table, entry_count, row_limbs(), indices[group]);
-        if (half_limbs == half()) continue;
-        std::memmove(z + half(), z + half_limbs, half_limbs * sizeof(Limb));
-        std::memset(z + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
-        std::memset(z + half() + half_limbs, 0, (half() - half_limbs) * sizeof(Limb));
-    }
-}
-
 void MontgomeryPairs::widen(Limb* z, const Limb* row) const {
+    // The upper half first, out of the way.
+    std::memmove(z + half(), row + base_.limb_count(), base_.limb_count() * sizeof(Limb));
+    base_.widen(z + half(), z + half());
     base_.widen(z, row);
-    base_.widen(z + half(), row + base_.limb_count());
 }
 
 void MontgomeryPairs::narrow(Limb* row, const Limb* x) const {
-    if (row == nullptr) return;
     base_.narrow(row, x);
     base_.narrow(row + base_.limb_count(), x + half());
 }

@@ -7,7 +7,7 @@
 namespace hekat {
 
 // x = x0 + x1 n mod n^2 stands as the pair of x R mod n^2, R = 2^(512 tiles) > n the radix of n: both halves
-// in [0, n), of 8 * tiles limbs each, the lower half first. One lane; a row has the limbs of n for each half.
+// in [0, n), of 8 * tiles limbs each, the lower half first.
 //
 // A product of pairs a and b, divided by R: choose m in [0, R) with a0 b0 + m n = R u, then
 //     a b = R u + (a0 b1 + a1 b0 - m) n   (mod n^2),
@@ -15,7 +15,7 @@ namespace hekat {
 // v. To stay above zero v is computed of T = a0 b1 + a1 b0 + (R - m), which is at least 1, as V - 1 with V =
 // (T + m' n) / R; V >= 1. The two corrections of v make one: v = V - 1 + carry, carry = 1 exactly where u >=
 // n.
-class MontgomeryPairs final : public ResidueRing {
+class MontgomeryPairs final : public OneLaneRing {
   public:
     // n: half_limbs limbs, odd, above 1; values mod n^2 have 2 * half_limbs limbs.
     MontgomeryPairs(const Limb* n, std::size_t half_limbs, const TileKernels& kernels);
@@ -26,8 +26,6 @@ class MontgomeryPairs final : public ResidueRing {
 
     std::size_t scratch_count() const override { return 6 * width(); }
     double product_ns() const override { return 3 * static_cast<double>(half() * half()) + 100; }
-    double shared_entry_ns() const override { return 1 + 0.08 * static_cast<double>(row_limbs()); }
-    double own_entry_ns() const override { return shared_entry_ns(); }
     const Limb* modulus() const override { return n_squared_.data(); }
     const Limb* one() const override { return power_of_r(1); }
     const Limb* one_row() const override { return one_row_.data(); }
@@ -37,20 +35,9 @@ class MontgomeryPairs final : public ResidueRing {
     void enter(Limb* z, const Limb* const* values, std::size_t value_limbs, Limb* scratch) const override;
     void leave(Limb* const* values, const Limb* x, Limb* scratch) const override;
     bool invert(Limb* z, const Limb* x) const override;
-    void gather(Limb* z, const Limb* const* rows) const override { widen(z, rows[0]); }
-    void scatter(Limb* const* rows, const Limb* x) const override { narrow(rows[0], x); }
-    void select(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices) const override;
-    void pick_vartime(Limb* z, const Limb* table, const Limb* indices) const override;
-    std::size_t shared_table_words(std::size_t entry_count) const override {
-        return entry_count * row_limbs();
-    }
-    void put_shared(Limb* table, std::size_t entry_count, std::size_t index, const Limb* row) const override;
-    void select_shared(Limb* z, const Limb* table, std::size_t entry_count, const Limb* indices,
-                       std::size_t group_count) const override;
-
-    // A row, each half its lower limbs, to width() limbs and back.
-    void widen(Limb* z, const Limb* row) const;
-    void narrow(Limb* row, const Limb* x) const;
+    // Rows are each half's lower limbs.
+    void widen(Limb* z, const Limb* row) const override;
+    void narrow(Limb* row, const Limb* x) const override;
 
   private:
     std::size_t half() const { return base_.width(); }
@@ -70,7 +57,6 @@ class MontgomeryPairs final : public ResidueRing {
 
     static constexpr std::size_t kPowers = 5;
 
-    const TileKernels& kernels_;
     Montgomery base_;  // of n
     std::size_t tiles_;
     SecretBuffer minus_n_;  // R - 1 - n
