@@ -94,7 +94,7 @@ void Montgomery::leave(Limb* const* values, const Limb* x, Limb* scratch) const 
     std::memcpy(scratch, x, width() * sizeof(Limb));
     std::memset(scratch + width(), 0, width() * sizeof(Limb));
     reduce_product(scratch, scratch, scratch + 2 * width());
-    if (values[0] != nullptr) narrow(values[0], scratch);
+    narrow(values[0], scratch);
 }
 
 bool Montgomery::invert(Limb* z, const Limb* x) const {
