@@ -1,5 +1,5 @@
-// The multiply-add loops: blocks of up to ten limbs of one factor in registers,
-// a window of sums that slides along the other.
+// The multiply-add loops: blocks of up to ten limbs of one factor in registers, a window of sums that slides
+// along the other.
 #include "bigint/vector_kernels.hpp"
 
 #include <array>
@@ -11,26 +11,21 @@ namespace hekat::vector {
 namespace {
 
 #if defined(HEKAT_SMALL_BLOCKS)
-// For sanitizers: the same templates, which would take them minutes to compile
-// at full size.
+// For sanitizers: the same templates, which would take them minutes to compile at full size.
 constexpr std::size_t kBlock = 4;
 constexpr std::size_t kReduceBlock = 3;
 constexpr std::size_t kShortReduceBlock = 2;
 #else
-// Limbs of a factor that stay in registers: ten, ten sums and two limbs of the
-// other factor take 22 of 32.
+// Limbs of a factor that stay in registers: ten, ten sums and two limbs of the other factor take 22 of 32.
 constexpr std::size_t kBlock = 10;
-// The same in a reduction: fewer, since the chain that makes the limbs needs
-// registers too.
+// The same in a reduction: fewer, since the chain that makes the limbs needs registers too.
 constexpr std::size_t kReduceBlock = 8;
-// Short numbers go in smaller blocks: the first block's chain has nothing to
-// run beside. As measured.
+// Short numbers go in smaller blocks: the first block's chain has nothing to run beside. As measured.
 constexpr std::size_t kShortReduceBlock = 7;
 #endif
 constexpr std::size_t kShortLimbs = 36;
 
-// Limb j of the factor that slides past: a vector number, or one number for all
-// lanes.
+// Limb j of the factor that slides past: a vector number, or one number for all lanes.
 struct Numbers {
     const Limb* x;
     HEKAT_IFMA_INLINE Vector operator[](std::size_t j) const { return load(x, j); }
@@ -48,14 +43,12 @@ struct EvenNumbers {
     }
 };
 
-// Which words of z a product is added to; the others count as zero and need not
-// be set.
+// Which words of z a product is added to; the others count as zero and need not be set.
 enum class Onto { kNothing, kLower, kAll };
 
-// The state of a factor that slides past K limbs x: before step j slot (k + j)
-// % K of the window is word j + k of z; the step adds the low halves of x_k b_j
-// and the high halves of x_k b_(j-1). Word j is then complete and goes to z,
-// and its slot takes word j + K.
+// The state of a factor that slides past K limbs x: before step j slot (k + j) % K of the window is word j +
+// k of z; the step adds the low halves of x_k b_j and the high halves of x_k b_(j-1). Word j is then complete
+// and goes to z, and its slot takes word j + K.
 template <std::size_t K, Onto kOnto, typename Factor>
 struct Slide {
     Limb* z;
@@ -87,8 +80,7 @@ HEKAT_IFMA_INLINE void slide_step(Slide<K, kOnto, Factor>& state) {
     ++state.j;
 }
 
-// The steps from j on whose slots start at Start, up to the end of the window;
-// true when all is done.
+// The steps from j on whose slots start at Start, up to the end of the window; true when all is done.
 template <std::size_t Start, std::size_t K, Onto kOnto, typename Factor>
 HEKAT_IFMA_INLINE bool slide_window(Slide<K, kOnto, Factor>& state) {
     if (state.j == state.count) {
@@ -117,8 +109,7 @@ HEKAT_IFMA_INLINE void slide(Slide<K, kOnto, Factor>& state) {
     }
 }
 
-// z (count + K words) += x b for K limbs of x and count of b; onto kLower: z's
-// upper K words count as zero.
+// z (count + K words) += x b for K limbs of x and count of b; onto kLower: z's upper K words count as zero.
 template <std::size_t K, Onto kOnto, typename Factor>
 HEKAT_IFMA void multiply_rows(Limb* z, const Limb* x, const Factor& b, std::size_t count) {
     const Vector zero{};
@@ -160,9 +151,8 @@ HEKAT_IFMA void square_block(Limb* z, const Limb* x_limbs) {
     }
 }
 
-// The K limbs m that clear t's K lowest words, and the carry out of these: it
-// goes into the highest of them, which is used up. A chain of multiply-adds,
-// each of which waits for the one before.
+// The K limbs m that clear t's K lowest words, and the carry out of these: it goes into the highest of them,
+// which is used up. A chain of multiply-adds, each of which waits for the one before.
 template <std::size_t K>
 HEKAT_IFMA_INLINE void clear_low_words(Limb* t, Limb* m, const Modulus& modulus) {
     const Number n{modulus.n};
@@ -176,8 +166,7 @@ HEKAT_IFMA_INLINE void clear_low_words(Limb* t, Limb* m, const Modulus& modulus)
         low[r] += carry;
         const Vector limb = add_low(Vector{}, low[r], n_inverse);
         store(m, r, limb);
-        // low_r + lo(m_r n_0) is a multiple of 2^52: its carry is known before the
-        // product.
+        // low_r + lo(m_r n_0) is a multiple of 2^52: its carry is known before the product.
         carry = (low[r] + kLimbMask52) >> kLimbBits52;
         if (r + 1 < K) carry = add_high(carry, limb, n[0]);
 #pragma GCC unroll 8
@@ -195,10 +184,9 @@ HEKAT_IFMA_INLINE void first_steps(State& state, std::index_sequence<Starts...>)
     (slide_step<Starts>(state), ...);
 }
 
-// A block of a reduction: t += m n for the K limbs m of which `clear_low_words`
-// made t's lowest K words vanish; t has n.limbs + K words. As soon as the Next
-// words above are complete, the next block's limbs are made of them: that chain
-// runs beside the multiply-adds that are left here.
+// A block of a reduction: t += m n for the K limbs m of which `clear_low_words` made t's lowest K words
+// vanish; t has n.limbs + K words. As soon as the Next words above are complete, the next block's limbs are
+// made of them: that chain runs beside the multiply-adds that are left here.
 template <std::size_t K, std::size_t Next>
 HEKAT_IFMA void reduce_rows(Limb* t, Limb* m, const Modulus& modulus) {
     Slide<K, Onto::kAll, Number> state{t, {modulus.n}, modulus.limbs, K, spread(modulus.n[0]), {}, {}};
@@ -253,8 +241,7 @@ template <std::size_t... Sizes>
 constexpr std::array<ClearLowWords, kReduceBlock> clears_of_sizes(std::index_sequence<Sizes...>) {
     return {clear_first_words<Sizes + 1>...};
 }
-// The same where the next block has as many limbs, one less, or where there is
-// none.
+// The same where the next block has as many limbs, one less, or where there is none.
 template <std::size_t... Sizes>
 constexpr std::array<std::array<ReduceRows, 3>, kReduceBlock> reductions_of_sizes(
     std::index_sequence<Sizes...>) {
@@ -271,8 +258,7 @@ constexpr auto kSquares = squares_of_sizes(kSizes);
 constexpr auto kClears = clears_of_sizes(std::make_index_sequence<kReduceBlock>{});
 constexpr auto kReductions = reductions_of_sizes(std::make_index_sequence<kReduceBlock>{});
 
-// The nearly equal blocks of at most `most` limbs that `limbs` limbs are cut
-// into, longer ones first.
+// The nearly equal blocks of at most `most` limbs that `limbs` limbs are cut into, longer ones first.
 class Blocks {
   public:
     Blocks(std::size_t limbs, std::size_t most)
@@ -319,9 +305,8 @@ void square(Limb* z, const Limb* a, std::size_t limbs, Limb* scratch) {
         at += blocks.size(i);
     }
     if (blocks.count() == 1) return;
-    // What is left: each block times twice the limbs above it. Of twice a number,
-    // the part above a limb boundary is twice the limbs above it, but for the bit
-    // that comes over from below.
+    // What is left: each block times twice the limbs above it. Of twice a number, the part above a limb
+    // boundary is twice the limbs above it, but for the bit that comes over from below.
     twice(scratch, a, limbs);
     at = 0;
     for (std::size_t i = 0; i + 1 < blocks.count(); ++i) {
