@@ -28,7 +28,7 @@ def test_reshape(setting):
     assert x.reshape(2, 2).shape == x.reshape((2, 2)).shape == x.reshape(-1, 2).shape == (2, 2)
     assert x[:1].reshape(()).shape == ()
     for shape in ((3,), (2, 3), (-1, -1), ("a",)):
-        with pytest.raises(InputError, match="4 ciphertexts"):
+        with pytest.raises(InputError, match="4 values"):
             x.reshape(shape)
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
-
-from hekat.engine.interface import Engine, IndexArray, ResidueArray
+from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
+from hekat.scheme.keyed_residues import KeyedResidues
 from hekat.scheme.rsa.keys import PublicKey, check_public_key, check_same_key
 
 
-@dataclass(frozen=True, eq=False)
-class GroupElements:
+class GroupElements(KeyedResidues[PublicKey]):
     """Residues mod n of `public`, in any shape; prints none of them."""
-
-    public: PublicKey
-    residues: ResidueArray
 
     zero_cure: ClassVar[str] = "ask the sender again"
 
@@ -51,39 +45,6 @@ class GroupElements:
             check_kind(other, cls)
             check_same_key(arrays[0].public, other.public)
         return cls(arrays[0].public, arrays[0].engine.concatenate([array.residues for array in arrays]))
-
-    @property
-    def engine(self) -> Engine:
-        """The engine that holds them."""
-        return self.residues.engine
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.residues.shape
-
-    @property
-    def size(self) -> int:
-        """How many values there are."""
-        return self.residues.size
-
-    def to_limbs(self) -> LimbArray:
-        """The values as canonical limbs, shape (*shape, limbs)."""
-        return self.engine.store(self.residues)
-
-    def take(self, indices: IndexArray) -> Self:
-        """The values at flat (C order) int64 `indices`, in the shape of `indices`."""
-        return type(self)(self.public, self.engine.take(self.residues, indices))
-
-    def __len__(self) -> int:
-        return len(self.residues)
-
-    def __getitem__(self, key: Any) -> Self:
-        """As NumPy indexes. Raises IndexError as NumPy does."""
-        positions = np.arange(self.size, dtype=np.int64).reshape(self.shape)
-        return self.take(np.asarray(positions[key], dtype=np.int64))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(shape {self.shape}, engine {self.engine.name}, {self.public!r})"
 
 
 class HashedItems(GroupElements):
