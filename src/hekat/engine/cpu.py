@@ -280,8 +280,8 @@ class CpuEngine:
         check_own(self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        members = np.ascontiguousarray(np.moveaxis(np.arange(a.size).reshape(a.shape), axis, -1)).ravel()
-        offsets = np.arange(prod(shape) + 1) * a.shape[axis]
+        members = np.moveaxis(np.arange(a.size, dtype=np.int64).reshape(a.shape), axis, -1).ravel()
+        offsets = np.arange(prod(shape) + 1, dtype=np.int64) * a.shape[axis]
         return self._product_lines(a, members, offsets, shape)
 
     def mod_multi_exp(
@@ -311,14 +311,16 @@ class CpuEngine:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self, a)
         check_segments(a, segments, segment_count)
-        members = np.argsort(segments, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(segments, minlength=segment_count))])
+        # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
+        members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
+        offsets = np.zeros(segment_count + 1, np.int64)
+        np.cumsum(np.bincount(segments, minlength=segment_count), out=offsets[1:])
         return self._product_lines(a, members, offsets, (segment_count,))
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
         native = self._native_modulus(a.modulus)
         out = _empty(shape, native.row_limbs)
-        native.product_lines(self._pool, _flat(out), _flat(a.data), members.astype(np.int64), offsets.astype(np.int64))
+        native.product_lines(self._pool, _flat(out), _flat(a.data), members, offsets)
         return ResidueArray(self, a.modulus, shape, out)
 
     def mod_inv(self, a: ResidueArray) -> ResidueArray:

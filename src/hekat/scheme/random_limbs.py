@@ -21,11 +21,11 @@ def random_bits(count: int, bits: int) -> LimbArray:
 def random_below(count: int, bound: int, engine: Engine) -> LimbArray:
     """Uniform integers in [0, bound) by rejection, shape (count, limbs); exactly uniform, no modular bias."""
     bits = bound.bit_length()
-    limbs = random_bits(count, bits)
+    limbs = drawn = random_bits(count, bits)
     bound_limbs = limbs_from_ints([bound], limbs.shape[1])
     pending = np.arange(count)
     while pending.size:
-        _, is_below = engine.int_sub(limbs[pending], bound_limbs)
+        _, is_below = engine.int_sub(drawn, bound_limbs)
         pending = pending[~is_below]
-        limbs[pending] = random_bits(pending.size, bits)
+        limbs[pending] = drawn = random_bits(pending.size, bits)
     return limbs
