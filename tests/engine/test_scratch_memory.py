@@ -26,8 +26,8 @@ def engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     small = CpuEngine(2, path=request.param)
     monkeypatch.delenv("HEKAT_TABLE_MIB")
     ample = CpuEngine(2, path=request.param)
-    assert small._table_memory.scratch_bytes == 1 << 18 < COUNT * 64 * 2
-    assert ample._table_memory.scratch_bytes == 1 << 27
+    assert small._table_memory.scratch_bytes == 1 << 17 < COUNT * 64 * 2
+    assert ample._table_memory.scratch_bytes == 1 << 26
     return small, ample
 
 
@@ -114,4 +114,4 @@ def test_a_process_grows_by_its_result_and_the_cap(operation: str, outputs: int)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     row_mib, grown_mib = map(float, done.stdout.split())
     assert row_mib > 32
-    assert grown_mib < outputs * row_mib + 12  # a quarter of 16, and what does not grow with the input
+    assert grown_mib < outputs * row_mib + 12  # an eighth of 16, and what does not grow with the input

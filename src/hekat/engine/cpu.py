@@ -90,6 +90,7 @@ class CpuEngine:
         self._path, self._why_path = choose_path(path)
         self._single_tenant = single_tenant
         self._table_memory = TableMemory()
+        self._results = self._table_memory.results
         self._moduli: WeakKeyDictionary[Modulus, _native.Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -142,7 +143,7 @@ class CpuEngine:
         """Canonical (..., k) limbs with k <= modulus.limb_count, each value < modulus (InputError otherwise)."""
         shape = check_load(limbs, modulus)
         native = self._native_modulus(modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         refused = native.load(self._pool, _flat(out), _flat(limbs))
         if refused is not None:
             raise refuse_not_below_modulus(refused, shape, modulus)
@@ -152,7 +153,7 @@ class CpuEngine:
         """Canonical (..., k) limbs with k <= 2 * modulus.limb_count, reduced mod `modulus`."""
         shape = check_reduce(limbs, modulus)
         native = self._native_modulus(modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         native.reduce(self._pool, _flat(out), _flat(limbs))
         return ResidueArray(self, modulus, shape, out)
 
@@ -169,7 +170,11 @@ class CpuEngine:
         """The residues at flat `indices`, in the shape of `indices`."""
         check_own(self, a)
         check_indices(indices, a.size)
-        return ResidueArray(self, a.modulus, indices.shape, _flat(a.data)[indices])
+        rows = _flat(a.data)
+        out = self._results.empty(indices.shape, rows.shape[-1])
+        # The indices are in range; without a mode NumPy would first copy into memory of its own.
+        np.take(rows, indices, axis=0, out=out, mode="clip")
+        return ResidueArray(self, a.modulus, indices.shape, out)
 
     def reshape(self, a: ResidueArray, shape: tuple[int, ...]) -> ResidueArray:
         """The same residues under another shape of equal size."""
@@ -180,7 +185,9 @@ class CpuEngine:
     def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
         """Joined along the first axis."""
         shape = check_concatenate(self, arrays)
-        return ResidueArray(self, arrays[0].modulus, shape, np.concatenate([array.data for array in arrays]))
+        out = self._results.empty(shape, arrays[0].data.shape[-1])
+        np.concatenate([array.data for array in arrays], out=out)
+        return ResidueArray(self, arrays[0].modulus, shape, out)
 
     # --- modular ---------------------------------------------------------------------------------------
 
@@ -191,7 +198,7 @@ class CpuEngine:
         check_same_modulus(a, b)
         shape = broadcast_shape(a.shape, b.shape)
         native = self._native_modulus(a.modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         native.mul(self._pool, _flat(out), _items(a.data, shape), _items(b.data, shape))
         return ResidueArray(self, a.modulus, shape, out)
 
@@ -200,7 +207,7 @@ class CpuEngine:
         check_own(self, a)
         shape, root = check_one_plus(a, values)
         native = self._native_modulus(a.modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         factors = _items(a.data, shape)
         refused = native.mul_one_plus(self._pool, _flat(out), factors, _items(values, shape), root[np.newaxis])
         if refused is not None:
@@ -219,7 +226,7 @@ class CpuEngine:
         check_own(self, a)
         shape = broadcast_shape(a.shape, check_limbs(exponents, "exponents"))
         native = self._native_modulus(a.modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         native.exp(self._pool, _flat(out), _items(a.data, shape), _items(exponents, shape), vartime)
         return ResidueArray(self, a.modulus, shape, out)
 
@@ -260,7 +267,7 @@ class CpuEngine:
         check_own_table(self, table)
         shape = check_limbs(exponents, "exponents")
         native = self._native_modulus(table.modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         refused = native.exp_fixed(
             self._pool,
             _flat(out),
@@ -299,7 +306,7 @@ class CpuEngine:
             _, m = check_multi_exp(a, exponents, negative)
             limbs = exponents
         native = self._native_modulus(a.modulus)
-        out = _empty((m,), native.row_limbs)
+        out = self._results.empty((m,), native.row_limbs)
         signs = None if negative is None or not negative.any() else np.ascontiguousarray(negative).ravel()
         scratch_bytes = self._table_memory.scratch_bytes
         refused = native.multi_exp(self._pool, out, _flat(a.data), _flat(limbs), signs, columns, offsets, scratch_bytes)
@@ -319,7 +326,7 @@ class CpuEngine:
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
         native = self._native_modulus(a.modulus)
-        out = _empty(shape, native.row_limbs)
+        out = self._results.empty(shape, native.row_limbs)
         native.product_lines(self._pool, _flat(out), _flat(a.data), members, offsets)
         return ResidueArray(self, a.modulus, shape, out)
 
@@ -327,7 +334,7 @@ class CpuEngine:
         """Element-wise inverse, constant-time. Raises InputError naming the first index that has none."""
         check_own(self, a)
         native = self._native_modulus(a.modulus)
-        out = _empty(a.shape, native.row_limbs)
+        out = self._results.empty(a.shape, native.row_limbs)
         refused = native.inv(self._pool, _flat(out), _flat(a.data), self._table_memory.scratch_bytes)
         if refused is not None:
             raise refuse_not_invertible(refused, a.shape)

@@ -1,4 +1,4 @@
-"""An engine's memory under one cap: three quarters for its live tables, a quarter for an operation's scratch."""
+"""An engine's memory under one cap: three quarters for live tables, an eighth for scratch, an eighth for results."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from weakref import WeakValueDictionary
 
-import numpy as np
-
+from hekat.engine.aligned import empty_aligned
 from hekat.engine.limbs import LIMB_BYTES, LimbArray
+from hekat.engine.result_memory import ResultMemory
 from hekat.errors import EngineError, InputError
 
 MEMORY_VARIABLE = "HEKAT_TABLE_MIB"
 DEFAULT_CAP_MIB = 512
 MAX_CAP_MIB = 1 << 20
-_LINE_WORDS = 8  # a cache line is 64 bytes
 DEFAULT_USES = 1 << 15
 """Powers that a table is expected to serve where its maker does not say."""
 MIN_WINDOW_BITS = 2
@@ -26,15 +25,16 @@ _MIB = 1 << 20
 class TableMemory:
     """Counts the tables that are alive and the room left to new ones; a table that nobody keeps is no longer counted.
 
-    `cap_bytes` are for tables and scratch: `table_bytes` for all tables together, `scratch_bytes` for what one
-    operation's scratch may grow to with the size of its input.
+    `cap_bytes` are for tables, scratch and unused results: `table_bytes` for all tables together, `scratch_bytes` for
+    what one operation's scratch may grow to with the size of its input, the rest for the memory that `results` keeps.
     """
 
     def __init__(self) -> None:
         """Under the cap of HEKAT_TABLE_MIB, else the default one. Raises EngineError where that is no size."""
         self.cap_bytes = read_cap_mib() * _MIB
-        self.scratch_bytes = self.cap_bytes // 4
-        self.table_bytes = self.cap_bytes - self.scratch_bytes
+        self.scratch_bytes = self.cap_bytes // 8
+        self.results = ResultMemory(self.cap_bytes // 8)
+        self.table_bytes = self.cap_bytes - self.scratch_bytes - self.results.limit_bytes
         asked = os.environ.get(MEMORY_VARIABLE, "").strip()
         self._source = f"{MEMORY_VARIABLE}={asked}" if asked else "the default"
         self._lock = threading.Lock()
@@ -72,9 +72,7 @@ class TableMemory:
             words = words_for(window)
             if words * LIMB_BYTES > free_bytes:
                 raise self._refuse(words * LIMB_BYTES, free_bytes, window_bits)
-            memory = np.empty(words + _LINE_WORDS, np.uint64)
-            skipped = -memory.ctypes.data // LIMB_BYTES % _LINE_WORDS
-            table = memory[skipped : skipped + words]
+            table = empty_aligned(words)
             self._live[id(table)] = table
             return window, table
 
@@ -95,7 +93,8 @@ class TableMemory:
         return (
             f"{self.cap_bytes // _MIB} MiB at most ({self._source}): "
             f"{self.table_bytes / _MIB:g} for tables, {self.used_bytes / _MIB:.1f} in use; "
-            f"{self.scratch_bytes / _MIB:g} for the scratch of an operation"
+            f"{self.scratch_bytes / _MIB:g} for the scratch of an operation; "
+            f"{self.results.limit_bytes / _MIB:g} for results to reuse, {self.results.kept_bytes / _MIB:.1f} kept"
         )
 
 

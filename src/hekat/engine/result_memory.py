@@ -1,0 +1,96 @@
+"""The memory of an engine's large results: a new one is written where one that nobody keeps any more has been.
+
+Memory fresh from the system costs a page fault for every page, which products of ciphertexts feel. What comes back is
+kept as it is, up to a limit, and lent to the next result of about its size, which overwrites it.
+
+So what is kept holds residues that nobody needs any more, as freed memory does that nobody wipes, until it is lent
+again, makes room for newer, or the engine goes. Only residues are put here. Integers are not: among them are
+plaintexts, exponents and what was decrypted, and nothing should keep those for longer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from hekat.engine.aligned import empty_aligned
+from hekat.engine.limbs import LIMB_BYTES, LimbArray
+
+# Below it NumPy's own memory is as fast: the C library keeps it too.
+LEAST_BYTES: Final = 1 << 19
+
+
+class ResultMemory:
+    """Lends memory to results and keeps at most `limit_bytes` of what came back, the newest of it.
+
+    There is no lock: what is kept changes by single operations of a dictionary, of which each happens whole or not at
+    all. So memory may come back from any thread, in a garbage collection in the middle of anything here, after an
+    interrupt and after a fork.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes: Final = limit_bytes
+        # (when it came back, words) -> buffer, oldest first.
+        self._kept: Final[dict[tuple[int, int], LimbArray]] = {}
+        self._moments: Final = itertools.count()
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes that wait for a result."""
+        return LIMB_BYTES * sum(words for _, words in list(self._kept))
+
+    def empty(self, shape: tuple[int, ...], limb_count: int) -> LimbArray:
+        """Uninitialised limbs, shape (*shape, limb_count), contiguous; their memory comes back with the last view."""
+        words = prod(shape) * limb_count
+        room = room_for(words)
+        if words * LIMB_BYTES < LEAST_BYTES or room * LIMB_BYTES > self.limit_bytes:
+            return np.empty((*shape, limb_count), np.uint64)
+        buffer = self._find(room)
+        if buffer is None:
+            buffer = empty_aligned(room)
+        return np.asarray(_Loan(buffer, (*shape, limb_count), self._take_back))
+
+    def _find(self, words: int) -> LimbArray | None:
+        # The newest first: most of it is still in the caches.
+        for key in reversed(list(self._kept)):
+            if key[1] == words:
+                buffer = self._kept.pop(key, None)  # None where another thread was faster
+                if buffer is not None:
+                    return buffer
+        return None
+
+    def _take_back(self, buffer: LimbArray) -> None:
+        self._kept[next(self._moments), buffer.size] = buffer
+        for oldest in list(self._kept):
+            if self.kept_bytes <= self.limit_bytes:
+                break
+            self._kept.pop(oldest, None)
+
+
+class _Loan:
+    """The base of an array on lent memory: every view holds it, and with the last of them the buffer goes back."""
+
+    __slots__ = ("__array_interface__", "_buffer", "_give_back")
+
+    def __init__(self, buffer: LimbArray, shape: tuple[int, ...], give_back: Callable[[LimbArray], None]) -> None:
+        self._buffer = buffer
+        self._give_back = give_back
+        self.__array_interface__: dict[str, Any] = {
+            "version": 3,
+            "shape": shape,
+            "typestr": buffer.dtype.str,
+            "data": (buffer.ctypes.data, False),
+        }
+
+    def __del__(self) -> None:
+        self._give_back(self._buffer)
+
+
+def room_for(words: int) -> int:
+    """The words to allocate for `words`: up to an eighth more, so that batches of nearly one size share buffers."""
+    step = 1 << max(0, words.bit_length() - 4)
+    return -(-words // step) * step
