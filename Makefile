@@ -6,6 +6,9 @@ CONSTRAINTS := constraints.txt
 # What an editable install must be told of: native sources, and new packages.
 BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -name __init__.py)
 
+# Two installs into one environment would spoil each other.
+.NOTPARALLEL:
+
 .PHONY: help demo test test-all test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench build clean
 
 help:

@@ -22,7 +22,7 @@ import gmpy2
 import numpy as np
 import phe
 from comparison import REPEATS, Call, beside_peers
-from hardware_limit import Work, message_factor, squared_modulus
+from hardware_limit import Work, joined_halves, message_factor, squared_modulus
 from measure import compare, machine, print_rows, write_results
 from paillier_operations import BINS, QUICK, WEIGHT_BITS, Operations, Sizes, random_plain
 from peers import CrtTables, DjnTables, Textbook, fastest_tables
@@ -130,9 +130,8 @@ class Bench:
             if variant == "djn":
                 work = self.ring.fixed_base(tables[0].positions)
             else:
-                # The product that a table saves by its first entry pays for joining the halves.
-                positions = sum(table.positions for table in tables)
-                work = self.half_ring.work(positions, of=f"fixed base, {positions} positions in all")
+                of_p, of_q = (self.half_ring.fixed_base(table.positions) for table in tables)
+                work = of_p + of_q + joined_halves(self.key.public.bits)
             self.row(
                 f"encrypt {variant}",
                 setting,
@@ -186,6 +185,16 @@ class Bench:
                 "phe": Call(len(numbers), lambda: [a + b for a, b in zip(self.phe_numbers, phe_others, strict=True)]),
             },
             self.ring.work(1),
+        )
+        pairs = list(zip(self.numbers, self.operations.values, strict=False))
+        sums = [c * (1 + m * self.book.n) % n2 for c, m in pairs]
+        assert ints_from_limbs(self.operations.add_plain().to_limbs()[: len(pairs)]) == sums
+        self.row(
+            "add a plaintext",
+            "",
+            Call(self.sizes.encrypt, self.operations.add_plain),
+            {"gmpy2": Call(len(pairs), lambda: [c * (1 + m * self.book.n) % n2 for c, m in pairs])},
+            message_factor(self.key.public.bits),
         )
         every = ints_from_limbs(self.ciphertexts)
         assert ints_from_limbs(self.operations.sum().to_limbs()) == [self.book.product(every)]

@@ -102,9 +102,18 @@ def any_modulus(bits: int) -> Ring:
 def squared_modulus(root_bits: int, name: str = "n^2") -> Ring:
     """Arithmetic modulo a square by pairs of residues modulo its root; tables hold factors."""
     one = words(root_bits) ** 2
-    return Ring(name, 5 * one, 3.5 * one, factor=4 * one, bring_in=7 * one)
+    return Ring(name, 5 * one, 3.5 * one, factor=4 * one, bring_in=4 * one)
 
 
 def message_factor(key_bits: int) -> Work:
-    """A product with 1 + m n mod n^2: one product mod n."""
-    return Work(2 * words(key_bits) ** 2, "1 + m n")
+    """A product with 1 + m n mod n^2: two products mod n."""
+    return Work(4 * words(key_bits) ** 2, "1 + m n")
+
+
+def joined_halves(key_bits: int) -> Work:
+    """What is congruent to one number mod p^2 and to another mod q^2, of two primes of half the bits.
+
+    For each half a product mod p^2 and one by q^2, and for their sum a reduction mod n^2 in two digits.
+    """
+    half, whole = words(key_bits // 2) ** 2, words(key_bits) ** 2
+    return Work(2 * (5 + 4) * half + 6 * whole, "halves joined")

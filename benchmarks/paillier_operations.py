@@ -18,6 +18,7 @@ from hekat.scheme.paillier import (
     Ciphertexts,
     PrivateKey,
     add,
+    add_plain,
     decrypt,
     encrypt,
     matmul_plain,
@@ -93,6 +94,9 @@ class Operations:
     def add(self) -> Ciphertexts:
         return add(self.x, self.y)
 
+    def add_plain(self) -> Ciphertexts:
+        return add_plain(self.as_many_as_plain, self.plain)
+
     def multiply(self, sign: int) -> Ciphertexts:
         scalars = np.array(self.weights[sign], np.uint64 if sign > 0 else np.int64)
         return multiply_plain(self.some, scalars)
@@ -116,6 +120,10 @@ class Operations:
     @cached_property
     def x_to_open(self) -> Ciphertexts:
         return self.x[: self.sizes.decrypt]
+
+    @cached_property
+    def as_many_as_plain(self) -> Ciphertexts:
+        return self.x[: self.sizes.encrypt]
 
     @cached_property
     def some(self) -> Ciphertexts:

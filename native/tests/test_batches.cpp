@@ -237,15 +237,26 @@ void test_integers(Pools& pools, std::size_t a_limbs, std::size_t b_limbs, std::
     same_on_both(pools, count * most, "subtract_integers", [&](ThreadPool& pool, Limb* z) {
         subtract_integers(pool, z, below.get(), left, right, count);
     });
-    // a = q b + r, put together again.
+    // a = q b + r, put together again, on every path.
     Limbs quotient(count * a_limbs);
     Limbs remainder(count * b_limbs);
     divide_integers(pools.many, quotient.data(), remainder.data(), left, right, count);
-    const Limbs product =
-        same_on_both(pools, count * (a_limbs + b_limbs), "multiply_integers", [&](ThreadPool& pool, Limb* z) {
-            multiply_integers(pool, tile_kernels(fastest_path()), z, {quotient.data(), a_limbs, false}, right,
-                              count);
-        });
+    const Items quotients{quotient.data(), a_limbs, false};
+    Limbs product;
+    for (const CpuPath path : kCpuPaths) {
+        if (!can_take(path)) continue;
+        const Limbs found = same_on_both(
+            pools, count * (a_limbs + b_limbs), "multiply_integers",
+            [&](ThreadPool& pool, Limb* z) { multiply_integers(pool, path, z, quotients, right, count); });
+        check(product.empty() || found == product, "products on every path");
+        product = found;
+        const Items one{b.data(), b_limbs, true};
+        Limbs by_one(count * (a_limbs + b_limbs));
+        multiply_integers(pools.many, path, by_one.data(), quotients, one, count);
+        check(item(by_one, a_limbs + b_limbs, count - 1) ==
+                  hekat::test::product(item(quotient, a_limbs, count - 1), item(b, b_limbs, 0)),
+              "a product by one integer for all");
+    }
     Limbs sum(count * (a_limbs + b_limbs + 1));
     add_integers(pools.one, sum.data(), {product.data(), a_limbs + b_limbs, false},
                  {remainder.data(), b_limbs, false}, count);
@@ -270,9 +281,9 @@ int main() {
         test_ring(pools, ring, source);
         if (ring.limbs() == 1) test_long_lines(pools, ring, source);
     });
-    for (const std::size_t a_limbs : {1U, 5U, 6U, 8U, 33U}) {
+    for (const std::size_t a_limbs : {1U, 5U, 6U, 8U, 13U, 33U, 277U}) {
         for (const std::size_t b_limbs : {1U, 2U, 7U, 16U})
-            test_integers(pools, a_limbs, b_limbs, 500, source);
+            test_integers(pools, a_limbs, b_limbs, 501, source);
     }
     check(factored_tables > 0 || !can_take(CpuPath::kIfma), "some tables were factored");
     return hekat::test::verdict();

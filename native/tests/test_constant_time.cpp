@@ -158,8 +158,8 @@ std::vector<Result> work_on_integers(ThreadPool& pool, const Size& size, const S
     Limbs below_limbs(kCount);
     for (std::size_t i = 0; i < kCount; ++i) below_limbs[i] = static_cast<Limb>(below[i]);
     Limbs product(kCount * 3 * limbs);
-    const TileKernels& kernels = tile_kernels(test::kFollowsAssembly ? path : CpuPath::kPortable);
-    multiply_integers(pool, kernels, product.data(), a, b, kCount);
+    multiply_integers(pool, test::kFollowsAssembly || path == CpuPath::kIfma ? path : CpuPath::kPortable,
+                      product.data(), a, b, kCount);
     return {{"sum", sum}, {"difference", difference}, {"comparison", below_limbs}, {"product", product}};
 }
 

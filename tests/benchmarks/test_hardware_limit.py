@@ -34,8 +34,8 @@ def test_products_modulo_a_square_of_2048_bits(load: Any) -> None:
 
 def test_a_fixed_base_power_joins_one_entry_a_position(load: Any) -> None:
     ring = load("hardware_limit").squared_modulus(2048)
-    # By factors: 4 x 40^2 products of words for each, and at last the sum and a product, 7 x 40^2.
-    assert ring.fixed_base(128).word_products == (127 * 4 + 7) * 1600
+    # By factors: 4 x 40^2 products of words for each, and at last two products mod n, 4 x 40^2.
+    assert ring.fixed_base(128).word_products == (127 * 4 + 4) * 1600
     assert load("hardware_limit").any_modulus(2048).fixed_base(128).word_products == 127 * 2 * 1600
 
 
@@ -61,7 +61,9 @@ def test_work_adds_up(load: Any) -> None:
     limit = load("hardware_limit")
     ring = limit.squared_modulus(2048)
     whole = ring.work(3) + limit.message_factor(2048)
-    assert whole.word_products == 3 * 8000 + 2 * 1600
+    assert whole.word_products == 3 * 8000 + 4 * 1600
+    # Halves of 20 words: twice 5 x 20^2 and 4 x 20^2, and 6 x 40^2 for the reduction.
+    assert limit.joined_halves(2048).word_products == 2 * 9 * 400 + 6 * 1600
     assert ring.work(3).times(2).madds == ring.work(6).madds
 
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "batch/integers_in_lanes.hpp"
 #include "bigint/integer.hpp"
+#include "bigint/tile.hpp"
 
 namespace hekat {
 namespace {
@@ -54,8 +56,13 @@ void subtract_integers(ThreadPool& pool, Limb* z, bool* below, const Items& a, c
     });
 }
 
-void multiply_integers(ThreadPool& pool, const TileKernels& kernels, Limb* z, const Items& a, const Items& b,
+void multiply_integers(ThreadPool& pool, CpuPath path, Limb* z, const Items& a, const Items& b,
                        std::size_t count) {
+    if (path == CpuPath::kIfma && fit_lanes(a, b)) {
+        multiply_integers_in_lanes(pool, z, a, b, count);
+        return;
+    }
+    const TileKernels& kernels = tile_kernels(path);
     const std::size_t z_limbs = a.limbs + b.limbs;
     const double item_ns = static_cast<double>(a.limbs) * static_cast<double>(b.limbs) + 50;
     if (std::min(a.limbs, b.limbs) < kMinTileLimbs) {

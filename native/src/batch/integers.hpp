@@ -2,7 +2,7 @@
 #pragma once
 
 #include "batch/residues.hpp"
-#include "bigint/tile.hpp"
+#include "cpu/features.hpp"
 
 namespace hekat {
 
@@ -14,7 +14,7 @@ void subtract_integers(ThreadPool& pool, Limb* z, bool* below, const Items& a, c
                        std::size_t count);
 
 // z_i = a_i b_i, of a.limbs + b.limbs limbs.
-void multiply_integers(ThreadPool& pool, const TileKernels& kernels, Limb* z, const Items& a, const Items& b,
+void multiply_integers(ThreadPool& pool, CpuPath path, Limb* z, const Items& a, const Items& b,
                        std::size_t count);
 
 // quotient_i (a.limbs limbs) = a_i / b_i and remainder_i (b.limbs limbs) = a_i mod b_i; no b_i is zero.

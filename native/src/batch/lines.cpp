@@ -21,13 +21,44 @@ struct Block {
     std::size_t size() const { return end - begin; }
 };
 
-// Members to a block that keep lanes and threads busy: several blocks for each of them where there are enough
-// members, so that threads end together; else one, so that few products are left for the rounds that follow.
-std::size_t block_members(const ThreadPool& pool, const ResidueRing& ring, std::size_t member_count) {
+// Products one after another that lines cut into blocks of so many members take, all rounds together.
+std::size_t steps_of(const std::vector<std::size_t>& offsets, std::size_t members_per_block,
+                     std::size_t places, std::size_t least) {
+    std::size_t blocks = 0;
+    std::size_t most = 1;  // blocks of one line
+    for (std::size_t line = 0; line + 1 < offsets.size(); ++line) {
+        const std::size_t count =
+            (offsets[line + 1] - offsets[line] + members_per_block - 1) / members_per_block;
+        blocks += count;
+        most = std::max(most, count);
+    }
+    std::size_t steps = (blocks + places - 1) / places * members_per_block;
+    for (; most > 1; most = (most + least - 1) / least) steps += least;
+    return steps;
+}
+
+// Members to a block that keep lanes and threads busy. Few blocks leave few products for the rounds that
+// follow, many end together: of few lines the best of some sizes is taken; of many it matters little.
+std::size_t block_members(const ThreadPool& pool, const ResidueRing& ring,
+                          const std::vector<std::size_t>& offsets) {
+    constexpr std::size_t kMaxRounds = 8;
     const std::size_t places = ring.lanes() * pool.thread_count();
-    const std::size_t rounds = std::clamp<std::size_t>(member_count / places / kMaxBlockMembers, 1, 8);
     const std::size_t least = ring.lanes() == 1 ? 16 : 4;
-    return std::clamp(member_count / places / rounds, least, kMaxBlockMembers);
+    const std::size_t member_count = offsets.back() - offsets.front();
+    const auto members_for = [&](std::size_t rounds) {
+        const std::size_t blocks = places * rounds;
+        return std::clamp((member_count + blocks - 1) / blocks, least, kMaxBlockMembers);
+    };
+    std::size_t best = members_for(kMaxRounds);
+    if (offsets.size() - 1 >= kMaxRounds * places) return best;
+    std::size_t best_steps = steps_of(offsets, best, places, least);
+    for (std::size_t rounds = 1; rounds < kMaxRounds; ++rounds) {
+        const std::size_t steps = steps_of(offsets, members_for(rounds), places, least);
+        if (steps >= best_steps) continue;
+        best = members_for(rounds);
+        best_steps = steps;
+    }
+    return best;
 }
 
 // Every line in as few blocks as hold it, of equal sizes but for one. block_offsets: as offsets, in blocks.
@@ -102,8 +133,7 @@ void multiply_lines(ThreadPool& pool, const ResidueRing& ring, Limb* z, const Li
     std::vector<std::int64_t> in_order;
     std::unique_ptr<SecretBuffer> partials;
     while (true) {
-        std::vector<Block> blocks =
-            cut_lines(ends, block_members(pool, ring, ends.back() - ends.front()), block_ends);
+        std::vector<Block> blocks = cut_lines(ends, block_members(pool, ring, ends), block_ends);
         bool is_last = true;
         for (std::size_t line = 0; line < line_count; ++line) {
             is_last = is_last && block_ends[line + 1] - block_ends[line] <= 1;

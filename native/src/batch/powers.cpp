@@ -58,7 +58,7 @@ bool build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const Fix
     SecretBuffer memory(ring.scratch_count() + ring.width());
     Limb* power = memory.data() + ring.scratch_count();
     ring.enter(power, reads_of(base, 0, 1, lanes).data(), ring.limb_count(), memory.data());
-    // Lane 0 holds the bases, the last one their inverses.
+    // Lane 0 holds the bases, the last one their inverses: a ring that has factors has several lanes.
     WritePointers to{};
     to[0] = bases.data();
     ring.scatter(to.data(), power);
@@ -79,7 +79,8 @@ bool build_fixed_base_table(ThreadPool& pool, const ResidueRing& ring, const Fix
         }
     };
     pool.run_in_order(shape.positions() - 1, step_ns, chain);
-    const double position_ns = static_cast<double>(shape.entry_count()) * ring.product_ns();
+    const double position_ns =
+        static_cast<double>(shape.entry_count()) * fixed_base_entry_products(ring) * ring.product_ns();
     for_groups(pool, ring, shape.positions(), position_ns, fill_positions_scratch_count(ring),
                [&](const Group& group, Limb* scratch) {
                    fill_positions(ring, shape, table, group.first, bases.data() + group.first * row,

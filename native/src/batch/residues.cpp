@@ -122,8 +122,8 @@ void multiply_residues(ThreadPool& pool, const ResidueRing& ring, Limb* z, const
         Fetch next(ring.row_limbs());
         const std::size_t first = group.first + group.lanes;
         for (std::size_t i = first; i < std::min(count, first + group.lanes); ++i) {
-            next.add(a.at(i));
-            next.add(b.at(i));
+            if (!a.is_one) next.add(a.at(i));
+            if (!b.is_one) next.add(b.at(i));
             next.add(z + (i - group.lanes) * ring.row_limbs());
         }
         ring.multiply_and_fetch(left, left, right, scratch, next);

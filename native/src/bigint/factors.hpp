@@ -24,8 +24,8 @@ class Factors {
     virtual void begin(Limb* z, Limb* sum, const Limb* factor) const = 0;
     // (z, sum) becomes the product by one factor more. scratch: what the ring needs, here and below.
     virtual void multiply(Limb* z, Limb* sum, const Limb* factor, Limb* scratch, const Fetch& next) const = 0;
-    // sum = the values, each below the root, of value_limbs limbs: residues z, (z, sum) being their products
-    // by 1 + value * root.
+    // sum = values below the root, of value_limbs limbs. With residues z the product (z, sum) is
+    // z (1 + value root).
     virtual void enter_sum(Limb* sum, const Limb* const* values, std::size_t value_limbs,
                            Limb* scratch) const = 0;
     // z = the residues that (z, sum) stands for, and sum = 0: more factors may follow.

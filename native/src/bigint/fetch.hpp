@@ -12,7 +12,7 @@ namespace hekat {
 // steps of a product.
 class Fetch {
   public:
-    // Rows of row_limbs words each; at most kMaxRows of them.
+    // Rows of row_limbs words each, at most kMaxRows: those of three groups.
     explicit Fetch(std::size_t row_limbs) : row_limbs_(row_limbs) {}
     Fetch() : Fetch(0) {}
 
@@ -35,7 +35,7 @@ class Fetch {
         asm volatile("");
     }
 
-    static constexpr std::size_t kMaxRows = 24;
+    static constexpr std::size_t kMaxRows = 3 * 8;
 
   private:
     static constexpr std::size_t kLineLimbs = 8;

@@ -138,13 +138,16 @@ void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* 
     Limb* base = scratch + ring.scratch_count();
     Limb* power = base + ring.width();
     Limb* rows = power + ring.width();
-    Limb* one_over_base = rows + ring.lanes() * row;
-    Limb* entry = one_over_base + ring.width();
-    Limb* power_inverses = entry + ring.width();
+    Limb* one_over_base = nullptr;
+    Limb* entry = power;
+    Limb* power_inverses = nullptr;
     const WritePointers to = writes_of(rows, row, count, ring.lanes());
     ring.gather(base, reads_of(bases, row, count, ring.lanes()).data());
     std::memcpy(power, ring.one(), ring.width() * sizeof(Limb));
     if (factors != nullptr) {
+        one_over_base = rows + ring.lanes() * row;
+        entry = one_over_base + ring.width();
+        power_inverses = entry + ring.width();
         ring.gather(one_over_base, reads_of(inverses, row, count, ring.lanes()).data());
         factors->begin_inverses(power_inverses);
     }
@@ -156,7 +159,7 @@ void fill_positions(const ResidueRing& ring, const FixedBaseShape& shape, Limb* 
             if (j > 0) factors->multiply_inverses(power_inverses, one_over_base, scratch);
             factors->make(entry, power, power_inverses, scratch);
         }
-        ring.scatter(to.data(), factors == nullptr ? power : entry);
+        ring.scatter(to.data(), entry);
         for (std::size_t i = 0; i < count; ++i) {
             Limb* entries = table + (first_position + i) * position_words;
             if (shape.constant_time) {

@@ -29,10 +29,4 @@ inline WritePointers writes_of(Limb* first, std::size_t item_words, std::size_t 
     return pointers;
 }
 
-// Asks for a row's cache lines ahead of its use.
-inline void prefetch_row(const Limb* row, std::size_t row_limbs) {
-    constexpr std::size_t kLineLimbs = 8;
-    for (std::size_t i = 0; i < row_limbs; i += kLineLimbs) __builtin_prefetch(row + i);
-}
-
 }  // namespace hekat

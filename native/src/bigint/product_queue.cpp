@@ -12,8 +12,10 @@ void ProductQueue::multiply(Limb* z, const Limb* a, const Limb* b) {
     // That z is a factor of a waiting product does no harm: a group is read before it is written.
     if (is_awaited(a) || is_awaited(b) || is_awaited(z)) flush();
     if (ring_.lanes() > 1) {
-        prefetch_row(a, ring_.row_limbs());
-        prefetch_row(b, ring_.row_limbs());
+        Fetch soon(ring_.row_limbs());
+        soon.add(a);
+        soon.add(b);
+        soon.part(0, 1);
     }
     left_[count_] = a;
     right_[count_] = b;

@@ -273,28 +273,31 @@ class Blocks {
     std::size_t longer_;
 };
 
-void multiply_blocks(Limb* z, const Limb* a, const Limb* b, std::size_t limbs, Onto first, Onto others) {
-    const Blocks blocks(limbs, kBlock);
+void multiply_blocks(Limb* z, const Limb* a, std::size_t a_limbs, const Limb* b, std::size_t b_limbs,
+                     Onto first, Onto others) {
+    const Blocks blocks(a_limbs, kBlock);
     std::size_t at = 0;
     for (std::size_t i = 0; i < blocks.count(); ++i) {
         const auto& rows = kRowsOnto[static_cast<std::size_t>(i == 0 ? first : others)];
-        rows[blocks.size(i) - 1](z + kLanes * at, a + kLanes * at, b, limbs);
+        rows[blocks.size(i) - 1](z + kLanes * at, a + kLanes * at, b, b_limbs);
         at += blocks.size(i);
     }
 }
 
 }  // namespace
 
-void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t limbs) {
-    multiply_blocks(z, a, b, limbs, Onto::kNothing, Onto::kLower);
+void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t limbs) { multiply(z, a, limbs, b, limbs); }
+
+void multiply(Limb* z, const Limb* a, std::size_t a_limbs, const Limb* b, std::size_t b_limbs) {
+    multiply_blocks(z, a, a_limbs, b, b_limbs, Onto::kNothing, Onto::kLower);
 }
 
 void multiply_onto_lower(Limb* z, const Limb* a, const Limb* b, std::size_t limbs) {
-    multiply_blocks(z, a, b, limbs, Onto::kLower, Onto::kLower);
+    multiply_blocks(z, a, limbs, b, limbs, Onto::kLower, Onto::kLower);
 }
 
 void multiply_onto(Limb* z, const Limb* a, const Limb* b, std::size_t limbs) {
-    multiply_blocks(z, a, b, limbs, Onto::kAll, Onto::kAll);
+    multiply_blocks(z, a, limbs, b, limbs, Onto::kAll, Onto::kAll);
 }
 
 void square(Limb* z, const Limb* a, std::size_t limbs, Limb* scratch) {

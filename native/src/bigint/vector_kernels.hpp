@@ -24,7 +24,10 @@ inline constexpr std::size_t kMaxVectorLimbs = 340;
 // z (2 L sums) = a b, for clean a and b of L limbs. z is apart from both.
 void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t limbs);
 
-// The same, the product being added to the lower L sums of z; the upper L need not be set.
+// z (a_limbs + b_limbs sums) = a b for clean a and b of so many limbs. z is apart from both.
+void multiply(Limb* z, const Limb* a, std::size_t a_limbs, const Limb* b, std::size_t b_limbs);
+
+// As the first, the product being added to the lower L sums of z; the upper L need not be set.
 void multiply_onto_lower(Limb* z, const Limb* a, const Limb* b, std::size_t limbs);
 
 // z (2 L sums) += a b.

@@ -17,8 +17,7 @@ void transpose_in(Limb* z, const Limb* const* rows, std::size_t words);
 // Row i = lane i of x; a row that is nullptr is skipped. Constant time.
 void transpose_out(Limb* const* rows, const Limb* x, std::size_t words);
 
-// row (row_words clean limbs) = the value of limb_count 64-bit limbs; row_words >= words_for(limb_count).
-// Constant time.
+// row (row_words clean limbs) = the value of limb_count 64-bit limbs, which fits. Constant time.
 void split_limbs(Limb* row, std::size_t row_words, const Limb* value, std::size_t limb_count);
 
 // value (limb_count 64-bit limbs) = the row of row_words clean limbs, which fits. Constant time.

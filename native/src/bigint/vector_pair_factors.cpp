@@ -58,16 +58,15 @@ void VectorPairFactors::enter_sum(Limb* sum, const Limb* const* values, std::siz
 }
 
 void VectorPairFactors::settle(Limb* z, Limb* sum, Limb* scratch) const {
-    // The pair of 1 + s n is that of one, (r0, r1), and s R mod n, below 2 n, added to r1: r1 + s R < 3 n. As
-    // r0 < n, the product's v is below (2 n 3 n + 2 n n + R + n + R n) / R as in VectorPairs.
     const std::size_t half = sum_words();
-    Limb* pair = scratch + ring_.scratch_count() - 2 * half;
+    Limb* product = scratch + 3 * half;
+    Limb taken[kLanes];
     vector::clean(sum, sum, limbs());
-    multiply_halves(pair + half, sum, constants_.r_squared, scratch);
-    std::memcpy(pair, ring_.one(), half * sizeof(Limb));
-    vector::add(pair + half, pair + half, ring_.one() + half, limbs());
-    vector::clean(pair + half, pair + half, limbs());
-    ring_.multiply(z, z, pair, scratch);
+    multiply_halves(product, sum, constants_.r_squared, scratch);
+    multiply_halves(product, product, z, scratch);
+    vector::add(z + half, z + half, product, limbs());
+    vector::clean(z + half, z + half, limbs());
+    vector::subtract_once(z + half, z + half, constants_.twice_n, taken, limbs(), scratch);
     std::memset(sum, 0, half * sizeof(Limb));
 }
 

@@ -11,15 +11,17 @@ class VectorPairs;
 // A residue x whose pair is (x0, x1), x0 coprime to n, is x0 (1 + l n) / R mod n^2 with l = x1 / x0 mod n,
 // because (1 + l n) (1 + k n) = 1 + (l + k) n mod n^2: of a product of many only the first factors need
 // multiplying, the second ones add up. The factor is (x0, l). A product by it is one by the pair (x0, 0),
-// three products and two reductions of one being left out of: with the names of VectorPairs
+// which leaves out one of three products mod n: with the names of VectorPairs
 //     u = (a0 b0 + m n) / R < 2 n,    v = (a1 b0 + C - m) / R mod n < (4 n^2 + R + n + R n) / R < 2 n.
-// At last the sum s of k numbers l, below 2 k n <= R, is brought in by a product by the pair of 1 + s n.
+// At last the sum s of k numbers l, below 2 k n <= R, is brought in: (z0, z1) (1 + s n) = (z0, z1 + z0 s mod
+// n), two products mod n, and below 4 n before 2 n is taken off once.
 class VectorPairFactors final : public Factors {
   public:
-    // As VectorPairs holds them: n, C - R in the limbs that it is subtracted from, and R^2 mod n in all
+    // As VectorPairs holds them: n, 2 n, C - R in the limbs that it is subtracted from, and R^2 mod n in all
     // lanes.
     struct Constants {
         const vector::Modulus& n;
+        const Limb* twice_n;
         const Limb* lift;
         const Limb* r_squared;
     };

@@ -51,7 +51,7 @@ VectorPairs::VectorPairs(const Limb* n, std::size_t n_bits, std::size_t half_lim
       lift_(size.limbs),
       n_in_lanes_(kLanes * size.limbs),
       modulus_{n_.data(), 0, size.limbs},
-      factors_(*this, {modulus_, lift_.data(), power_of_r(2)}, n_bits) {
+      factors_(*this, {modulus_, twice_n_.data(), lift_.data(), power_of_r(2)}, n_bits) {
     std::memcpy(canonical_n_.data(), n, half_limbs * sizeof(Limb));
     vector::split_limbs(n_.data(), limbs(), n, half_limbs);
     twice_plain(twice_n_.data(), n_.data(), limbs());

@@ -32,8 +32,8 @@ void int_mul(ThreadPool& pool, const char* path, const LimbOutput& out, const Li
     require_shape(out, count, a.shape(1) + b.shape(1));
     const Items left = items_of(a, count);
     const Items right = items_of(b, count);
-    const TileKernels& kernels = tile_kernels(path_of(path));
-    without_gil([&] { multiply_integers(pool, kernels, out.data(), left, right, count); });
+    const CpuPath arithmetic = path_of(path);
+    without_gil([&] { multiply_integers(pool, arithmetic, out.data(), left, right, count); });
 }
 
 void int_divmod(ThreadPool& pool, const LimbOutput& quotient, const LimbOutput& remainder, const LimbInput& a,

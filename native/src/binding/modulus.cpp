@@ -30,13 +30,12 @@ void require_odd_number(const LimbInput& limbs, const char* what) {
 }
 
 // Constant time: both may be secret.
-bool is_square_of(const LimbInput& n, const LimbInput& root) {
-    const std::size_t count = n.shape(1);
+bool is_square_of(const Limb* n, std::size_t count, const LimbInput& root) {
     SecretBuffer square(2 * root.shape(1));
     multiply_limbs(square.data(), root.data(), root.shape(1), root.data(), root.shape(1));
     Limb difference = 0;
     for (std::size_t i = 0; i < std::max(count, square.size()); ++i) {
-        difference |= (i < count ? n.data()[i] : 0) ^ (i < square.size() ? square.data()[i] : 0);
+        difference |= (i < count ? n[i] : 0) ^ (i < square.size() ? square.data()[i] : 0);
     }
     return difference == 0;
 }
@@ -47,7 +46,7 @@ std::unique_ptr<ResidueRing> make_modulus(const LimbInput& limbs, const std::opt
     require_odd_number(limbs, "a modulus is one odd number above 1, of at most 276 limbs, none zero on top");
     if (root) {
         require_odd_number(*root, "a root is one odd number above 1, of at most 276 limbs, none zero on top");
-        require(is_square_of(limbs, *root), "a modulus is the square of its root");
+        require(is_square_of(limbs.data(), limbs.shape(1), *root), "a modulus is the square of its root");
     }
     return make_ring(limbs.data(), limbs.shape(1), root ? root->data() : nullptr, root ? root->shape(1) : 0,
                      path_of(path));
@@ -91,8 +90,9 @@ MaybeIndex mul_one_plus(const ResidueRing& ring, ThreadPool& pool, const LimbOut
     const Items left = items_of(a, count);
     const Items values = items_of(m, count);
     require_rows(ring, a);
-    require(root.shape(0) == 1 && root.shape(1) >= 1 && root.shape(1) <= ring.limb_count(),
-            "a root is one number, no wider than its square");
+    require(root.shape(0) == 1 && root.shape(1) >= 1 && root.shape(1) <= ring.limb_count() &&
+                is_square_of(ring.modulus(), ring.limb_count(), root),
+            "a modulus is the square of its root");
     require(values.limbs >= 1 && values.limbs <= root.shape(1), "values are wider than the root");
     return without_gil([&] {
         return multiply_by_one_plus(pool, ring, out.data(), left, values, root.data(), root.shape(1), count);
@@ -144,7 +144,8 @@ bool build_table(const ResidueRing& ring, ThreadPool& pool, const WordOutput& ta
     return without_gil([&] {
         if (build_fixed_base_table(pool, ring, shape, table.data(), base.data())) return shape.factored;
         shape.factored = false;
-        return !build_fixed_base_table(pool, ring, shape, table.data(), base.data());
+        build_fixed_base_table(pool, ring, shape, table.data(), base.data());
+        return false;
     });
 }
 

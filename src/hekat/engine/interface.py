@@ -175,8 +175,8 @@ class Engine(Protocol):
     def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
         """Element-wise a (1 + v n) mod n^2 for a modulus whose root n is known; shapes broadcast as in NumPy.
 
-        `values` is (..., k) limbs, k at most those of n, each value below n. Raises InputError for a modulus without
-        a root and for a value that reaches it.
+        `values` is (..., k) limbs, k at most those of n, each value below n. Constant time but for whether a value
+        reaches n. Raises InputError for a modulus without a root and for a value that reaches it.
         """
         ...
 
@@ -203,7 +203,8 @@ class Engine(Protocol):
     ) -> FixedBaseTable:
         """The full-window table of one base (shape (k,), value < modulus) for exponents of up to `exponent_bits` bits.
 
-        Built in constant time. `exponent_bits` from 1 to 2^20, `window_bits` from 1 to 16 (InputError otherwise).
+        Built in constant time; whether the base has an inverse may show in the time. `exponent_bits` from 1 to 2^20,
+        `window_bits` from 1 to 16 (InputError otherwise).
 
         Where `window_bits` is None the engine takes the window that suits `uses` expected powers (None: some
         thousands) and the memory left to it. `constant_time=False` makes a table of plain look-ups, with wider

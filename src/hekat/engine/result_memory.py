@@ -4,8 +4,8 @@ Memory fresh from the system costs a page fault for every page, which products o
 kept as it is, up to a limit, and lent to the next result of about its size, which overwrites it.
 
 So what is kept holds residues that nobody needs any more, as freed memory does that nobody wipes, until it is lent
-again, makes room for newer, or the engine goes. Only residues are put here. Integers are not: among them are
-plaintexts, exponents and what was decrypted, and nothing should keep those for longer.
+again, makes room for newer, or the engine goes: ciphertexts, but randomisers too, and what is computed modulo secret
+primes (SECURITY.md says what follows from them). Integers are not put here, among them plaintexts and exponents.
 """
 
 from __future__ import annotations

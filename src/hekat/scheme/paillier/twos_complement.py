@@ -47,7 +47,8 @@ def check_within_bound(limbs: LimbArray, bound: int, engine: Engine, what: str) 
     if not limbs.size:
         return
     limb_count = max(limbs.shape[-1], limbs_for_bits(bound.bit_length() + 1))
-    # m + bound lies in [0, 2 bound]; below -bound it wraps, to no less than half of all numbers above bound.
+    # m + bound lies in [0, 2 bound]; of m below -bound it wraps, to half of all numbers plus bound or more, which is
+    # above 2 bound.
     shifted = engine.int_add(resize_signed(limbs, limb_count), limbs_from_ints([bound], limb_count))[..., :limb_count]
     _, is_beyond = engine.int_sub(limbs_from_ints([2 * bound], limb_count), shifted)
     if is_beyond.any():
