@@ -37,10 +37,10 @@ SEED = 20261121
 class Sizes:
     """Items of each call."""
 
-    encrypt: int = 1024
+    encrypt: int = 4096
     standard: int = 64
     decrypt: int = 256
-    add: int = 8192
+    add: int = 16384
     scalar: int = 512
     terms: int = 1000
     results: int = 50

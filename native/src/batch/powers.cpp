@@ -10,9 +10,8 @@ namespace hekat {
 namespace {
 
 // Groups that share one reading of a table's position: enough that its entries come from cache, few enough
-// that the results stay there too.
-constexpr std::size_t kItemsTogether = 8;
-constexpr std::size_t kGroupsTogether = 8;
+// that the results stay there too. As measured.
+constexpr std::size_t kGroupsTogether = 16;
 
 bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
     Limb above = 0;
@@ -27,8 +26,7 @@ bool fits(const Limb* exponent, std::size_t limb_count, std::size_t bits) {
 std::size_t exponents_together(const ThreadPool& pool, const ResidueRing& ring, std::size_t count) {
     const std::size_t groups = (count + ring.lanes() - 1) / ring.lanes();
     const std::size_t share = (groups + pool.thread_count() - 1) / pool.thread_count();
-    const std::size_t most = std::max(kGroupsTogether, kItemsTogether / ring.lanes());
-    return std::clamp<std::size_t>(share, 1, most) * ring.lanes();
+    return std::clamp<std::size_t>(share, 1, kGroupsTogether) * ring.lanes();
 }
 
 }  // namespace
