@@ -11,8 +11,8 @@
 namespace hekat {
 namespace {
 
-// From here up a product goes through whole tiles, padding included.
-constexpr std::size_t kMinTileLimbs = 6;
+// From here up a product goes in lanes or through whole tiles, padding included.
+constexpr std::size_t kMinLimbs = 6;
 
 double limbs_of(const Items& a, const Items& b) { return static_cast<double>(a.limbs + b.limbs); }
 
@@ -58,14 +58,9 @@ void subtract_integers(ThreadPool& pool, Limb* z, bool* below, const Items& a, c
 
 void multiply_integers(ThreadPool& pool, CpuPath path, Limb* z, const Items& a, const Items& b,
                        std::size_t count) {
-    if (path == CpuPath::kIfma && fit_lanes(a, b)) {
-        multiply_integers_in_lanes(pool, z, a, b, count);
-        return;
-    }
-    const TileKernels& kernels = tile_kernels(path);
     const std::size_t z_limbs = a.limbs + b.limbs;
     const double item_ns = static_cast<double>(a.limbs) * static_cast<double>(b.limbs) + 50;
-    if (std::min(a.limbs, b.limbs) < kMinTileLimbs) {
+    if (std::min(a.limbs, b.limbs) < kMinLimbs) {
         pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {
                 multiply_limbs(z + i * z_limbs, a.at(i), a.limbs, b.at(i), b.limbs);
@@ -73,6 +68,11 @@ void multiply_integers(ThreadPool& pool, CpuPath path, Limb* z, const Items& a, 
         });
         return;
     }
+    if (path == CpuPath::kIfma && fit_lanes(a, b)) {
+        multiply_integers_in_lanes(pool, z, a, b, count);
+        return;
+    }
+    const TileKernels& kernels = tile_kernels(path);
     const std::size_t a_width = tiles_for(a.limbs) * kTileLimbs;
     const std::size_t b_width = tiles_for(b.limbs) * kTileLimbs;
     pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {

@@ -11,10 +11,7 @@ namespace hekat {
 using vector::kLanes;
 
 bool fit_lanes(const Items& a, const Items& b) {
-    // Fewer limbs are not worth their way into lanes and out.
-    constexpr std::size_t kMinLimbs = 6;
-    return std::min(a.limbs, b.limbs) >= kMinLimbs &&
-           std::max(vector::words_for(a.limbs), vector::words_for(b.limbs)) <= vector::kMaxVectorLimbs;
+    return vector::words_for(std::max(a.limbs, b.limbs)) <= vector::kMaxVectorLimbs;
 }
 
 void multiply_integers_in_lanes(ThreadPool& pool, Limb* z, const Items& a, const Items& b,

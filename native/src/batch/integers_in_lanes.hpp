@@ -5,8 +5,7 @@
 
 namespace hekat {
 
-// Whether integers of these sizes may be multiplied in lanes, and it is worth it; never in a build without
-// them.
+// Whether integers of these sizes may be multiplied in lanes; never in a build without them.
 bool fit_lanes(const Items& a, const Items& b);
 
 // z_i = a_i b_i, of a.limbs + b.limbs limbs, for sizes that fit. Constant time.

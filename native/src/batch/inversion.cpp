@@ -62,8 +62,6 @@ class InversionBatch {
           x_(x),
           count_(count),
           sizes_(pool, ring, count),
-          block_items_(sizes_.items),
-          block_count_(sizes_.blocks),
           running_(sizes_.running_words),
           block_products_(sizes_.block_words),
           totals_(sizes_.block_words) {}
@@ -73,30 +71,30 @@ class InversionBatch {
     void multiply_up() {
         for_block_groups([&](const Group& blocks, Limb* item, Limb* scratch) {
             ring_.gather(running(blocks, 0), items(blocks, 0).data());
-            for (std::size_t i = 1; i < block_items_; ++i) {
+            for (std::size_t i = 1; i < sizes_.items; ++i) {
                 ring_.gather(item, items(blocks, i).data());
                 ring_.multiply(running(blocks, i), running(blocks, i - 1), item, scratch);
             }
             ring_.scatter(blocks.writes(block_products_.data(), ring_.row_limbs()).data(),
-                          running(blocks, block_items_ - 1));
+                          running(blocks, sizes_.items - 1));
         });
         ProductQueue queue(ring_);
         std::memcpy(total(0), block_product(0), ring_.row_limbs() * sizeof(Limb));
-        for (std::size_t b = 1; b < block_count_; ++b)
+        for (std::size_t b = 1; b < sizes_.blocks; ++b)
             queue.multiply(total(b), total(b - 1), block_product(b));
         queue.flush();
     }
 
     // inverse (a row) = 1 / (the product of everything); false where it has none.
-    bool invert_total(Limb* inverse) const { return invert(inverse, total(block_count_ - 1)); }
+    bool invert_total(Limb* inverse) const { return invert(inverse, total(sizes_.blocks - 1)); }
 
     // The first item that has no inverse, there being one: running products lose theirs there for good.
     std::size_t find_culprit() const {
         std::size_t block = 0;
-        while (block + 1 < block_count_ && has_inverse(total(block))) ++block;
+        while (block + 1 < sizes_.blocks && has_inverse(total(block))) ++block;
         std::size_t low = 0;
         std::size_t high =
-            std::min(count_ - block * block_items_, block_items_) - 1;  // that one has no inverse
+            std::min(count_ - block * sizes_.items, sizes_.items) - 1;  // that one has no inverse
         SecretBuffer row(ring_.row_limbs());
         while (low < high) {
             const std::size_t middle = low + (high - low) / 2;
@@ -109,14 +107,14 @@ class InversionBatch {
                 high = middle;
             }
         }
-        return block * block_items_ + low;
+        return block * sizes_.items + low;
     }
 
     // z_i = 1 / x_i, from the inverse of the product of everything.
     void divide_down(Limb* z, Limb* inverse) {
         ProductQueue queue(ring_);
         // total(b) becomes the inverse of block b's own product.
-        for (std::size_t b = block_count_; b-- > 1;) {
+        for (std::size_t b = sizes_.blocks; b-- > 1;) {
             queue.multiply(total(b), inverse, total(b - 1));
             queue.multiply(inverse, inverse, block_product(b));
         }
@@ -125,7 +123,7 @@ class InversionBatch {
         for_block_groups([&](const Group& blocks, Limb* rest, Limb* scratch) {
             Limb* item = rest + ring_.width();
             ring_.gather(rest, blocks.reads({totals_.data(), ring_.row_limbs(), false}).data());
-            for (std::size_t i = block_items_; i-- > 1;) {  // rest = 1 / running(i)
+            for (std::size_t i = sizes_.items; i-- > 1;) {  // rest = 1 / running(i)
                 ring_.multiply(item, rest, running(blocks, i - 1), scratch);
                 ring_.scatter(targets(z, blocks, i).data(), item);
                 ring_.gather(item, items(blocks, i).data());
@@ -139,9 +137,9 @@ class InversionBatch {
     // Runs work(blocks, two groups of memory, scratch) over all groups of blocks.
     template <typename Work>
     void for_block_groups(const Work& work) {
-        const double block_ns = 2 * static_cast<double>(block_items_) * ring_.product_ns();
+        const double block_ns = 2 * static_cast<double>(sizes_.items) * ring_.product_ns();
         for_groups(
-            pool_, ring_, block_count_, block_ns, ring_.scratch_count() + 2 * ring_.width(),
+            pool_, ring_, sizes_.blocks, block_ns, ring_.scratch_count() + 2 * ring_.width(),
             [&](const Group& blocks, Limb* memory) { work(blocks, memory + ring_.scratch_count(), memory); });
     }
 
@@ -149,7 +147,7 @@ class InversionBatch {
     ReadPointers items(const Group& blocks, std::size_t i) const {
         ReadPointers rows{};
         for (std::size_t lane = 0; lane < blocks.lanes; ++lane) {
-            const std::size_t at = (blocks.first + lane) * block_items_ + i;
+            const std::size_t at = (blocks.first + lane) * sizes_.items + i;
             rows[lane] = at < count_ ? x_ + at * ring_.row_limbs() : ring_.one_row();
         }
         return rows;
@@ -158,17 +156,17 @@ class InversionBatch {
     WritePointers targets(Limb* z, const Group& blocks, std::size_t i) const {
         WritePointers rows{};
         for (std::size_t lane = 0; lane < blocks.count; ++lane) {
-            const std::size_t at = (blocks.first + lane) * block_items_ + i;
+            const std::size_t at = (blocks.first + lane) * sizes_.items + i;
             rows[lane] = at < count_ ? z + at * ring_.row_limbs() : nullptr;
         }
         return rows;
     }
 
     const Limb* running(std::size_t group, std::size_t i) const {
-        return running_.data() + (group * block_items_ + i) * ring_.width();
+        return running_.data() + (group * sizes_.items + i) * ring_.width();
     }
     Limb* running(const Group& blocks, std::size_t i) {
-        return running_.data() + (blocks.first / blocks.lanes * block_items_ + i) * ring_.width();
+        return running_.data() + (blocks.first / blocks.lanes * sizes_.items + i) * ring_.width();
     }
     Limb* total(std::size_t b) { return totals_.data() + b * ring_.row_limbs(); }
     const Limb* total(std::size_t b) const { return totals_.data() + b * ring_.row_limbs(); }
@@ -187,8 +185,6 @@ class InversionBatch {
     const Limb* x_;
     std::size_t count_;
     InversionSizes sizes_;
-    std::size_t block_items_;
-    std::size_t block_count_;
     SecretBuffer running_;
     SecretBuffer block_products_;
     SecretBuffer totals_;

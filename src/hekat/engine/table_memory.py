@@ -60,8 +60,8 @@ class TableMemory:
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
         fewest products among those that leave as much for other tables; a table takes words_for(window) words, and an
-        entry as long to make as entry_products products of a power. Raises
-        InputError where the given one, or the smallest table there is, does not fit.
+        entry as long to make as entry_products products of a power. Raises InputError where the given one, or the
+        smallest table there is, does not fit.
         """
         with self._lock:
             free_bytes = self.table_bytes - self._sum_live()

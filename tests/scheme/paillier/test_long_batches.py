@@ -16,8 +16,7 @@ KEY_FILE = Path(__file__).parents[2] / "vectors" / "paillier_keys.json"
 
 @pytest.fixture
 def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("encrypt", "decrypt", "evaluate"):
-        monkeypatch.setattr(sys.modules[f"hekat.scheme.paillier.{module}"], "CHUNK_COUNT", 4)
+    monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 4)
 
 
 def test_a_word_after_every_chunk(small, chunks_of_four):
@@ -66,6 +65,7 @@ import json, signal, sys
 import numpy as np
 from hekat.engine.cpu import CpuEngine
 from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme import chunks
 from hekat.scheme.paillier import PrivateKey, decrypt, encrypt, matmul_plain
 
 # A shell that starts tests in the background has its children ignore the signal.
@@ -74,8 +74,7 @@ operation, key_file = sys.argv[1:]
 with open(key_file) as file:
     primes = json.load(file)["keys"]["2048"][0]
 key, engine = PrivateKey(int(primes["p"], 16), int(primes["q"], 16)), CpuEngine()
-for module in ("encrypt", "decrypt"):
-    sys.modules[f"hekat.scheme.paillier.{module}"].CHUNK_COUNT = 10**9
+chunks.CHUNK_COUNT = 10**9
 
 
 def encrypt_zeros(count, variant="crt"):

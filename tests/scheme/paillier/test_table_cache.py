@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import weakref
 from contextlib import suppress
@@ -202,7 +201,7 @@ def test_a_table_is_planned_for_batches_like_the_first(count: int, uses: int) ->
 @pytest.mark.parametrize("by_holder", [True, False])
 def test_encryption_plans_by_the_whole_batch(small, monkeypatch, by_holder: bool) -> None:
     """And not by the part of it that one chunk is."""
-    monkeypatch.setattr(sys.modules["hekat.scheme.paillier.encrypt"], "CHUNK_COUNT", 100)
+    monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 100)
     planned = []
 
     class RecordingEngine(ReferenceEngine):

@@ -33,7 +33,7 @@ class Heard(list):
 @pytest.fixture(params=["reference", "cpu"])
 def chunked(request, monkeypatch, rsa_keys, make_rsa_setting):
     """A setting of 512 bits whose batches are cut into fours."""
-    monkeypatch.setattr("hekat.scheme.rsa.chunks.CHUNK_COUNT", 4)
+    monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 4)
     return make_rsa_setting(request.param, rsa_keys(512))
 
 

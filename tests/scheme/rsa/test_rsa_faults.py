@@ -108,7 +108,7 @@ def test_such_a_fault_would_have_given_the_factors_away(rsa_keys, monkeypatch):
 
 def test_hashed_items_are_signed_in_chunks(rsa_keys, monkeypatch):
     """A fault in a later chunk takes the whole batch with it."""
-    monkeypatch.setattr("hekat.scheme.rsa.chunks.CHUNK_COUNT", 4)
+    monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 4)
     keys = rsa_keys(512)
     engine = ReferenceEngine()
     values = limbs_from_ints(range(2, 13), 8)

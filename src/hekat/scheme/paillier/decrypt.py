@@ -7,8 +7,6 @@ Source: Paillier 1999, section 7; the basis form of the Chinese remainder theore
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from hekat.engine.interface import Engine
@@ -16,14 +14,12 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.chunks import chunks_of, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, check_same_key
 from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
 from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_sums
 from hekat.scheme.random_limbs import random_bits
-
-# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
-CHUNK_COUNT: Final = 4096
 
 
 def decrypt(
@@ -47,12 +43,9 @@ def decrypt(
     engine = ciphertexts.engine
     count = ciphertexts.size
     signed = np.empty((count, key.public.n_modulus.limb_count), np.uint64)
-    for start in range(0, count, CHUNK_COUNT):
-        stop = min(count, start + CHUNK_COUNT)
-        chunk = engine.take(ciphertexts.residues, np.arange(start, stop, dtype=np.int64))
-        signed[start:stop] = _decrypt_chunk(key, engine.store(chunk), engine)
-        if progress is not None:
-            progress(stop, count)
+    # An empty batch asks for no tables.
+    for chunk in chunks_of(count, progress) if count else ():
+        signed[chunk] = _decrypt_chunk(key, engine.store(take_chunk(ciphertexts.residues, chunk)), engine)
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
     return PackedPlaintext(signed, space_bound if bound is None else bound)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray
@@ -12,14 +11,12 @@ from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.chunks import chunks_of, join_chunks
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
 from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
 from hekat.scheme.paillier.twos_complement import check_within_bound, resize_signed, sign_masks
-
-# Bounds the memory of intermediate values, and lets Ctrl-C through in between.
-CHUNK_COUNT: Final = 4096
 
 MakeRandomisers = Callable[[int], ResidueArray]
 
@@ -47,13 +44,10 @@ def encrypt(
     public.plaintext_space.check(plain)
     check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
     parts = []
-    for start in range(0, max(len(plain), 1), CHUNK_COUNT):
-        limbs = plain.limbs[start : start + CHUNK_COUNT]
-        messages = plaintext_residues(public, limbs, engine)
-        parts.append(engine.mod_mul_one_plus(make_randomisers(limbs.shape[0]), messages))
-        if progress is not None and len(plain):
-            progress(start + limbs.shape[0], len(plain))
-    return Ciphertexts(public, parts[0] if len(parts) == 1 else engine.concatenate(parts))
+    for chunk in chunks_of(len(plain), progress):
+        messages = plaintext_residues(public, plain.limbs[chunk], engine)
+        parts.append(engine.mod_mul_one_plus(make_randomisers(len(messages)), messages))
+    return Ciphertexts(public, join_chunks(parts, (len(plain),)))
 
 
 def plaintext_residues(public: PublicKey, limbs: LimbArray, engine: Engine) -> LimbArray:

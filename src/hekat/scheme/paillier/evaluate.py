@@ -15,8 +15,9 @@ from hekat.engine.interface import Engine, IndexArray, ResidueArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
+from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.encrypt import CHUNK_COUNT, choose_randomisers, plaintext_residues, public_part
+from hekat.scheme.paillier.encrypt import choose_randomisers, plaintext_residues, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
@@ -162,16 +163,12 @@ def rerandomise(
     check_same_key(c.public, public_part(key))
     make_randomisers = choose_randomisers(key, None, engine, c.size)
     parts = []
-    for start in range(0, max(c.size, 1), CHUNK_COUNT):
-        stop = min(c.size, start + CHUNK_COUNT)
-        randomisers = make_randomisers(stop - start)
+    for chunk in chunks_of(c.size, progress):
+        randomisers = make_randomisers(chunk.stop - chunk.start)
         if towards_key_holder and isinstance(key, PublicKey):
             randomisers = mix_cosets(key, randomisers, engine)
-        chunk = engine.take(c.residues, np.arange(start, stop, dtype=np.int64))
-        parts.append(engine.mod_mul(chunk, randomisers))
-        if progress is not None and c.size:
-            progress(stop, c.size)
-    return Ciphertexts(c.public, engine.reshape(engine.concatenate(parts), c.shape))
+        parts.append(engine.mod_mul(take_chunk(c.residues, chunk), randomisers))
+    return Ciphertexts(c.public, join_chunks(parts, c.shape))
 
 
 def _with_inverses(c: Ciphertexts, negative: np.ndarray[Any, np.dtype[np.bool_]]) -> ResidueArray:

@@ -14,7 +14,7 @@ import numpy as np
 from hekat.engine.interface import BoolArray, ResidueArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
-from hekat.scheme.rsa.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
     BlindSignatures,

@@ -6,7 +6,7 @@ from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
-from hekat.scheme.rsa.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
 from hekat.scheme.rsa.group_elements import TextbookCiphertexts, check_no_zeros
 from hekat.scheme.rsa.keys import PublicKey, check_public_key
 from hekat.scheme.rsa.private_power import public_power

@@ -21,7 +21,7 @@ from hekat.engine.limbs import LIMB_BYTES, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
-from hekat.scheme.rsa.chunks import chunks_of, join_chunks
+from hekat.scheme.chunks import chunks_of, join_chunks
 from hekat.scheme.rsa.group_elements import HashedItems
 from hekat.scheme.rsa.keys import PublicKey, check_public_key, encode_public_key
 

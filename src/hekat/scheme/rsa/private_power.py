@@ -14,8 +14,8 @@ from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import FaultError, InputError
+from hekat.scheme.chunks import chunks_of, join_chunks
 from hekat.scheme.random_limbs import random_below
-from hekat.scheme.rsa.chunks import chunks_of, join_chunks
 from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.rsa.prime_half import PrimeHalf
