@@ -34,7 +34,7 @@ def check_limbs(limbs: LimbArray, what: str) -> Shape:
         raise InputError(
             f"{what} have the wrong layout",
             expected="an array of uint64 limbs, shape (..., limbs)",
-            got=_describe(limbs),
+            got=describe(limbs),
             cure="make limbs with hekat.engine.limbs.limbs_from_ints",
         )
     return limbs.shape[:-1]
@@ -147,7 +147,7 @@ def check_multi_exp(a: ResidueArray, exponents: LimbArray, negative: BoolArray |
         not isinstance(negative, np.ndarray) or negative.dtype != np.bool_ or negative.shape != shape
     ):
         raise InputError(
-            "signs do not fit the exponents", expected=f"an array of bool, shape {shape}", got=_describe(negative)
+            "signs do not fit the exponents", expected=f"an array of bool, shape {shape}", got=describe(negative)
         )
     return shape[0], shape[1]
 
@@ -278,15 +278,16 @@ def index_text(index: int, shape: Shape) -> str:
     return str(tuple(int(i) for i in np.unravel_index(index, shape)))
 
 
-def _check_index_array(indices: IndexArray, what: str, limit: int) -> None:
-    if not isinstance(indices, np.ndarray) or indices.dtype != np.int64:
-        raise InputError(f"{what} have the wrong layout", expected="an array of int64", got=_describe(indices))
-    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= limit):
-        outside = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
-        raise InputError(f"{what} out of range", expected=f"0 <= index < {limit}", got=str(outside))
-
-
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """Shape and type of an array, or the class of anything else: what a refusal may say of it."""
     if isinstance(value, np.ndarray):
         return f"shape {value.shape} of {value.dtype}"
     return type(value).__name__
+
+
+def _check_index_array(indices: IndexArray, what: str, limit: int) -> None:
+    if not isinstance(indices, np.ndarray) or indices.dtype != np.int64:
+        raise InputError(f"{what} have the wrong layout", expected="an array of int64", got=describe(indices))
+    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= limit):
+        outside = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
+        raise InputError(f"{what} out of range", expected=f"0 <= index < {limit}", got=str(outside))

@@ -2,7 +2,8 @@
 
 Single operations are the specification of the four that work on a whole block of values (`mask_values` to
 `unmask_sum`): those say of which single ones they are made, and engines may fuse them. Constant-time in secrets,
-errors and values; keys of `expand_uniform` are public. Source: RFC 8439 for ChaCha20.
+errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and
+chunk numbers beyond 2^64 - 1 (`hekat.engine.ring_checks`). Source: RFC 8439 for ChaCha20.
 """
 
 from __future__ import annotations
@@ -95,15 +96,17 @@ class RingEngine(Protocol):
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
         """Add the fields of one written block to `accumulator`, uint64 of form.field_count(value_count), in place.
 
-        Field sums stay below 2^64 for up to 2^14 blocks. Raises InputError where sizes do not agree; padding bits of
-        a chunk's last byte must be zero, else InputError and the accumulator is as it was.
+        An accumulator holds its fields in the order of the written bytes: chunk by chunk, low ones, then high ones.
+        Field sums stay below 2^64 for up to 2^14 blocks. Raises InputError where sizes do not agree or padding bits
+        behind a last field are not zero; the accumulator is then as it was.
         """
         ...
 
     def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
         """The accumulated sum as written bytes: round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits).
 
-        Returns form.written_sum_bytes(value_count) bytes.
+        A coefficient's sum is low field + 2^(bits of a low field) * high field, of any two uint64. Returns
+        form.written_sum_bytes(value_count) bytes.
         """
         ...
 
@@ -121,6 +124,7 @@ class RingEngine(Protocol):
         `secret_ntt` is ring_ntt of the sum of the addends' secrets. Per coefficient: phase = (written * 2^sum_dropped
         - a s) mod q in (-q/2, q/2]; m = floor((2 phase + delta) / (2 delta)); its balanced digits, each in
         [-2^(l-1), 2^(l-1)), least significant first. Lanes beyond the last value must be zero in what was masked:
-        raises InputError where they are not, or where a coefficient's m does not end with its last digit.
+        raises InputError where they are not, or where a coefficient's m does not end with its last digit, or where
+        padding bits behind a last field are not zero.
         """
         ...
