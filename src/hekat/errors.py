@@ -99,6 +99,16 @@ class PartyStoppedError(ChannelError):
         super().__init__(f"{what}; saved: {saved}" if saved else what, cure=cure)
 
 
+class PartyLostError(ChannelError):
+    """Another party that the run goes on without: names it, the last step it was in, and why it was lost."""
+
+    def __init__(self, what: str, *, party: str = "", step: str = "", reason: str = "", cure: str = "") -> None:
+        self.party = party
+        self.step = step
+        self.reason = reason
+        super().__init__(what, cure=cure)
+
+
 class SealError(ChannelError):
     """A sealed message that was replayed, reordered, redirected, altered, or signed by somebody else."""
 

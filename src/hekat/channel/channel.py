@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from hekat.errors import InputError
 
 MAX_NAME_BYTES = 256
+MAX_REASON_BYTES = 4096
 
 
 @runtime_checkable
@@ -15,6 +16,11 @@ class Channel(Protocol):
     """One party's end of the run. Used by one thread at a time; `send` and `receive` block.
 
     A message is matched by (sender, step). Messages of one sender and one step arrive in the order they were sent.
+
+    A run may bear the loss of some of its parties: of one that stopped, or that another party gave up on (`expel`).
+    What a lost party sent before can still be received. Waiting for more of it, or sending to it, raises
+    PartyLostError at once, also in a call that waits already; what the caller does about it is the protocol's affair.
+    Where a party may not be lost, its stop is everybody's: all others get PartyStoppedError.
     """
 
     @property
@@ -32,7 +38,9 @@ class Channel(Protocol):
 
         Raises:
             InputError: `to` is no other party of the run, `step` is no step name, `payload` is not bytes.
-            PartyStoppedError: a party has stopped, or `to` has finished and can never read it.
+            PartyStoppedError: a party has stopped, or `to` has finished and can never read it, or another party
+                gave up on this one.
+            PartyLostError: `to` is lost.
             ChannelTimeoutError: there was no room for the message within the step's time.
         """
         ...
@@ -42,13 +50,29 @@ class Channel(Protocol):
 
         Raises:
             InputError: `sender` is no other party of the run, `step` is no step name, `timeout_s` is not above 0.
-            PartyStoppedError: a party has stopped, or `sender` has finished without sending it.
+            PartyStoppedError: a party has stopped, or `sender` has finished without sending it, or another party
+                gave up on this one.
+            PartyLostError: `sender` is lost, and no such message of it is left.
             ChannelTimeoutError: nothing came within the step's time; names the awaited party and step.
         """
         ...
 
     def note_saved(self, what: str) -> None:
         """Say what of this party's work is safe by now ("checkpoint of round 3"): told to all if the party stops."""
+        ...
+
+    def expel(self, party: str, reason: str) -> None:
+        """Give up on `party`: this end neither sends to it nor receives from it any more, and it is lost to all.
+
+        It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is
+        told to every party, so it holds nothing of anybody's data. What `party` sent to others stays readable to
+        them. Nothing changes where it is lost already, except that what it sent here is dropped.
+
+        Raises:
+            InputError: `party` is no other party of the run, or may not be lost in it (then raise instead, which ends
+                the run); `reason` is not printable text of 1 to 4096 bytes.
+            PartyStoppedError: a party has stopped, or another party gave up on this one.
+        """
         ...
 
 
@@ -68,6 +92,16 @@ def check_name(name: str, what: str) -> None:
 def check_step(step: str) -> None:
     """Raise InputError unless `step` is 1 to 256 bytes of printable text."""
     check_name(step, "step")
+
+
+def check_reason(reason: str) -> None:
+    """Raise InputError unless `reason` is 1 to 4096 bytes of printable text."""
+    if not isinstance(reason, str) or not reason.isprintable() or not 1 <= len(reason.encode()) <= MAX_REASON_BYTES:
+        raise InputError(
+            "not a reason",
+            expected=f"printable text of 1 to {MAX_REASON_BYTES} bytes",
+            got=f"{len(reason)} characters" if isinstance(reason, str) else type(reason).__name__,
+        )
 
 
 def check_party_names(parties: tuple[str, ...]) -> None:

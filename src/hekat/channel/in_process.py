@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
 
-from hekat.channel.channel import check_party_names, check_payload, check_peer, check_step, check_timeout
-from hekat.errors import ChannelError, ChannelTimeoutError, HekatError, InputError, PartyStoppedError
+from hekat.channel.channel import check_party_names, check_payload, check_peer, check_reason, check_step, check_timeout
+from hekat.channel.departure import Loss, Stop
+from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
@@ -37,14 +40,6 @@ class _Wait:
     stalemate: str = ""
 
 
-@dataclass(frozen=True)
-class _Stop:
-    party: str
-    step: str
-    saved: str
-    error: BaseException
-
-
 class InProcessHub:
     """The meeting point of `parties`; `channel(name)` is one party's end.
 
@@ -57,6 +52,17 @@ class InProcessHub:
     - A party that stops wakes all others with PartyStoppedError; one that finishes wakes those who wait for it.
     - When every unfinished party waits, no message can come any more: the earliest time-out is reached at once.
 
+    A party in `may_be_lost` that raises, or that another one expels, is lost instead, and the run goes on:
+
+    - What it sent before can still be received, by all but those who expelled it. A receiver that finds nothing of
+      it waiting, and a sender to it, get PartyLostError at once, also where they waited already.
+    - Messages that wait for it are dropped. What is left unread of it at the end is no error.
+    - An expelled party gets PartyStoppedError, which names who gave up on it and why, in the call it waits in or at
+      its next one. Until then its thread may compute on: standstills are found without it, the end waits for it.
+    - A party that cannot go on without a lost one ends the run for all in that one's name, by raising
+      PartyStoppedError with its name; so does a session that cannot be opened.
+    - When every party is lost, the last loss is the run's failure.
+
     Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
     """
 
@@ -66,6 +72,7 @@ class InProcessHub:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         *,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
+        may_be_lost: frozenset[str] = frozenset(),
     ) -> None:
         self.parties = tuple(parties)
         check_party_names(self.parties)
@@ -74,6 +81,9 @@ class InProcessHub:
             raise InputError(
                 "no room for messages", expected="max_waiting_bytes of at least 1", got=f"{max_waiting_bytes}"
             )
+        for name in may_be_lost:
+            self._check_known(name)
+        self._may_be_lost = frozenset(may_be_lost)
         self._timeout_s = timeout_s
         self._max_waiting_bytes = max_waiting_bytes
         self._changed = Condition()
@@ -82,14 +92,18 @@ class InProcessHub:
         self._steps = dict.fromkeys(self.parties, _BEFORE_FIRST_STEP)
         self._saved = dict.fromkeys(self.parties, "")
         self._finished: set[str] = set()
-        self._stop: _Stop | None = None
+        self._losses: dict[str, Loss] = {}
+        self._stop: Stop | None = None
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The parties lost so far, in the order they were lost."""
+        with self._changed:
+            return tuple(self._losses)
 
     def channel(self, party: str) -> InProcessChannel:
         """The end of `party`. Raises InputError for a name that is not in the run."""
-        if party not in self.parties:
-            raise InputError(
-                "no such party in this run", expected=f"one of: {', '.join(self.parties)}", got=repr(party)
-            )
+        self._check_known(party)
         return InProcessChannel(self, party)
 
     # --- one party's calls -------------------------------------------------------------------------------
@@ -127,6 +141,24 @@ class InProcessHub:
         with self._changed:
             self._saved[party] = what
 
+    def expel(self, by: str, party: str, reason: str) -> None:
+        """As `Channel.expel`, for the end of `by`."""
+        check_peer(party, by, self.parties)
+        check_reason(reason)
+        if party not in self._may_be_lost:
+            raise InputError(
+                f"{by!r} cannot give up on party {party!r}, which may not be lost in this run",
+                expected=f"one of: {', '.join(sorted(self._may_be_lost)) or 'nobody'}",
+                got=repr(party),
+                cure="raise the error instead: that ends the run for all",
+            )
+        with self._changed:
+            self._raise_if_out(by)
+            if party not in self._losses:
+                self._lose(Loss(party, self._steps[party], self._saved[party], expelled_by=by, reason=reason))
+            self._waiting.pop((party, by), None)
+            self._changed.notify_all()
+
     # --- the run's calls -----------------------------------------------------------------------------------
 
     def finish(self, party: str) -> None:
@@ -135,46 +167,60 @@ class InProcessHub:
             self._finished.add(party)
             self._changed.notify_all()
 
+    def fail(self, party: str, error: BaseException) -> None:
+        """`party` has raised `error`: it is lost where it may be, else the run ends as by `stop`."""
+        with self._changed:
+            self._finished.add(party)
+            if self._stop is None and party not in self._losses:
+                speaks_of_lost = isinstance(error, PartyStoppedError) and error.party in self._losses
+                if party in self._may_be_lost and not speaks_of_lost:
+                    # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
+                    traceback.clear_frames(error.__traceback__)
+                    self._lose(Loss(party, self._steps[party], self._saved[party], error))
+                else:
+                    self._end(party, error)
+            self._changed.notify_all()
+
     def stop(self, party: str, error: BaseException) -> None:
         """`party` ends the run with `error`. Only the first stop counts; what still waits is dropped."""
         with self._changed:
             self._finished.add(party)
-            if self._stop is None:
-                if isinstance(error, PartyStoppedError):
-                    # It only passes on that another one left too early: that one is to be named.
-                    self._stop = _Stop(error.party, error.step, error.saved, error)
-                else:
-                    step = self._steps.get(party, _BEFORE_FIRST_STEP)
-                    self._stop = _Stop(party, step, self._saved.get(party, ""), error)
-                self._waiting.clear()
+            self._end(party, error)
             self._changed.notify_all()
 
-    def wait_until_all_finished(self) -> None:
-        """Block until every party has finished or stopped; Ctrl-C gets through."""
-        with self._changed:
-            while len(self._finished.intersection(self.parties)) < len(self.parties):
-                self._changed.wait()
+    def wait_until_all_finished(self, on_lost: Callable[[PartyLostError], None] | None = None) -> None:
+        """Block until every party has finished, stopped or failed; Ctrl-C gets through.
+
+        `on_lost` is called here, without the lock, once for each lost party in the order they were lost.
+        """
+        told_count = 0
+        while True:
+            with self._changed:
+                while len(self._losses) == told_count and not self._finished.issuperset(self.parties):
+                    self._changed.wait()
+                news = list(self._losses.values())[told_count:]
+            if not news:
+                return
+            for loss in news:
+                told_count += 1
+                if on_lost is not None:
+                    on_lost(loss.to_caller())
 
     def raise_first_failure(self) -> None:
         """Raise what ended the run, if anything did.
 
         Raises:
             PartyStoppedError: a party stopped; the cause is that party's own exception.
+            PartyLostError: every party was lost; this is the last one's, its cause that party's own exception.
             ChannelError: all parties finished, but a message was sent that nobody read.
         """
         with self._changed:
-            stop = self._stop
-            unread = [(pair, queue) for pair, queue in self._waiting.items() if queue]
+            stop, losses = self._stop, list(self._losses.values())
+            unread = [(pair, queue) for pair, queue in self._waiting.items() if queue and pair[0] not in self._losses]
         if stop is not None:
-            if isinstance(stop.error, PartyStoppedError):
-                raise stop.error
-            reason = str(stop.error) if isinstance(stop.error, HekatError) else type(stop.error).__name__
-            raise PartyStoppedError(
-                f"party {stop.party!r} stopped in step {stop.step!r}: {reason}",
-                party=stop.party,
-                step=stop.step,
-                saved=stop.saved,
-            ) from stop.error
+            raise stop.to_caller()
+        if len(losses) == len(self.parties):
+            raise losses[-1].to_caller()
         if unread:
             (sender, receiver), queue = unread[0]
             raise ChannelError(
@@ -183,6 +229,31 @@ class InProcessHub:
                 got=f"{sum(len(queue) for _, queue in unread)} unread, the first for step {queue[0].step!r}",
                 cure="the two roles disagree about the steps: compare them",
             )
+
+    def _check_known(self, party: str) -> None:
+        if party not in self.parties:
+            raise InputError(
+                "no such party in this run", expected=f"one of: {', '.join(self.parties)}", got=repr(party)
+            )
+
+    # --- leaving (the lock is held) --------------------------------------------------------------------------
+
+    def _end(self, party: str, error: BaseException) -> None:
+        if self._stop is not None:
+            return
+        if not isinstance(error, PartyStoppedError):
+            self._stop = Stop(party, self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, ""), error)
+        elif error.party in self._losses:
+            self._stop = self._losses[error.party].as_stop(error)
+        else:
+            # It only passes on that another one left too early: that one is to be named.
+            self._stop = Stop(error.party, error.step, error.saved, error)
+        self._waiting.clear()
+
+    def _lose(self, loss: Loss) -> None:
+        self._losses[loss.party] = loss
+        for pair in [pair for pair in self._waiting if pair[1] == loss.party]:
+            del self._waiting[pair]
 
     # --- waiting (the lock is held) --------------------------------------------------------------------------
 
@@ -194,7 +265,7 @@ class InProcessHub:
     def _block_until_ready(self, wait: _Wait) -> None:
         try:
             while True:
-                self._raise_if_stopped()
+                self._raise_if_out(wait.party)
                 if self._is_ready(wait):
                     return
                 self._raise_if_hopeless(wait)
@@ -211,32 +282,38 @@ class InProcessHub:
     def _is_ready(self, wait: _Wait) -> bool:
         if wait.receives:
             return any(message.step == wait.step for message in self._waiting.get((wait.peer, wait.party), ()))
-        if wait.peer in self._finished:
+        if self._is_gone(wait.peer):
             return False
         queue = self._waiting.get((wait.party, wait.peer), ())
         used_bytes = sum(len(message.payload) for message in queue)
         return not queue or used_bytes + wait.room_bytes <= self._max_waiting_bytes
 
     def _is_hopeless(self, wait: _Wait) -> bool:
-        return wait.peer in self._finished or (wait.receives and self._is_overfull(wait))
+        return self._is_gone(wait.peer) or (wait.receives and self._is_overfull(wait))
+
+    def _is_gone(self, party: str) -> bool:
+        return party in self._finished or party in self._losses
 
     def _is_overfull(self, wait: _Wait) -> bool:
         """Whether the awaited sender is itself held up by messages that `wait.party` is not asking for."""
         sender = self._waits.get(wait.peer)
         return sender is not None and not sender.receives and sender.peer == wait.party and not self._is_ready(sender)
 
-    def _raise_if_stopped(self) -> None:
+    def _raise_if_out(self, party: str) -> None:
+        """Raise where `party` is lost itself, or the run has ended."""
+        if party in self._losses:
+            raise self._losses[party].to_itself()
         if self._stop is not None:
-            stop = self._stop
-            # The others learn the kind of failure only: its text may speak of that party's own data.
-            raise PartyStoppedError(
-                f"party {stop.party!r} stopped in step {stop.step!r} ({type(stop.error).__name__})",
-                party=stop.party,
-                step=stop.step,
-                saved=stop.saved,
-            )
+            raise self._stop.to_others()
 
     def _raise_if_hopeless(self, wait: _Wait) -> None:
+        if wait.peer in self._losses:
+            consequence = (
+                f"and sends no step {wait.step!r}, which {wait.party!r} awaits{self._describe_waiting(wait)}"
+                if wait.receives
+                else f"and will never read step {wait.step!r}, which {wait.party!r} sends"
+            )
+            raise self._losses[wait.peer].to_others(consequence)
         if wait.peer in self._finished:
             last = self._steps[wait.peer]
             lost = "without sending" if wait.receives else "and will never read"
@@ -278,7 +355,7 @@ class InProcessHub:
 
     def _expire_earliest_in_stalemate(self) -> bool:
         """Where every unfinished party waits and none can go on, let the earliest time-out pass now."""
-        live = [party for party in self.parties if party not in self._finished]
+        live = [party for party in self.parties if not self._is_gone(party)]
         waits = [self._waits[party] for party in live if party in self._waits]
         if len(waits) < len(live) or any(
             wait.stalemate or self._is_ready(wait) or self._is_hopeless(wait) for wait in waits
@@ -319,6 +396,10 @@ class InProcessChannel:
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""
         self._hub.note_saved(self._party, what)
+
+    def expel(self, party: str, reason: str) -> None:
+        """As `Channel.expel`."""
+        self._hub.expel(self._party, party, reason)
 
     def __repr__(self) -> str:
         return f"InProcessChannel({self._party!r} of {', '.join(self.parties)})"

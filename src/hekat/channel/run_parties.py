@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from threading import Thread
 from typing import TypeVar
 
 from hekat.channel.channel import Channel
 from hekat.channel.in_process import DEFAULT_TIMEOUT_S, InProcessHub
+from hekat.errors import PartyLostError
 
 T = TypeVar("T")
 
 _CALLER = "the caller"
 
 
-def run_parties(roles: Mapping[str, Callable[[Channel], T]], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, T]:
+def run_parties(
+    roles: Mapping[str, Callable[[Channel], T]],
+    *,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    may_be_lost: Collection[str] = (),
+    on_lost: Callable[[PartyLostError], None] | None = None,
+) -> dict[str, T]:
     """What each role returned, by party name; each role gets its party's channel, all parties run at once.
 
     `timeout_s` is the time of one step (one wait), not of the run. The first party that raises ends the run: every
     other one is woken from its wait, or told at its next `send` or `receive`. All threads have ended on return, so a
     role that computes on without touching its channel delays it. Ctrl-C stops all parties and is raised again.
 
+    A party in `may_be_lost` that raises or is expelled is lost instead, and the run goes on without it, as
+    `InProcessHub` says. Lost parties have no result, whatever they return. `on_lost` is called by the caller's thread,
+    at once and once for each, with its name, step, and the text of its error where that is one of ours, else the
+    error's kind; the cause is the error itself. What `on_lost` raises ends the run like Ctrl-C.
+
     Raises:
-        PartyStoppedError: a party raised (then the cause is its exception) or finished before sending what another
-            awaited.
+        InputError: a name in `may_be_lost` that has no role.
+        PartyStoppedError: a party that may not be lost raised (then the cause is its exception), or a party finished
+            before sending what such a one awaited, or was lost before the parties' session was open.
+        PartyLostError: every party was lost; names the last.
         ChannelError: every role returned, but a message was left that nobody read.
     """
-    hub = InProcessHub(tuple(roles), timeout_s)
+    hub = InProcessHub(tuple(roles), timeout_s, may_be_lost=frozenset(may_be_lost))
     results: dict[str, T] = {}
 
     def play(party: str) -> None:
         try:
             results[party] = roles[party](hub.channel(party))
         except BaseException as error:
-            hub.stop(party, error)
+            hub.fail(party, error)
         else:
             hub.finish(party)
 
@@ -42,7 +56,7 @@ def run_parties(roles: Mapping[str, Callable[[Channel], T]], *, timeout_s: float
     try:
         for thread in threads:
             thread.start()
-        hub.wait_until_all_finished()
+        hub.wait_until_all_finished(on_lost)
     except BaseException as error:
         hub.stop(_CALLER, error)
         raise
@@ -51,4 +65,5 @@ def run_parties(roles: Mapping[str, Callable[[Channel], T]], *, timeout_s: float
             if thread.ident is not None:  # started
                 thread.join()
     hub.raise_first_failure()
-    return {party: results[party] for party in roles}
+    lost = hub.lost
+    return {party: results[party] for party in roles if party not in lost}

@@ -34,10 +34,12 @@ from hekat.channel.session import (
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, SessionPublicKey
-from hekat.errors import InputError, SealError
+from hekat.errors import InputError, PartyLostError, PartyStoppedError, SealError
 
 HELLO_STEP = "hekat/hello"
 CONFIRM_STEP = "hekat/session-confirmed"
+# Before every purpose that a protocol names: what it signs is never taken for a hello, a message or a ledger.
+PROTOCOL_PURPOSE = "hekat/protocol-statement/1: "
 
 
 Measure = Callable[[str], AbstractContextManager[None]]
@@ -71,6 +73,9 @@ class SealedChannel:
     `pinned` holds the public party key of every other party, obtained from it directly. `job_digest` is SHA-256 of
     the job. `open_session` comes first, `close` last; a `with` block closes. Messages of a pair of parties are read
     in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed.
+
+    A run bears the loss of a party as the channel below does, but a session opens with all parties or not at all. A
+    message whose sending failed has used up its number: nothing that was sealed under a number is sealed again.
     """
 
     def __init__(
@@ -144,22 +149,17 @@ class SealedChannel:
 
         Raises:
             SealError: a hello or confirmation that does not hold, or parties with different jobs (named).
+            PartyStoppedError: also where a party is lost meanwhile: all must be there; it ends the run for all.
         """
         if self._session is not None:
             raise SealError("the session is open already", expected="one open_session for each channel")
-        session_key = SessionKey()
-        mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, session_key.public)
-        hellos = self._exchange_hellos(mine, timeout_s)
-        check_jobs_agree(mine, hellos.values())
-        session_id = session_id_of([mine, *hellos.values()])
-        peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
-        for name in self._others:
-            self._send_counted(name, CONFIRM_STEP, confirm_session(self._key, session_id, self.party, name))
-        for name in self._others:
-            data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
-            check_confirmation(data, session_id, name, self.party, self._pinned[name])
-        self._session = _Session(session_id, session_key, peers)
-        return session_id
+        try:
+            self._session = self._agree_on_session(timeout_s)
+        except PartyLostError as error:
+            raise PartyStoppedError(
+                f"the session cannot be opened without all parties: {error.what}", party=error.party, step=error.step
+            ) from error
+        return self._session.session_id
 
     def close(self) -> None:
         """Drop the session's keys: what was sealed in it cannot be opened again, by anybody.
@@ -226,6 +226,29 @@ class SealedChannel:
         """As `Channel.note_saved`."""
         self._channel.note_saved(what)
 
+    def expel(self, party: str, reason: str) -> None:
+        """As `Channel.expel`; `reason` is not sealed. Needs no session."""
+        self._channel.expel(party, reason)
+
+    def sign(self, purpose: str, *fields: bytes) -> bytes:
+        """64 bytes of this party's signature over the fields, for this purpose and this session only.
+
+        What one purpose signs holds for no other one, nor for anything the channel itself signs. Long data is given
+        by its digest. Raises SealError while no session is open, InputError for a malformed purpose or field.
+        """
+        return self._key.sign(_protocol_purpose(purpose), *self._bound_to_session(fields))
+
+    def verify(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
+        """Whether `party` (any one, this one too) made `signature` by `sign` in this session, of exactly these.
+
+        Raises as `sign`, and InputError where there is no such party.
+        """
+        if party != self.party:
+            check_peer(party, self.party, self.parties)
+        check_payload(signature)
+        signer = self._key.public if party == self.party else self._pinned[party]
+        return signer.verify(signature, _protocol_purpose(purpose), *self._bound_to_session(fields))
+
     def __repr__(self) -> str:
         state = "open" if self._session is not None else "no session"
         return f"SealedChannel({self.party!r} of {', '.join(self.parties)}; {state})"
@@ -238,6 +261,25 @@ class SealedChannel:
         if self._session is None:
             raise SealError("no session is open", expected="open_session() before, close() after all messages")
         return self._session
+
+    def _bound_to_session(self, fields: tuple[bytes, ...]) -> list[bytes]:
+        for field in fields:
+            check_payload(field)
+        return [self._opened().session_id, *fields]
+
+    def _agree_on_session(self, timeout_s: float | None) -> _Session:
+        session_key = SessionKey()
+        mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, session_key.public)
+        hellos = self._exchange_hellos(mine, timeout_s)
+        check_jobs_agree(mine, hellos.values())
+        session_id = session_id_of([mine, *hellos.values()])
+        peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
+        for name in self._others:
+            self._send_counted(name, CONFIRM_STEP, confirm_session(self._key, session_id, self.party, name))
+        for name in self._others:
+            data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
+            check_confirmation(data, session_id, name, self.party, self._pinned[name])
+        return _Session(session_id, session_key, peers)
 
     def _exchange_hellos(self, mine: Hello, timeout_s: float | None) -> dict[str, Hello]:
         data = mine.encode(self._key)
@@ -289,6 +331,11 @@ class SealedChannel:
         traffic.received_count += 1
         traffic.received_bytes += len(data)
         return data
+
+
+def _protocol_purpose(purpose: str) -> str:
+    check_name(purpose, "purpose")
+    return PROTOCOL_PURPOSE + purpose
 
 
 def _misplaced(what: str, expected: str, got: str) -> SealError:

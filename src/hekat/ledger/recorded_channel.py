@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hekat.channel.channel import Channel
+from hekat.channel.channel import Channel, check_peer, check_reason
 from hekat.channel.sealing import SealedChannel
-from hekat.errors import ChannelError, PolicyError, WireError
+from hekat.errors import ChannelError, InputError, PolicyError, WireError
 from hekat.ledger.entry import FieldRecord
 from hekat.ledger.ledger import Ledger
 from hekat.wire import Disclosure, disclosure_of, from_bytes, kind_name, to_bytes
@@ -16,6 +16,7 @@ from hekat.wire import Disclosure, disclosure_of, from_bytes, kind_name, to_byte
 T = TypeVar("T")
 
 UNREADABLE = "unreadable"
+EXPEL_STEP = "expel"
 _NUMBER_BYTES = 8
 
 
@@ -44,6 +45,11 @@ class RecordedChannel:
     @property
     def parties(self) -> tuple[str, ...]:
         return self.channel.parties
+
+    @property
+    def session_id(self) -> bytes:
+        """As `SealedChannel.session_id`. Raises PolicyError where the channel does not seal."""
+        return self._sealed("a session needs a sealed channel").session_id
 
     def send(self, to: str, step: str, message: Any) -> None:
         """Record and send `message`, an object of a message type.
@@ -89,18 +95,49 @@ class RecordedChannel:
         """As `Channel.note_saved`."""
         self.channel.note_saved(what)
 
+    def expel(self, party: str, reason: str) -> None:
+        """Note that this end gives up on `party` and why, then do, as `Channel.expel`.
+
+        Raises:
+            InputError, PartyStoppedError: as `Channel.expel`; where it was noted already, a second note says so.
+            StateError: the ledger cannot be written; nothing was done.
+        """
+        check_peer(party, self.party, self.parties)
+        check_reason(reason)
+        self.ledger.note(EXPEL_STEP, f"gave up on {party!r}", Disclosure("disclosed", f"told to all parties: {reason}"))
+        try:
+            self.channel.expel(party, reason)
+        except (ChannelError, InputError) as error:
+            what = f"giving up on {party!r}, noted last, was refused ({type(error).__name__})"
+            self.ledger.note(EXPEL_STEP, what, Disclosure("public"))
+            raise
+
+    def sign(self, purpose: str, *fields: bytes) -> bytes:
+        """As `SealedChannel.sign`. Raises PolicyError where the channel does not seal."""
+        return self._sealed("a signature needs a sealed channel").sign(purpose, *fields)
+
+    def verify(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
+        """As `SealedChannel.verify`. Raises PolicyError where the channel does not seal."""
+        return self._sealed("a signature needs a sealed channel").verify(party, signature, purpose, *fields)
+
     def __repr__(self) -> str:
         return f"RecordedChannel({self.party!r} of {', '.join(self.parties)})"
 
     def _check_seal(self, message_type: type[Any], disclosures: dict[str, Disclosure]) -> None:
         secret = [name for name, disclosure in disclosures.items() if disclosure.kind == "sealed"]
-        if secret and not isinstance(self.channel, SealedChannel):
+        if secret:
+            what = f"{kind_name(message_type)} leaves only through a sealed channel"
+            self._sealed(what, f"a SealedChannel, for its fields {', '.join(secret)}")
+
+    def _sealed(self, what: str, expected: str = "a SealedChannel") -> SealedChannel:
+        if not isinstance(self.channel, SealedChannel):
             raise PolicyError(
-                f"{kind_name(message_type)} leaves only through a sealed channel",
-                expected=f"a SealedChannel, for its fields {', '.join(secret)}",
+                what,
+                expected=expected,
                 got=type(self.channel).__name__,
                 cure="wrap the channel in SealedChannel and open a session",
             )
+        return self.channel
 
 
 def content_bytes(value: Any) -> int:

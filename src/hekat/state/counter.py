@@ -64,6 +64,13 @@ class Counter:
             raise
         return cls(path, lock_handle, next_value)
 
+    @property
+    def next_value(self) -> int:
+        """The smallest number that is not used yet; reading it uses nothing. Raises StateError once closed."""
+        with self._threads:
+            self._check_owner()
+            return self._next
+
     def next(self) -> int:
         """The next number; durably gone before it is returned. Raises StateError."""
         return self.reserve(1)[0]
@@ -74,13 +81,36 @@ class Counter:
             raise InputError("nothing to reserve", expected="a count of at least 1", got=str(count))
         with self._threads:
             self._check_owner()
-            end = self._next + count
-            if end > MAX_COUNT:
-                raise StateError(f"counter {self._path} is used up", expected="numbers below 2^63", got="more")
-            replace_file(self._path, _encode(end))
-            reserved = range(self._next, end)
-            self._next = end
+            reserved = range(self._next, self._next + count)
+            self._use_up_to(reserved.stop)
             return reserved
+
+    def take(self, number: int) -> None:
+        """Use up `number` and every one below it, durably before this returns: a number that parties agreed on.
+
+        Raises:
+            InputError: `number` is below 0.
+            StateError: `number` is used already, or is none of the counter's, or the file cannot be written.
+        """
+        if number < 0:
+            raise InputError("no number of a counter", expected="0 or above", got=str(number))
+        with self._threads:
+            self._check_owner()
+            if number < self._next:
+                raise StateError(
+                    f"number {number} of counter {self._path} is used already",
+                    expected=f"{self._next} or above",
+                    got=str(number),
+                    cure="agree on a number that no party has used",
+                )
+            self._use_up_to(number + 1)
+
+    def _use_up_to(self, end: int) -> None:
+        """Use up the numbers below `end`, above the last used one. The lock is held."""
+        if end > MAX_COUNT:
+            raise StateError(f"counter {self._path} is used up", expected="numbers below 2^63", got="more")
+        replace_file(self._path, _encode(end))
+        self._next = end
 
     def close(self) -> None:
         """Give the file free for another process; numbers reserved and not used are lost."""

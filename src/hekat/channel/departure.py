@@ -1,0 +1,90 @@
+"""How a party leaves a run before its end, and what the run's caller, the other parties and itself are told of it.
+
+The caller gets the whole reason. The other parties get the kind of the failure only: its text may speak of that
+party's own data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.errors import HekatError, PartyLostError, PartyStoppedError
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A party that ends the run for all: in which step, what it had saved, and what it raised."""
+
+    party: str
+    step: str
+    saved: str
+    error: BaseException
+
+    def to_caller(self) -> PartyStoppedError:
+        """What the run ends with; its cause is `error`, unless that one names another party already."""
+        if isinstance(self.error, PartyStoppedError):
+            return self.error
+        return self._error(f": {_reason(self.error)}", self.error)
+
+    def to_others(self) -> PartyStoppedError:
+        return self._error(f" ({type(self.error).__name__})", None)
+
+    def _error(self, why: str, cause: BaseException | None) -> PartyStoppedError:
+        what = f"party {self.party!r} stopped in step {self.step!r}{why}"
+        error = PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)
+        error.__cause__ = cause
+        return error
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A party that the run goes on without: it raised `error`, or `expelled_by` gave up on it for `reason`."""
+
+    party: str
+    step: str
+    saved: str
+    error: BaseException | None = None
+    expelled_by: str = ""
+    reason: str = ""
+
+    def to_caller(self) -> PartyLostError:
+        """What the run's caller is told; its cause is `error`."""
+        reason = self._expelled if self.error is None else _reason(self.error)
+        error = self._error(reason, f": {reason}")
+        error.__cause__ = self.error
+        return error
+
+    def to_others(self, consequence: str) -> PartyLostError:
+        """What another party is told; `consequence` says what that means for its own call."""
+        reason = self._expelled if self.error is None else type(self.error).__name__
+        return self._error(reason, f" ({reason}) {consequence}")
+
+    def to_itself(self) -> PartyStoppedError:
+        """What the party is told at its next call, or in the one it waits in."""
+        if self.error is not None:
+            what = f"party {self.party!r} has left the run in step {self.step!r} ({type(self.error).__name__})"
+            return PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)
+        return PartyStoppedError(
+            f"{self.expelled_by!r} gave up on party {self.party!r} in step {self.step!r}: {self.reason}",
+            party=self.expelled_by,
+            step=self.step,
+            saved=self.saved,
+            cure="resume from the checkpoint in a new session",
+        )
+
+    def as_stop(self, error: PartyStoppedError) -> Stop:
+        """The end of the run by this loss; `error` says so of a party that was expelled."""
+        return Stop(self.party, self.step, self.saved, self.error or error)
+
+    @property
+    def _expelled(self) -> str:
+        return f"{self.expelled_by!r} gave up on it: {self.reason}"
+
+    def _error(self, reason: str, why: str) -> PartyLostError:
+        what = f"party {self.party!r} was lost in step {self.step!r}{why}"
+        return PartyLostError(what, party=self.party, step=self.step, reason=reason)
+
+
+def _reason(error: BaseException) -> str:
+    """The text of one of our own errors; of another one its kind only, since its text may hold anything."""
+    return str(error) if isinstance(error, HekatError) else type(error).__name__
