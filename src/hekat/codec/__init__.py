@@ -5,6 +5,7 @@ from hekat.codec.clip import clip, quantile_alpha
 from hekat.codec.daciq import daciq_alpha, daciq_sigma, derive_daciq_ratio
 from hekat.codec.error_bound import error_bound_sum, quantisation_step
 from hekat.codec.layout import Layout
+from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.codec.offset import OffsetLayout
 from hekat.codec.pack import (
     LAYOUTS,
@@ -37,6 +38,7 @@ __all__ = [
     "daciq_sigma",
     "dequantise",
     "dequantise_offset",
+    "dequantise_sums",
     "derive_daciq_ratio",
     "error_bound_sum",
     "level_bound",
@@ -47,5 +49,6 @@ __all__ = [
     "quantile_alpha",
     "quantisation_step",
     "quantise",
+    "quantise_levels",
     "quantise_offset",
 ]

@@ -1,0 +1,109 @@
+"""Floats to levels and sums of levels to floats in one pass, without a copy of the whole.
+
+The same numbers as `clip`, `quantise` and `dequantise`, for values that stream through block by block.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec.clip import FloatArray, as_finite_floats
+from hekat.codec.quantise import IntArray, Rounding, check_rounding
+from hekat.errors import InputError
+
+LevelArray = npt.NDArray[np.int32]
+AnyFloatArray = npt.NDArray[np.floating[Any]]
+
+MAX_LEVEL = (1 << 31) - 1
+# The float64 of so many values stay in the processor's second cache from one pass to the next.
+BLOCK_VALUES = 16384
+
+
+def quantise_levels(
+    values: npt.NDArray[Any],
+    factor: float,
+    level: int,
+    out: LevelArray,
+    rounding: Rounding = "nearest",
+    rng: np.random.Generator | None = None,
+) -> int:
+    """Write values * factor, rounded, then limited to [-level, level], into `out`; return how many were limited.
+
+    `values` and `out` are vectors of one length, 1 <= level < 2^31. With factor = level / alpha these are the levels
+    of `quantise` for values within alpha, at two bits and more. Rounding and `rng` as there.
+    Raises InputError for NaN, infinite and non-numeric values, for other arrays, and for a factor that is not finite
+    and positive; `out` may then be written in part.
+    """
+    check_rounding(rounding)
+    factor = _check_factor(factor)
+    if not 1 <= level <= MAX_LEVEL:
+        raise InputError("the largest level was refused", expected=f"1 to {MAX_LEVEL}", got=str(level))
+    _check_vectors(values, out, (np.dtype(np.int32),))
+    as_finite_floats(values[:0])
+    generator = np.random.default_rng() if rounding == "stochastic" and rng is None else rng
+    scratch = np.empty(min(BLOCK_VALUES, values.size), np.float64)
+    limited_count = 0
+    for start in range(0, values.size, BLOCK_VALUES):
+        block = values[start : start + BLOCK_VALUES]
+        scaled = scratch[: block.size]
+        # A finite value may overflow to infinity here: it is one to be limited.
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.multiply(block, factor, out=scaled, dtype=np.float64)
+            if generator is None or rounding == "nearest":
+                np.rint(scaled, out=scaled)
+            else:
+                _round_at_random(scaled, generator)
+        # NaN passes through min and max, and no comparison with it is true.
+        if not (scaled.max() <= level and scaled.min() >= -level):
+            if not np.isfinite(block).all():
+                as_finite_floats(values)
+            limited_count += int(np.count_nonzero(scaled > level)) + int(np.count_nonzero(scaled < -level))
+            np.clip(scaled, -level, level, out=scaled)
+        np.copyto(out[start : start + block.size], scaled, casting="unsafe")
+    return limited_count
+
+
+def dequantise_sums(sums: IntArray, factor: float, out: AnyFloatArray) -> None:
+    """Write sums * factor into `out`, float32 or float64: computed in float64, rounded once more for float32.
+
+    `sums`, int64, and `out` are vectors of one length. With factor = alpha / level as `dequantise`.
+    Raises InputError for other arrays and for a factor that is not finite and positive.
+    """
+    factor = _check_factor(factor)
+    _check_vectors(sums, out, (np.dtype(np.float32), np.dtype(np.float64)))
+    if sums.dtype != np.int64:
+        raise InputError("sums of levels refused", expected="a vector of int64", got=f"one of {sums.dtype}")
+    np.multiply(sums, factor, out=out, dtype=np.float64, casting="same_kind")
+
+
+def _round_at_random(scaled: FloatArray, generator: np.random.Generator) -> None:
+    """Round in place, up with the chance that makes the mean exact: as `quantise` does, draw for draw."""
+    floor = np.floor(scaled)
+    up = generator.random(scaled.size) < np.subtract(scaled, floor, out=scaled)
+    np.add(floor, up, out=scaled)
+
+
+def _check_factor(factor: float) -> float:
+    factor = float(factor)
+    if not (math.isfinite(factor) and factor > 0.0):
+        raise InputError(
+            "the factor between values and levels was refused",
+            expected="a finite positive number",
+            got="another",
+            cure="check the clipping bound and the weights it is made of",
+        )
+    return factor
+
+
+def _check_vectors(source: npt.NDArray[Any], out: npt.NDArray[Any], dtypes: tuple[np.dtype[Any], ...]) -> None:
+    """Raise InputError unless both are vectors of one length and `out` has one of `dtypes`."""
+    if source.ndim != 1 or out.shape != source.shape or out.dtype not in dtypes:
+        raise InputError(
+            "vectors do not fit each other",
+            expected=f"two of one length, the second of {' or '.join(dtype.name for dtype in dtypes)}",
+            got=f"shape {source.shape}, and shape {out.shape} of {out.dtype}",
+        )
