@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hekat import bigint, paillier, rsa
+    from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
 
     __version__: str
 
-__all__ = ["__version__", "array", "bigint", "paillier", "rsa"]
+__all__ = ["__version__", "array", "bigint", "lattice", "paillier", "rsa"]
 
 
 def __getattr__(name: str) -> Any:

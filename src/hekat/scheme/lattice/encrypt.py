@@ -1,0 +1,126 @@
+"""Encryption b = a s + e + Delta m, value block by value block, each contribution under a secret of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import NoReturn
+
+import numpy as np
+
+from hekat.engine.ring_interface import CHACHA20_KEY_BYTES, LevelArray, RingArray, RingEngine
+from hekat.engine.select import get_engine
+from hekat.errors import BoundError, InputError, KeyRefusedError
+from hekat.scheme.lattice.keys import SecretKey, check_public_key
+from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parameters
+
+
+class Encryptor:
+    """One contribution on its way out: chunks are numbered in the order of the calls, no number is used twice.
+
+    Errors come from 32 fresh bytes of the operating system. `secret` is used up by this, and both are let go with the
+    last block. May be called from several threads; a forked process, a copy and a call after a failed one are refused,
+    for each could mask other values with the same secret and error.
+    Raises KeyRefusedError for a secret of another set or one that was used, InputError for a malformed public key.
+    """
+
+    __slots__ = ("_engine", "_error_key", "_lock", "_maker", "_next_chunk", "_parameters", "_public_key", "_secret_ntt")
+
+    def __init__(
+        self, parameters: LatticeParameters, secret: SecretKey, public_key: bytes, engine: RingEngine | None = None
+    ) -> None:
+        check_same_parameters(parameters, secret.parameters, "a secret")
+        check_public_key(public_key)
+        secret.use_up()
+        self._parameters, self._public_key = parameters, public_key
+        self._engine: RingEngine = engine or get_engine()
+        self._secret_ntt: RingArray | None = secret.transform(self._engine)
+        self._error_key = os.urandom(CHACHA20_KEY_BYTES)
+        self._maker = os.getpid()
+        self._next_chunk = 0
+        self._lock = threading.Lock()
+
+    def encrypt(self, levels: LevelArray, last: bool = False) -> bytes:
+        """The next values, int32 (count,), written as `MaskFormat` says; joined blocks are one whole contribution.
+
+        Only the last block may end within a chunk. A contribution without values is one chunk, for its count.
+        Raises BoundError for a value beyond the set's level, without the value; InputError for another layout or a
+        block that ends within a chunk; KeyRefusedError after the last block or a failed one, and in a forked process.
+        """
+        form = self._parameters.form
+        with self._lock:
+            if self._secret_ntt is None or os.getpid() != self._maker:
+                raise _refuse_more()
+            check_levels(self._parameters, levels)
+            if not last and levels.size % form.values_per_chunk:
+                raise InputError(
+                    "a block ends within a chunk",
+                    expected=f"a multiple of {form.values_per_chunk} values before the last block",
+                    got=f"{levels.size}",
+                    cure="cut blocks by hekat.lattice.block_values",
+                )
+            # Let go while it works: whatever stops it, these chunks are not masked a second time.
+            secret_ntt, self._secret_ntt = self._secret_ntt, None
+            written = b""
+            if levels.size or (last and self._next_chunk == 0):
+                written = self._engine.mask_values(
+                    form, self._public_key, secret_ntt, self._error_key, self._next_chunk, levels
+                ).tobytes()
+                self._next_chunk += form.chunk_count(levels.size)
+            if last:
+                secret_ntt.fill(0)
+                self._error_key = b""
+            else:
+                self._secret_ntt = secret_ntt
+            return written
+
+    def __repr__(self) -> str:
+        return f"Encryptor({self._parameters.name}, {self._next_chunk} chunks written)"
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyRefusedError(
+            "what encrypts a contribution is not copied or pickled", cure="make another one, with a fresh secret"
+        )
+
+
+def encrypt(
+    parameters: LatticeParameters,
+    secret: SecretKey,
+    public_key: bytes,
+    levels: LevelArray,
+    engine: RingEngine | None = None,
+) -> bytes:
+    """A whole contribution of int32 `levels` (count,). Raises as `Encryptor`; refused levels leave `secret` unused."""
+    check_levels(parameters, levels)
+    return Encryptor(parameters, secret, public_key, engine).encrypt(levels, last=True)
+
+
+def block_values(parameters: LatticeParameters, target_values: int) -> int:
+    """Values of a block of whole chunks: as many as fit into `target_values`, at least one chunk."""
+    per_chunk = parameters.form.values_per_chunk
+    return max(1, target_values // per_chunk) * per_chunk
+
+
+def check_levels(parameters: LatticeParameters, levels: LevelArray) -> None:
+    """Raise InputError unless `levels` is an int32 vector, BoundError where one is beyond the set's level."""
+    if not isinstance(levels, np.ndarray) or levels.dtype != np.int32 or levels.ndim != 1:
+        got = type(levels).__name__
+        if isinstance(levels, np.ndarray):
+            got = f"shape {levels.shape} of {levels.dtype}"
+        raise InputError("levels have the wrong layout", expected="a vector of int32", got=got)
+    if levels.size and (int(levels.max()) > parameters.level or int(levels.min()) < -parameters.level):
+        raise BoundError(
+            "a value does not fit the parameter set",
+            expected=f"{parameters.value_bits} bits: within +-{parameters.level}",
+            got="one beyond",
+            cure="clip to the level, or choose a set for more bits",
+        )
+
+
+def _refuse_more() -> KeyRefusedError:
+    return KeyRefusedError(
+        "this contribution takes no more values",
+        expected="a contribution that is not finished, in the process that began it",
+        got="one whose last block was written or failed, or that was begun before this process forked",
+        cure="begin another upload with a fresh secret",
+    )

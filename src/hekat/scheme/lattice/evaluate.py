@@ -1,0 +1,118 @@
+"""Adding contributions up, with no key: fields of written chunks into one accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hekat.engine.ring_interface import ByteArray, RingArray, RingEngine
+from hekat.engine.select import get_engine
+from hekat.errors import BoundError, InputError
+from hekat.scheme.lattice.parameters import LatticeParameters
+
+Written = bytes | bytearray | memoryview
+
+
+class Accumulator:
+    """The sum of contributions of `value_count` values each: one uint64 a field, however many are added."""
+
+    __slots__ = ("_addend_count", "_engine", "_fields", "_parameters", "_value_count")
+
+    def __init__(self, parameters: LatticeParameters, value_count: int, engine: RingEngine | None = None) -> None:
+        if value_count < 0:
+            raise InputError("number of values refused", expected="0 or more", got=str(value_count))
+        self._parameters, self._value_count = parameters, value_count
+        self._engine: RingEngine = engine or get_engine()
+        self._fields: RingArray = np.zeros(parameters.form.field_count(value_count), np.uint64)
+        self._addend_count = 0
+
+    @property
+    def addend_count(self) -> int:
+        """Contributions added so far."""
+        return self._addend_count
+
+    def add(self, written: Written | Sequence[Written]) -> None:
+        """Add one whole contribution: its bytes, or its blocks in order, each of whole chunks but the last.
+
+        Raises InputError for other sizes, nonzero padding or blocks cut within a chunk, BoundError for more than the
+        set's max_parties contributions: the sum is then as it was.
+        """
+        parameters = self._parameters
+        if self._addend_count == parameters.max_parties:
+            raise BoundError(
+                "the sum is full",
+                expected=f"at most {parameters.max_parties} contributions, by the parameter set",
+                got="one more",
+                cure="choose a set for more parties",
+            )
+        blocks = [written] if isinstance(written, Written) else list(written)
+        arrays = [np.frombuffer(block, np.uint8) for block in blocks]
+        value_counts = self._value_counts([array.size for array in arrays])
+        # The last block goes first: it alone has padding, for which an engine could refuse it.
+        start = self._value_count
+        for array, value_count in zip(reversed(arrays), reversed(value_counts), strict=True):
+            start -= value_count
+            self._add_block(array, start, value_count)
+        self._addend_count += 1
+
+    def write(self, block_values: int | None = None) -> Iterator[bytes]:
+        """The sum written as `MaskFormat` says, in blocks of `block_values` values, by default all in one.
+
+        Raises InputError for a block that ends within a chunk, and while nothing was added.
+        """
+        per_chunk = self._parameters.form.values_per_chunk
+        if block_values is None:
+            block_values = self._parameters.form.chunk_count(self._value_count) * per_chunk
+        if block_values <= 0 or block_values % per_chunk:
+            raise InputError("block size refused", expected=f"a multiple of {per_chunk} values", got=str(block_values))
+        if not self._addend_count:
+            raise InputError("there is no sum to write", expected="at least one contribution", got="none")
+        return self._blocks(block_values)
+
+    def _blocks(self, block_values: int) -> Iterator[bytes]:
+        # Without values there still is one chunk, for the count.
+        for start in range(0, max(self._value_count, 1), block_values):
+            count = min(block_values, self._value_count - start)
+            yield self._engine.write_sum(self._parameters.form, self._part(start, count), count).tobytes()
+
+    def _add_block(self, written: ByteArray, start: int, value_count: int) -> None:
+        self._engine.add_masked(self._parameters.form, self._part(start, value_count), written, value_count)
+
+    def _part(self, start: int, value_count: int) -> RingArray:
+        """The fields of `value_count` values from value `start` on, which begins a chunk."""
+        form = self._parameters.form
+        first = start // form.values_per_chunk * form.ring.degree * len(form.ring.primes)
+        return self._fields[first : first + form.field_count(value_count)]
+
+    def _value_counts(self, sizes: Sequence[int]) -> list[int]:
+        """Values in each of the blocks of so many bytes. Raises InputError where they make no whole contribution."""
+        form = self._parameters.form
+        chunk_bytes = form.written_bytes(form.values_per_chunk)
+        expected_bytes = form.written_bytes(self._value_count)
+        cut = any(size == 0 or size % chunk_bytes for size in sizes[:-1])
+        if not sizes or sum(sizes) != expected_bytes or cut or sizes[-1] == 0:
+            raise InputError(
+                "a contribution has the wrong size",
+                expected=f"{expected_bytes} bytes, blocks of a multiple of {chunk_bytes} before the last",
+                got=f"{sum(sizes)} bytes in {len(sizes)} blocks",
+                cure="its sender uses another set or number of values, or a block is missing",
+            )
+        counts = [size // chunk_bytes * form.values_per_chunk for size in sizes[:-1]]
+        return [*counts, self._value_count - sum(counts)]
+
+    def __repr__(self) -> str:
+        return f"Accumulator({self._parameters.name}, {self._value_count} values, {self._addend_count} addends)"
+
+
+def add(
+    parameters: LatticeParameters,
+    value_count: int,
+    contributions: Sequence[Written],
+    engine: RingEngine | None = None,
+) -> bytes:
+    """The written sum of whole contributions of `value_count` values each. Raises as `Accumulator`."""
+    accumulator = Accumulator(parameters, value_count, engine)
+    for written in contributions:
+        accumulator.add(written)
+    return b"".join(accumulator.write())

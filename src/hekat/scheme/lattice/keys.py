@@ -1,0 +1,209 @@
+"""Secrets of one contribution, sums of secrets, and the public key of an upload.
+
+A secret polynomial masks one contribution and is never used again; the sum of the secrets of all whose contributions
+were added opens their sum and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.engine.ring import Ring
+from hekat.engine.ring_interface import CBD_BOUND, CHACHA20_KEY_BYTES, RingArray, RingEngine, SmallArray
+from hekat.engine.select import get_engine
+from hekat.errors import BoundError, InputError, KeyRefusedError
+from hekat.scheme.immutable_key import ImmutableKey
+from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parameters
+
+SEED_BYTES: Final = CHACHA20_KEY_BYTES
+PUBLIC_KEY_DOMAIN: Final = b"hekat-a-v1"
+
+SecretSumArray = npt.NDArray[np.int32]
+
+
+class SecretKey(ImmutableKey):
+    """The secret of one contribution: int8 `coefficients` (N,) in [-21, 21]. Shows, pickles and compares none.
+
+    Raises InputError for coefficients of another type, shape or range.
+    """
+
+    __slots__ = ("__weakref__", "_coefficients", "_maker", "_unused", "parameters")
+
+    parameters: LatticeParameters
+    _coefficients: SmallArray
+    _maker: int
+    _unused: threading.Lock
+
+    def __init__(self, parameters: LatticeParameters, coefficients: SmallArray) -> None:
+        kept = _kept(parameters, coefficients, np.int8)
+        if int(kept.min()) < -CBD_BOUND or int(kept.max()) > CBD_BOUND:
+            raise InputError("a secret is out of range", expected=f"coefficients within +-{CBD_BOUND}", got="others")
+        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "_coefficients", kept)
+        object.__setattr__(self, "_maker", os.getpid())
+        object.__setattr__(self, "_unused", threading.Lock())
+
+    @property
+    def coefficients(self) -> SmallArray:
+        """The coefficients, read-only; secret."""
+        return self._coefficients
+
+    def use_up(self) -> None:
+        """Called by whoever masks with it. Raises KeyRefusedError the second time, and in a forked process.
+
+        Two contributions under one secret tell their difference; a fork has the secret of its parent.
+        """
+        if os.getpid() != self._maker or not self._unused.acquire(blocking=False):
+            raise KeyRefusedError(
+                "a secret masks one contribution only",
+                expected="a secret made for this contribution, in this process",
+                got="one that was used, or was made before this process forked",
+                cure="make a fresh one: hekat.lattice.generate_secret(parameters)",
+            )
+
+    def transform(self, engine: RingEngine) -> RingArray:
+        """The secret in transformed form, shape (primes, N); secret."""
+        return _transform(self.parameters.form.ring, self._coefficients, engine)
+
+    def __repr__(self) -> str:
+        return f"SecretKey({self.parameters.name})"
+
+    def __reduce__(self) -> NoReturn:
+        raise _not_pickled("secrets of contributions")
+
+
+class SecretSum(ImmutableKey):
+    """The sum of `addend_count` secrets: int32 `coefficients` (N,). Opens the sum of their contributions.
+
+    Raises BoundError where a coefficient passes 21 * addend_count, InputError for another type or shape, or a count
+    outside 1 to the set's max_parties.
+    """
+
+    __slots__ = ("_coefficients", "addend_count", "parameters")
+
+    parameters: LatticeParameters
+    addend_count: int
+    _coefficients: SecretSumArray
+
+    def __init__(self, parameters: LatticeParameters, coefficients: SecretSumArray, addend_count: int) -> None:
+        if not 1 <= addend_count <= parameters.max_parties:
+            raise InputError(
+                "number of addends refused", expected=f"1 to {parameters.max_parties}", got=str(addend_count)
+            )
+        kept = _kept(parameters, coefficients, np.int32)
+        bound = CBD_BOUND * addend_count
+        if int(kept.min()) < -bound or int(kept.max()) > bound:
+            raise BoundError(
+                f"this is no sum of {addend_count} secrets",
+                expected=f"coefficients within +-{bound}",
+                got="others",
+                cure="a share or a seed is wrong: abandon this upload",
+            )
+        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "addend_count", addend_count)
+        object.__setattr__(self, "_coefficients", kept)
+
+    @property
+    def coefficients(self) -> SecretSumArray:
+        """The coefficients, read-only; for those alone who may see the sum."""
+        return self._coefficients
+
+    def transform(self, engine: RingEngine) -> RingArray:
+        """The sum in transformed form, shape (primes, N)."""
+        return _transform(self.parameters.form.ring, self._coefficients, engine)
+
+    def __repr__(self) -> str:
+        return f"SecretSum({self.parameters.name}, {self.addend_count} addends)"
+
+    def __reduce__(self) -> NoReturn:
+        raise _not_pickled("sums of secrets")
+
+
+def generate_secret(parameters: LatticeParameters, engine: RingEngine | None = None) -> SecretKey:
+    """A fresh secret from the operating system's randomness, each coefficient CBD(21)."""
+    return secret_from_seed(parameters, os.urandom(SEED_BYTES), engine)
+
+
+def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEngine | None = None) -> SecretKey:
+    """The secret that a 32-byte seed stands for: chunk 0 of `sample_cbd(seed)`. Raises InputError for other lengths."""
+    _check_bytes("seed", seed, SEED_BYTES)
+    engine = engine or get_engine()
+    return SecretKey(parameters, engine.sample_cbd(seed, 0, 1, parameters.form.ring.degree)[0])
+
+
+def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
+    """The sum of one to max_parties secrets of one set. Raises InputError for none, KeyRefusedError for other sets."""
+    if not secrets:
+        raise InputError("no secrets to add", expected="at least one", got="none")
+    parameters = secrets[0].parameters
+    total = np.zeros(parameters.form.ring.degree, np.int32)
+    for secret in secrets:
+        check_same_parameters(parameters, secret.parameters, "a secret")
+        total += secret.coefficients
+    return SecretSum(parameters, total, len(secrets))
+
+
+def public_key(session_id: bytes, upload_number: int, parameters: LatticeParameters) -> bytes:
+    """The 32-byte key of `a` in one upload, equal at all parties, never repeated.
+
+    SHA-256 of four fields, each behind its length in four big-endian bytes: b"hekat-a-v1", the session id, the number
+    as eight big-endian bytes, the set's name in UTF-8.
+    Raises InputError for an empty session id and a number outside [0, 2^64).
+    """
+    if not isinstance(session_id, bytes) or not session_id:
+        raise InputError("session id refused", expected="at least one byte", got="none, or no bytes")
+    if not 0 <= upload_number < 1 << 64:
+        raise InputError("upload number refused", expected="0 to 2^64 - 1", got=str(upload_number))
+    fields = (PUBLIC_KEY_DOMAIN, session_id, upload_number.to_bytes(8, "big"), parameters.name.encode())
+    return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
+
+
+def check_public_key(key: bytes) -> None:
+    """Raise InputError unless `key` is 32 bytes, as `public_key` gives."""
+    _check_bytes("public key", key, hashlib.sha256().digest_size)
+
+
+def _check_bytes(what: str, data: bytes, length: int) -> None:
+    if not isinstance(data, bytes) or len(data) != length:
+        got = f"{len(data)} bytes" if isinstance(data, bytes) else f"a {type(data).__name__}"
+        raise InputError(f"{what} refused", expected=f"{length} bytes", got=got)
+
+
+def _kept(
+    parameters: LatticeParameters, coefficients: npt.NDArray[np.signedinteger], dtype: type[np.signedinteger]
+) -> npt.NDArray[np.signedinteger]:
+    """A read-only copy. Raises InputError for another type or shape."""
+    degree = parameters.form.ring.degree
+    if not isinstance(coefficients, np.ndarray) or coefficients.dtype != dtype or coefficients.shape != (degree,):
+        got = type(coefficients).__name__
+        if isinstance(coefficients, np.ndarray):
+            got = f"shape {coefficients.shape} of {coefficients.dtype}"
+        raise InputError(
+            "coefficients of a secret refused", expected=f"shape ({degree},) of {np.dtype(dtype).name}", got=got
+        )
+    kept = coefficients.copy()
+    kept.flags.writeable = False
+    return kept
+
+
+def _transform(ring: Ring, coefficients: npt.NDArray[np.signedinteger], engine: RingEngine) -> RingArray:
+    signed = coefficients.astype(np.int64)
+    # The sign spread over the word picks the prime or nothing: no branch and no division on a secret.
+    negative = signed >> 63
+    residues = np.stack([(signed + (negative & p)).view(np.uint64) for p in ring.primes])
+    return engine.ring_ntt(ring, residues)
+
+
+def _not_pickled(what: str) -> KeyRefusedError:
+    return KeyRefusedError(
+        f"{what} are not pickled",
+        expected="shares, a seed or a sum in a sealed message",
+        cure="let the protocol's opener carry it",
+    )

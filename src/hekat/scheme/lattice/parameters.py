@@ -1,0 +1,136 @@
+"""What sets of parameters the lattice scheme allows, checked once when they are made.
+
+Symbols in this folder: P parties; b value bits (signed, |x| <= 2^(b-1) - 1); l lane bits, k lanes to a coefficient;
+q modulus, N degree of the ring; Delta = floor(q / 2^(k l)); d, d2 dropped bits of a contribution and of a sum;
+a public polynomial, s secret, e error, S the sum of the secrets of those whose contributions are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from typing import Final
+
+from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring_interface import CBD_BOUND
+from hekat.errors import BoundError, InputError, KeyRefusedError
+
+MIN_VALUE_BITS: Final = 2
+MAX_VALUE_BITS: Final = 32
+# Field sums of more addends could pass 64 bits.
+MAX_PARTIES: Final = 1 << 14
+# The largest bitlength(q) by degree that keeps 128 bits (lattice estimator, MATZOV costs), secrets and errors CBD(21).
+MAX_MODULUS_BITS: Final = {1024: 25, 2048: 50, 4096: 100, 8192: 200}
+
+
+@dataclass(frozen=True)
+class LatticeParameters:
+    """A set under its public name: sums of up to `max_parties` values of `value_bits` bits open exactly, always.
+
+    Raises InputError for lanes that are not as wide as such a sum, BoundError where noise could reach half of Delta,
+    KeyRefusedError for a modulus too large for its degree unless `unsafe_for_benchmark`: such a set carries `.unsafe`.
+    """
+
+    name: str
+    value_bits: int
+    max_parties: int
+    form: MaskFormat
+    unsafe_for_benchmark: InitVar[bool] = False
+
+    def __post_init__(self, unsafe_for_benchmark: bool) -> None:
+        _check_range("name of a parameter set", len(self.name), 1, 64, " characters")
+        _check_range("bits of a value", self.value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
+        _check_range("number of parties", self.max_parties, 1, MAX_PARTIES)
+        lane_bits = 1 + (self.max_parties * self.level).bit_length()
+        if self.form.lane_bits != lane_bits:
+            raise InputError(
+                f"parameter set {self.name} refused: its lanes do not fit its sums",
+                expected=f"{lane_bits} bits for {self.max_parties} addends of {self.value_bits} bits",
+                got=f"{self.form.lane_bits} bits",
+            )
+        if 2 * self.noise_bound >= self.form.delta:
+            raise BoundError(
+                f"parameter set {self.name} refused: its noise could alter a sum",
+                expected="noise below half of Delta",
+                got=f"noise of up to {self.noise_bound}, Delta {self.form.delta}",
+                cure="drop fewer bits, or take fewer parties or a larger modulus",
+            )
+        if self.unsafe and not unsafe_for_benchmark:
+            raise KeyRefusedError(
+                f"parameter set {self.name} protects too little",
+                expected=f"a modulus of at most {self._safe_modulus_bits} bits at degree {self.form.ring.degree}",
+                got=f"{self.form.ring.modulus.bit_length()} bits",
+                cure="use a set of hekat.lattice.SETS; unsafe_for_benchmark=True where no real data is involved",
+            )
+
+    @property
+    def level(self) -> int:
+        """The largest magnitude of a value."""
+        return (1 << (self.value_bits - 1)) - 1
+
+    @property
+    def noise_bound(self) -> int:
+        """What noise and rounding together add to a coefficient of a sum at most."""
+        return self.max_parties * (CBD_BOUND + _half(self.form.dropped_bits)) + _half(self.form.sum_dropped_bits)
+
+    @property
+    def upload_bits(self) -> float:
+        """Bits of one contribution a value, count lanes apart."""
+        return sum(self.form.field_bits) / self.form.lanes
+
+    @property
+    def download_bits(self) -> float:
+        """Bits of a sum a value, count lanes apart."""
+        return sum(self.form.sum_field_bits) / self.form.lanes
+
+    @property
+    def unsafe(self) -> bool:
+        """True for a modulus above what 128 bits of security allow, made for benchmarks and tests only."""
+        return self.form.ring.modulus.bit_length() > self._safe_modulus_bits
+
+    @property
+    def _safe_modulus_bits(self) -> int:
+        return MAX_MODULUS_BITS[self.form.ring.degree]
+
+    def __repr__(self) -> str:
+        mark = ", UNSAFE: for benchmarks and tests only" if self.unsafe else ""
+        return f"LatticeParameters({self.name}: {self.value_bits} bits, up to {self.max_parties} parties{mark})"
+
+
+def make_parameters(
+    name: str,
+    value_bits: int,
+    max_parties: int,
+    degree: int,
+    primes: tuple[int, ...],
+    lanes: int,
+    dropped_bits: int,
+    sum_dropped_bits: int,
+    *,
+    unsafe_for_benchmark: bool = False,
+) -> LatticeParameters:
+    """The set with lanes as wide as its sums need. Raises as `LatticeParameters`; InputError for what is no ring."""
+    _check_range("bits of a value", value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
+    lane_bits = 1 + (max_parties * ((1 << (value_bits - 1)) - 1)).bit_length()
+    form = MaskFormat(Ring(degree, primes), lanes, lane_bits, dropped_bits, sum_dropped_bits)
+    return LatticeParameters(name, value_bits, max_parties, form, unsafe_for_benchmark)
+
+
+def check_same_parameters(expected: LatticeParameters, got: LatticeParameters, what: str) -> None:
+    """Raise KeyRefusedError naming both sets unless they are one."""
+    if expected != got:
+        raise KeyRefusedError(
+            f"{what} is of another parameter set",
+            expected=expected.name,
+            got=got.name,
+            cure="make it anew under the job's set",
+        )
+
+
+def _half(dropped_bits: int) -> int:
+    """The largest rounding error where so many bits are dropped."""
+    return 1 << dropped_bits >> 1
+
+
+def _check_range(what: str, value: int, least: int, most: int, unit: str = "") -> None:
+    if not least <= value <= most:
+        raise InputError(f"{what} refused", expected=f"{least} to {most}{unit}", got=f"{value}{unit}")

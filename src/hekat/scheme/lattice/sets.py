@@ -1,0 +1,64 @@
+"""The parameter sets by name, and which of them serves a job.
+
+A: N = 2048 and one prime; C: N = 4096 and two primes. Then the bits of a value and the most parties.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hekat.errors import InputError
+from hekat.scheme.lattice.parameters import MAX_VALUE_BITS, LatticeParameters, make_parameters
+
+# Value bits, parties, primes, lanes, dropped bits, dropped bits of a sum.
+_Row = tuple[int, int, tuple[int, ...], int, int, int]
+
+_PRIME_50 = 1125899906826241
+_PRIMES_48 = (281474976694273, 281474976636929)
+
+# Primes are the largest below a power of two that fit their degree, so that Delta is a power of two less one.
+_A_SETS: tuple[_Row, ...] = (
+    (8, 32, (_PRIME_50,), 3, 4, 7),
+    (8, 128, (35184372060161,), 2, 7, 13),
+    (16, 16, (_PRIME_50,), 2, 4, 6),
+    (16, 128, (274877820929,), 1, 7, 13),
+    (16, 256, (1099511590913,), 1, 7, 14),
+    (24, 128, (70368744067073,), 1, 7, 13),
+    (32, 32, (_PRIME_50,), 1, 7, 11),
+)
+_C_SETS: tuple[_Row, ...] = (
+    (8, 256, _PRIMES_48, 5, 7, 14),
+    (16, 128, (4398046486529, 4398046240769), 3, 7, 13),
+    (16, 256, (17592186028033, 17592185659393), 3, 7, 14),
+    (24, 128, (549755731969, 274877816833), 2, 7, 13),
+    (24, 256, (1099511480321, 1099511390209), 2, 7, 14),
+    (32, 128, (140737488273409, 70368743669761), 2, 7, 13),
+    (32, 256, _PRIMES_48, 2, 7, 14),
+)
+
+SETS: Final[dict[str, LatticeParameters]] = {
+    (name := f"{family}{bits}-{parties}"): make_parameters(
+        name, bits, parties, degree, primes, lanes, dropped_bits, sum_dropped_bits
+    )
+    for family, degree, rows in (("A", 2048, _A_SETS), ("C", 4096, _C_SETS))
+    for bits, parties, primes, lanes, dropped_bits, sum_dropped_bits in rows
+}
+MOST_PARTIES: Final = max(parameters.max_parties for parameters in SETS.values())
+
+
+def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
+    """The set with the smallest upload that holds sums of `party_count` values of `value_bits` bits.
+
+    Raises InputError for value bits outside 1 to 32, for no party and for more than 256.
+    """
+    if not 1 <= value_bits <= MAX_VALUE_BITS:
+        raise InputError("bits of a value refused", expected=f"1 to {MAX_VALUE_BITS}", got=str(value_bits))
+    if not 1 <= party_count <= MOST_PARTIES:
+        raise InputError(
+            "no parameter set of the lattice scheme is for so many parties",
+            expected=f"1 to {MOST_PARTIES}",
+            got=str(party_count),
+            cure="use protection 'paillier', which adds up any number of parties",
+        )
+    fitting = (p for p in SETS.values() if p.value_bits >= value_bits and p.max_parties >= party_count)
+    return min(fitting, key=lambda p: (p.upload_bits, p.download_bits))
