@@ -18,8 +18,9 @@ MIN_VALUE_BITS: Final = 2
 MAX_VALUE_BITS: Final = 32
 # Field sums of more addends could pass 64 bits.
 MAX_PARTIES: Final = 1 << 14
-# The largest bitlength(q) by degree that keeps 128 bits (lattice estimator, MATZOV costs), secrets and errors CBD(21).
-MAX_MODULUS_BITS: Final = {1024: 25, 2048: 50, 4096: 100, 8192: 200}
+# The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs where S is known and two parties are honest:
+# security/estimate.py.
+MAX_MODULUS_BITS: Final = {1024: 27, 2048: 54, 4096: 107, 8192: 215}
 
 
 @dataclass(frozen=True)

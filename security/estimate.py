@@ -1,0 +1,158 @@
+"""Prices attacks on every lattice parameter set, prints them beside the recorded ones, and fails below 128 bits.
+
+.venv/bin/python security/estimate.py            the table; exit status 1 where a set fails or a record is stale
+.venv/bin/python security/estimate.py --record   writes this script's figures into recorded.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dual
+import primal
+import revealed_sum
+from reduction import Attack, CoreSvp, Instance, Matzov
+
+from hekat.engine.ring import DEGREES
+from hekat.scheme.lattice.sets import SETS
+
+RECORDED = Path(__file__).with_name("recorded.json")
+GATE_BITS = 128
+# Of this script's figures to themselves; floating point alone may move them.
+SAME_BITS = 0.02
+# To figures of the public estimator: it searches more coarsely here and more finely there, and rounds.
+PUBLIC_BITS = 1.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """All attacks on one instance, priced by MATZOV's model and by core-SVP."""
+
+    matzov: tuple[Attack, ...]
+    core_svp: tuple[Attack, ...]
+
+    @property
+    def matzov_best(self) -> Attack:
+        """The cheapest attack in gates: the figure of the gate."""
+        return min(self.matzov, key=lambda attack: attack.bits)
+
+    @property
+    def core_svp_best(self) -> Attack:
+        """The cheapest attack by core-SVP, printed beside it."""
+        return min(self.core_svp, key=lambda attack: attack.bits)
+
+    def figures(self) -> dict[str, float]:
+        """Every attack's bits by its name and model."""
+        of_model = (("MATZOV", self.matzov), ("core-SVP", self.core_svp))
+        return {f"{attack.name}, {model}": round(attack.bits, 2) for model, attacks in of_model for attack in attacks}
+
+
+def estimate(instance: Instance) -> Estimate:
+    """The primal and dual attacks; core-SVP is defined for those that make one kind of call."""
+    matzov, core_svp = Matzov(), CoreSvp()
+    return Estimate(
+        tuple(
+            attack(instance, matzov)
+            for attack in (primal.unique_svp, primal.bounded_distance, dual.distinguish, dual.hybrid)
+        ),
+        tuple(attack(instance, core_svp) for attack in (primal.unique_svp, dual.distinguish)),
+    )
+
+
+def largest_modulus_bits(degree: int) -> int:
+    """The largest whole L for which every modulus below 2^L keeps the gate at this degree."""
+    low, high = degree // 64, degree // 16
+    while low < high:
+        bits = (low + high + 1) // 2
+        if estimate(revealed_sum.lwe(degree, 1 << bits)).matzov_best.bits >= GATE_BITS:
+            low = bits
+        else:
+            high = bits - 1
+    return low
+
+
+def estimate_sets() -> dict[str, Estimate]:
+    """The estimate of every set by its name; sets of one degree and modulus share theirs."""
+    rings = {(p.form.ring.degree, p.form.ring.modulus) for p in SETS.values()}
+    by_ring = {ring: estimate(revealed_sum.lwe(*ring)) for ring in rings}
+    return {name: by_ring[p.form.ring.degree, p.form.ring.modulus] for name, p in SETS.items()}
+
+
+def complaints(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> list[str]:
+    """What is wrong: a set below the gate, without a record or other than recorded. Empty where all is well."""
+    found = [f"{name} is recorded and no longer a set" for name in recorded["sets"].keys() - estimates.keys()]
+    for name, got in estimates.items():
+        bits = got.matzov_best.bits
+        if bits < GATE_BITS:
+            found.append(f"{name}: {bits:.1f} bits by MATZOV, fewer than {GATE_BITS}")
+        record = recorded["sets"].get(name)
+        if record is None:
+            found.append(f"{name} has no recorded figures: --record writes them")
+            continue
+        ring = SETS[name].form.ring
+        if (record["degree"], tuple(record["primes"])) != (ring.degree, ring.primes):
+            found.append(f"{name}: the record is of another ring")
+        found += _differences(name, got, record)
+    return found
+
+
+def _differences(name: str, got: Estimate, record: dict[str, Any]) -> Iterable[str]:
+    figures, own = got.figures(), record["own script"]
+    for attack in figures.keys() | own.keys():
+        if abs(figures.get(attack, 0.0) - own.get(attack, 0.0)) > SAME_BITS:
+            yield f"{name}, {attack}: {figures.get(attack)} bits, recorded {own.get(attack)}"
+    for source in ("specification", "public estimator"):
+        public = record.get(source)
+        if public is not None and abs(got.matzov_best.bits - public) > PUBLIC_BITS:
+            yield f"{name}: {got.matzov_best.bits:.1f} bits by MATZOV, {public} by the {source}"
+
+
+def table(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> str:
+    """One line for each set: its ring, every attack, the figure of the gate and the recorded public ones."""
+    some = next(iter(estimates.values())).figures()
+    lines = [" | ".join(["set", "N", "log2 q", *some, "least by MATZOV", "by", "least by core-SVP", "recorded"])]
+    for name, got in estimates.items():
+        ring, record = SETS[name].form.ring, recorded["sets"].get(name, {})
+        public = record.get("public estimator", record.get("specification", "-"))
+        cells = [name, str(ring.degree), str(ring.modulus.bit_length())]
+        cells += [f"{attack.bits:.1f}" for attack in (*got.matzov, *got.core_svp)]
+        cells += [f"{got.matzov_best.bits:.1f}", got.matzov_best.name, f"{got.core_svp_best.bits:.1f}", str(public)]
+        lines.append(" | ".join(cells))
+    return "\n".join(lines)
+
+
+def _record(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> None:
+    old = recorded["sets"]
+    recorded["sets"] = {
+        name: {"degree": SETS[name].form.ring.degree, "primes": list(SETS[name].form.ring.primes)}
+        | {"own script": got.figures()}
+        | {key: old[name][key] for key in ("specification", "public estimator") if key in old.get(name, {})}
+        for name, got in estimates.items()
+    }
+    recorded["largest modulus bits"] = {str(degree): largest_modulus_bits(degree) for degree in DEGREES}
+    RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Exit status of the command."""
+    parser = argparse.ArgumentParser(description="Security estimates of the lattice parameter sets.")
+    parser.add_argument("--record", action="store_true", help="write this script's figures into recorded.json")
+    arguments = parser.parse_args()
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    estimates = estimate_sets()
+    if arguments.record:
+        _record(estimates, recorded)
+    print(table(estimates, recorded))
+    found = complaints(estimates, recorded)
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
