@@ -44,8 +44,14 @@ def party_keys() -> dict[str, PartyKey]:
 def make_trio(party_keys: dict[str, PartyKey]) -> Callable[..., Trio]:
     """Makes a trio; `wrap(party, end)` may put something between a party and the hub, `changes` overrides by party."""
 
-    def make(*, wrap=lambda party, end: end, open_sessions: bool = True, **changes) -> Trio:
-        hub = InProcessHub(PARTIES, timeout_s=20)
+    def make(
+        *,
+        wrap=lambda party, end: end,
+        open_sessions: bool = True,
+        may_be_lost: frozenset[str] = frozenset(),
+        **changes,
+    ) -> Trio:
+        hub = InProcessHub(PARTIES, timeout_s=20, may_be_lost=may_be_lost)
         raw = {name: hub.channel(name) for name in PARTIES}
         pinned = {name: key.public for name, key in party_keys.items()}
         settings = {"run_id": "run-1", "protocol": "test", "job_digest": JOB_DIGEST, "chunk_bytes": 64}

@@ -20,7 +20,7 @@ from hekat.channel.sealed_message import (
     seal_payload,
 )
 from hekat.channel.session_key import OVERHEAD_BYTES, SessionKey
-from hekat.errors import ChannelError, InputError, SealError
+from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
 
 SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -462,3 +462,46 @@ def test_a_failing_send_never_reuses_a_sequence_number(make_trio) -> None:
     relay["a"].fail = False
     assert parse_frame(relay["a"].seen).header.sequence == 0
     assert parse_frame(trio.sent("a", "b", "step", b"2")).header.sequence == 1
+
+
+def test_a_send_to_a_lost_party_uses_up_its_number_and_no_other_partys(make_trio) -> None:
+    relayed: list[bytes] = []
+
+    class Noting:
+        def __init__(self, end) -> None:
+            self.end = end
+
+        def __getattr__(self, name: str):
+            return getattr(self.end, name)
+
+        def send(self, to: str, step: str, payload: bytes) -> None:
+            relayed.append(payload)
+            self.end.send(to, step, payload)
+
+    trio = make_trio(wrap=lambda party, end: Noting(end) if party == "a" else end, may_be_lost=frozenset("c"))
+    a, b = trio.sealed["a"], trio.sealed["b"]
+    relayed.clear()
+    a.send("b", "step", b"0")
+    b.expel("c", "too late")
+    bytes_sent = a.bytes_sent
+    for _ in range(2):
+        with pytest.raises(PartyLostError, match="'c' was lost"):
+            a.send("c", "step", b"for c")
+    assert a.bytes_sent == bytes_sent  # nothing was handed over
+    a.send("b", "step", b"1")
+    headers = [parse_frame(data).header for data in relayed]
+    assert [(header.receiver, header.sequence) for header in headers] == [("b", 0), ("c", 0), ("c", 1), ("b", 1)]
+    assert [b.receive("a", "step") for _ in range(2)] == [b"0", b"1"]
+
+
+def test_what_a_lost_party_sealed_opens_in_its_order(make_trio) -> None:
+    trio = make_trio(may_be_lost=frozenset("c"))
+    for payload in (b"1", b"2"):
+        trio.sealed["c"].send("b", "step", payload)
+    trio.sealed["a"].expel("c", "too late")
+    b = trio.sealed["b"]
+    assert [b.receive("c", "step") for _ in range(2)] == [b"1", b"2"]
+    with pytest.raises(PartyLostError, match=r"'c' was lost in step 'step' \('a' gave up on it: too late\)"):
+        b.receive("c", "step")
+    with pytest.raises(PartyStoppedError, match="'a' gave up on party 'c'"):
+        trio.sealed["c"].send("b", "step", b"3")

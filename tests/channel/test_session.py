@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hekat.channel import InProcessHub, PartyKey, SealedChannel
+from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties
 from hekat.channel.sealing import CONFIRM_STEP, HELLO_STEP
 from hekat.channel.session import make_hello, read_hello, session_id_of
 from hekat.channel.session_key import SessionKey
-from hekat.errors import ChannelError, SealError
+from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
 
 JOB = bytes(range(32))
 
@@ -176,3 +176,50 @@ def test_pinned_keys_must_be_there_differ_and_fit_our_own(party_keys) -> None:
     ):
         with pytest.raises(SealError, match=pattern):
             make_sealed(party_keys, pinned)
+
+
+@pytest.mark.parametrize("with_hello", [False, True])
+def test_a_party_lost_before_the_session_is_open_ends_the_run_in_its_name(party_keys, with_hello: bool) -> None:
+    told: dict[str, str] = {}
+    lost: list[PartyLostError] = []
+    pinned = {name: key.public for name, key in party_keys.items()}
+
+    def role(channel: Channel) -> None:
+        sealed = SealedChannel(channel, party_keys[channel.party], pinned, run_id="r", protocol="p", job_digest=JOB)
+        if channel.party == "b":
+            if with_hello:
+                mine = make_hello(party_keys["b"], "b", "r", "p", JOB, SessionKey().public)
+                for name in "ac":
+                    channel.send(name, HELLO_STEP, mine.encode(party_keys["b"]))
+            raise InputError("label missing in row 17")
+        try:
+            sealed.open_session()
+        except PartyStoppedError as error:
+            told[channel.party] = str(error)
+            raise
+
+    step = HELLO_STEP if with_hello else r"start \(no message yet\)"
+    with pytest.raises(PartyStoppedError, match=rf"'b' stopped in step '{step}': label missing in row 17") as caught:
+        run_parties(dict.fromkeys(party_keys, role), may_be_lost="abc", timeout_s=20, on_lost=lost.append)
+    assert isinstance(caught.value.__cause__, InputError)
+    assert caught.value.party == "b"
+    assert [error.party for error in lost] == ["b"]
+    assert set(told) == {"a", "c"}
+    assert all("'b'" in text and "InputError" in text and "row 17" not in text for text in told.values())
+    assert any("the session cannot be opened without all parties: party 'b' was lost" in text for text in told.values())
+
+
+def test_a_party_expelled_before_the_session_is_open_ends_the_run_in_its_name(party_keys) -> None:
+    pinned = {name: key.public for name, key in party_keys.items()}
+
+    def role(channel: Channel) -> None:
+        if channel.party == "a":
+            channel.expel("b", "not today")
+        sealed = SealedChannel(channel, party_keys[channel.party], pinned, run_id="r", protocol="p", job_digest=JOB)
+        sealed.open_session()
+
+    with pytest.raises(
+        PartyStoppedError, match=r"without all parties: party 'b' was lost.*'a' gave up on it: not tod"
+    ) as e:
+        run_parties(dict.fromkeys(party_keys, role), may_be_lost="bc", timeout_s=20)
+    assert e.value.party == "b"

@@ -9,8 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hekat.channel import InProcessHub, PartyKey
-from hekat.errors import ChannelTimeoutError, InputError, PolicyError, StateError, WireError
+from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties
+from hekat.errors import (
+    ChannelTimeoutError,
+    InputError,
+    PartyLostError,
+    PartyStoppedError,
+    PolicyError,
+    StateError,
+    WireError,
+)
 from hekat.ledger import Ledger, RecordedChannel, audit_bytes
 from hekat.ledger.recorded_channel import content_bytes
 
@@ -85,6 +93,74 @@ def test_a_message_that_was_not_handed_over_is_noted(message_types) -> None:
         a.send("b", "step", message_types["update"](b"1", 1))
     note = audit_bytes(a.ledger.data, KEY.public).notes[0]
     assert "was not handed over (ChannelTimeoutError)" in note.what
+
+
+def test_giving_up_on_a_party_is_noted_and_done(message_types) -> None:
+    a, b = make_pair(may_be_lost=frozenset("b"))
+    a.expel("b", "a share that does not fit")
+    (note,) = audit_bytes(a.ledger.data, KEY.public).notes
+    assert (note.step, note.what) == ("expel", "gave up on 'b'")
+    assert (note.disclosure_class, note.explanation) == ("disclosed", "told to all parties: a share that does not fit")
+    with pytest.raises(PartyStoppedError, match=r"'a' gave up on party 'b'.*a share that does not fit"):
+        b.receive("a", "step", message_types["update"])
+    with pytest.raises(PartyLostError):
+        a.send("b", "step", message_types["update"](b"1", 1))
+    assert "was not handed over (PartyLostError)" in audit_bytes(a.ledger.data, KEY.public).notes[1].what
+
+
+def test_giving_up_on_a_party_that_may_not_be_lost_is_noted_as_refused() -> None:
+    a, _ = make_pair()
+    with pytest.raises(InputError, match="may not be lost"):
+        a.expel("b", "because")
+    notes = audit_bytes(a.ledger.data, KEY.public).notes
+    assert [note.what for note in notes] == ["gave up on 'b'", "giving up on 'b', noted last, was refused (InputError)"]
+
+
+def test_a_malformed_expulsion_is_refused_and_not_noted() -> None:
+    a, _ = make_pair(may_be_lost=frozenset("b"))
+    for party, reason in (("nobody", "because"), ("a", "because"), ("b", ""), ("b", "two\nlines")):
+        with pytest.raises(InputError):
+            a.expel(party, reason)
+    assert a.ledger.entry_count == 1
+
+
+def test_nobody_is_given_up_on_that_the_ledger_does_not_hold(tmp_path: Path, monkeypatch, message_types) -> None:
+    a, b = make_pair(tmp_path / "ledger.jsonl", may_be_lost=frozenset("b"))
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(StateError, match="cannot be written"):
+        a.expel("b", "because")
+    b.send("a", "step", message_types["update"](b"1", 1))
+
+
+def test_session_and_signatures_are_those_of_the_sealed_channel() -> None:
+    keys = {name: PartyKey.generate() for name in "ab"}
+    pinned = {name: key.public for name, key in keys.items()}
+
+    def role(channel: Channel) -> bytes:
+        key = keys[channel.party]
+        sealed = SealedChannel(channel, key, pinned, run_id="r", protocol="p", job_digest=bytes(32))
+        session_id = sealed.open_session()
+        recorded = RecordedChannel(sealed, Ledger(None, channel.party, key, session_id))
+        assert recorded.session_id == session_id
+        signature = recorded.sign("upload", b"1", b"2")
+        assert sealed.verify(channel.party, signature, "upload", b"1", b"2")
+        assert recorded.verify(channel.party, signature, "upload", b"1", b"2")
+        assert not recorded.verify(channel.party, signature, "upload", b"1")
+        return session_id
+
+    results = run_parties(dict.fromkeys(keys, role), timeout_s=20)
+    assert results["a"] == results["b"]
+
+
+def test_sessions_and_signatures_need_a_sealed_channel() -> None:
+    a, _ = make_pair()
+    for call in (lambda: a.session_id, lambda: a.sign("upload"), lambda: a.verify("b", b"", "upload")):
+        with pytest.raises(PolicyError, match="needs a sealed channel; expected a SealedChannel; got InProcessChannel"):
+            call()
 
 
 def test_an_unreadable_message_is_recorded_and_refused(message_types) -> None:

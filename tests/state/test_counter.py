@@ -30,10 +30,17 @@ def test_numbers_follow_each_other_across_openings(tmp_path: Path) -> None:
         assert counter.next() == 8
 
 
-@given(steps=st.lists(st.one_of(st.just("reopen"), st.just("fail"), st.integers(1, 5)), max_size=12))
+STEP = st.one_of(
+    st.sampled_from(["reopen", "fail", "fail to take"]),
+    st.integers(1, 5),
+    st.tuples(st.just("take"), st.integers(0, 3)),
+)
+
+
+@given(steps=st.lists(STEP, max_size=12))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_walk_of_reservations_failures_and_openings_repeats(
-    steps: list[str | int], tmp_path_factory: pytest.TempPathFactory
+    steps: list[str | int | tuple[str, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("walk") / "counter"
     counter = Counter.create(path)
@@ -42,15 +49,72 @@ def test_no_walk_of_reservations_failures_and_openings_repeats(
         if step == "reopen":
             counter.close()
             counter = Counter.open(path)
-        elif step == "fail":
+        elif step in ("fail", "fail to take"):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(os, "fsync", raise_no_space)
                 with pytest.raises(StateError):
-                    counter.next()
+                    counter.next() if step == "fail" else counter.take(counter.next_value + 1)
+        elif isinstance(step, tuple):
+            number = counter.next_value + step[1]
+            counter.take(number)
+            given_out.append(number)
         else:
             given_out.extend(counter.reserve(int(step)))
     counter.close()
     assert given_out == sorted(set(given_out))
+
+
+def test_a_taken_number_and_all_below_it_are_gone(tmp_path: Path) -> None:
+    path = tmp_path / "counter"
+    with Counter.create(path) as counter:
+        assert counter.next_value == 0
+        counter.take(0)
+        counter.take(5)
+        assert counter.next_value == 6
+        assert counter.next() == 6
+    with Counter.open(path) as counter:
+        assert counter.next_value == 7
+        for number in (0, 3, 5, 6):
+            with pytest.raises(
+                StateError, match=rf"number {number} of counter .* is used already; expected 7 or above"
+            ):
+                counter.take(number)
+        counter.take(7)
+        assert counter.next() == 8
+
+
+def test_a_number_is_gone_from_the_disk_before_it_counts_as_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "counter"
+    with Counter.create(path) as counter:
+        monkeypatch.setattr(os, "fsync", raise_no_space)
+        with pytest.raises(StateError):
+            counter.take(4)
+        monkeypatch.undo()
+        assert counter.next_value == 0
+        counter.take(4)
+        assert path.read_bytes() == _encode(5)
+
+
+def test_threads_that_take_one_number_do_not_share_it(tmp_path: Path) -> None:
+    taken: list[int] = []
+
+    def take(number: int) -> None:
+        try:
+            counter.take(number)
+        except StateError:
+            return
+        taken.append(number)
+
+    with Counter.create(tmp_path / "counter") as counter:
+        threads = [threading.Thread(target=lambda: [take(number) for number in range(10)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+    assert sorted(taken) == sorted(set(taken))
+    assert 9 in taken
 
 
 def raise_no_space(*_: object) -> None:
@@ -118,8 +182,9 @@ def test_another_process_is_refused_while_this_one_holds_it(tmp_path: Path) -> N
 def test_a_forked_process_gets_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Counter.create(tmp_path / "counter") as counter:
         monkeypatch.setattr(os, "getpid", lambda: -1)
-        with pytest.raises(StateError, match="a forked process"):
-            counter.next()
+        for use in (counter.next, lambda: counter.take(3), lambda: counter.next_value):
+            with pytest.raises(StateError, match="a forked process"):
+                use()
         monkeypatch.undo()
         assert counter.next() == 0
 
@@ -212,6 +277,9 @@ def test_the_end_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with Counter.open(path) as counter:
         with pytest.raises(StateError, match="used up"):
             counter.reserve(2)
+        for number in (MAX_COUNT, 10**30):
+            with pytest.raises(StateError, match="used up"):
+                counter.take(number)
         assert counter.next() == MAX_COUNT - 1
         with pytest.raises(StateError, match="used up"):
             counter.next()
@@ -221,9 +289,12 @@ def test_misuse(tmp_path: Path) -> None:
     counter = Counter.create(tmp_path / "counter")
     with pytest.raises(InputError, match="at least 1"):
         counter.reserve(0)
+    with pytest.raises(InputError, match="0 or above; got -1"):
+        counter.take(-1)
     counter.close()
     counter.close()
-    with pytest.raises(StateError, match="is closed"):
-        counter.next()
+    for use in (counter.next, lambda: counter.take(0), lambda: counter.next_value):
+        with pytest.raises(StateError, match="is closed"):
+            use()
     with pytest.raises(StateError, match="its folder must be there"):
         Counter.create(tmp_path / "missing" / "counter")

@@ -6,6 +6,7 @@ party's own data.
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 
 from hekat.errors import HekatError, PartyLostError, PartyStoppedError
@@ -83,6 +84,16 @@ class Loss:
     def _error(self, reason: str, why: str) -> PartyLostError:
         what = f"party {self.party!r} was lost in step {self.step!r}{why}"
         return PartyLostError(what, party=self.party, step=self.step, reason=reason)
+
+
+def forget_locals(error: BaseException) -> None:
+    """Free what the functions that `error` passed through held; its places in the code stay."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        traceback.clear_frames(link.__traceback__)
+        chain.append(link)
+        link = link.__cause__ or link.__context__
 
 
 def _reason(error: BaseException) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
 
 from hekat.channel.channel import check_party_names, check_payload, check_peer, check_reason, check_step, check_timeout
-from hekat.channel.departure import Loss, Stop
+from hekat.channel.departure import Loss, Stop, forget_locals
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -175,7 +174,7 @@ class InProcessHub:
                 speaks_of_lost = isinstance(error, PartyStoppedError) and error.party in self._losses
                 if party in self._may_be_lost and not speaks_of_lost:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
-                    traceback.clear_frames(error.__traceback__)
+                    forget_locals(error)
                     self._lose(Loss(party, self._steps[party], self._saved[party], error))
                 else:
                     self._end(party, error)

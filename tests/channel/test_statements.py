@@ -1,0 +1,116 @@
+"""What a party signs within its session: for one purpose, by one party, and for nothing else ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from hekat.channel import sealed_message, session
+from hekat.channel.sealing import PROTOCOL_PURPOSE
+from hekat.errors import InputError, SealError
+from hekat.ledger import ledger
+
+PURPOSE = "upload"
+FIELDS = (b"round 1", b"digest")
+
+
+def test_every_party_verifies_what_one_signed_itself_too(trio) -> None:
+    signature = trio.sealed["a"].sign(PURPOSE, *FIELDS)
+    assert all(trio.sealed[name].verify("a", signature, PURPOSE, *FIELDS) for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("party", "purpose", "fields"),
+    [
+        ("b", PURPOSE, FIELDS),
+        ("a", "upload ", FIELDS),
+        ("a", "included", FIELDS),
+        ("a", PURPOSE, (b"round 1", b"digesu")),
+        ("a", PURPOSE, (b"round 1digest",)),
+        ("a", PURPOSE, (b"round 1d", b"igest")),
+        ("a", PURPOSE, (*FIELDS, b"")),
+        ("a", PURPOSE, FIELDS[:1]),
+        ("a", PURPOSE, ()),
+    ],
+)
+def test_another_signer_purpose_or_content_does_not_hold(trio, party: str, purpose: str, fields) -> None:
+    signature = trio.sealed["a"].sign(PURPOSE, *FIELDS)
+    for name in "abc":
+        assert not trio.sealed[name].verify(party, signature, purpose, *fields)
+
+
+def test_another_session_of_the_same_parties_does_not_hold(make_trio) -> None:
+    first, second = make_trio(), make_trio()
+    signature = first.sealed["a"].sign(PURPOSE, *FIELDS)
+    assert first.sealed["b"].verify("a", signature, PURPOSE, *FIELDS)
+    assert not second.sealed["b"].verify("a", signature, PURPOSE, *FIELDS)
+
+
+def test_the_session_is_no_field_that_a_caller_could_give(trio) -> None:
+    """Bare signatures of the party key are none of a session, whatever their fields."""
+    a = trio.sealed["a"]
+    bare = trio.keys["a"].sign(PROTOCOL_PURPOSE + PURPOSE, *FIELDS)
+    assert not a.verify("a", bare, PURPOSE, *FIELDS)
+
+
+OWN_PURPOSES = [
+    value
+    for module in (session, sealed_message, ledger)
+    for name, value in vars(module).items()
+    if name.endswith("_PURPOSE")
+]
+
+
+def test_the_purposes_that_the_channel_and_the_ledger_sign_for_are_known() -> None:
+    assert len(OWN_PURPOSES) == 4
+    assert all(isinstance(purpose, str) for purpose in OWN_PURPOSES)
+
+
+@pytest.mark.parametrize("own", OWN_PURPOSES)
+def test_no_protocol_signs_what_the_channel_or_the_ledger_signs(trio, own: str) -> None:
+    a, public = trio.sealed["a"], trio.keys["a"].public
+    signature = a.sign(own, *FIELDS)
+    for fields in (FIELDS, (a.session_id, *FIELDS)):
+        assert not public.verify(signature, own, *fields)
+    theirs = trio.keys["a"].sign(own, a.session_id, *FIELDS)
+    assert not a.verify("a", theirs, own, *FIELDS)
+    assert not own.startswith(PROTOCOL_PURPOSE)
+
+
+@pytest.mark.parametrize("signature", [b"", bytes(63), bytes(64), bytes(65)])
+def test_what_is_no_signature_does_not_hold(trio, signature: bytes) -> None:
+    assert not trio.sealed["b"].verify("a", signature, PURPOSE, *FIELDS)
+
+
+def test_a_signature_outlives_the_loss_of_its_signer(make_trio) -> None:
+    trio = make_trio(may_be_lost=frozenset("a"))
+    signature = trio.sealed["a"].sign(PURPOSE, *FIELDS)
+    trio.sealed["c"].expel("a", "too late")
+    assert trio.sealed["b"].verify("a", signature, PURPOSE, *FIELDS)
+
+
+def test_malformed_calls_are_refused(trio) -> None:
+    a = trio.sealed["a"]
+    signature = a.sign(PURPOSE, *FIELDS)
+    for purpose in ("", "two\nlines", "x" * 257):
+        with pytest.raises(InputError, match="purpose name"):
+            a.sign(purpose)
+        with pytest.raises(InputError, match="purpose name"):
+            a.verify("b", signature, purpose)
+    with pytest.raises(InputError, match="expected bytes; got bytearray"):
+        a.sign(PURPOSE, bytearray(3))
+    with pytest.raises(InputError, match="expected bytes; got str"):
+        a.verify("b", signature, PURPOSE, "text")
+    with pytest.raises(InputError, match="expected bytes; got NoneType"):
+        a.verify("b", None, PURPOSE)
+    with pytest.raises(InputError, match="one of: b, c; got 'nobody'"):
+        a.verify("nobody", signature, PURPOSE)
+
+
+def test_without_a_session_nothing_is_signed_or_verified(trio) -> None:
+    a = trio.sealed["a"]
+    signature = a.sign(PURPOSE, *FIELDS)
+    a.close()
+    with pytest.raises(SealError, match="no session is open"):
+        a.sign(PURPOSE, *FIELDS)
+    with pytest.raises(SealError, match="no session is open"):
+        a.verify("a", signature, PURPOSE, *FIELDS)
