@@ -16,7 +16,6 @@ MAX_PRIME_COUNT = 2
 MAX_LANES = 8
 MAX_LANE_BITS = 44
 MAX_DELTA_BITS = 20
-MAX_DROPPED_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,11 @@ class MaskFormat:
         q_bits = self.ring.modulus.bit_length()
         _check_range("lanes of a coefficient", self.lanes, 1, MAX_LANES)
         _check_range("bits of a lane", self.lane_bits, 2, MAX_LANE_BITS)
-        _check_range("dropped bits", self.dropped_bits, 0, MAX_DROPPED_BITS)
-        _check_range("dropped bits of a sum", self.sum_dropped_bits, 0, MAX_DROPPED_BITS)
-        _check_range("bits of delta", self.delta.bit_length(), 2, MAX_DELTA_BITS)
+        delta_bits = self.delta.bit_length()
+        _check_range("bits of delta", delta_bits, 2, MAX_DELTA_BITS)
+        # More would drop what tells neighbouring plaintexts apart.
+        _check_range("dropped bits", self.dropped_bits, 0, delta_bits - 1)
+        _check_range("dropped bits of a sum", self.sum_dropped_bits, 0, delta_bits - 1)
         for dropped in (self.dropped_bits, self.sum_dropped_bits):
             # A modulus so near to a power of two that rounding up needs one bit more than the modulus has.
             if (self.ring.modulus - 1 + (1 << dropped >> 1)) >> dropped >= 1 << (q_bits - dropped):
