@@ -1,0 +1,122 @@
+"""What one opener has released for, on disk, so that it never opens two sets of one step, not after a restart either.
+
+For every step of a job: the digest of the parties in the set. A second attempt of the step, under the next upload
+number, is allowed for the same parties only: a sum with other parties, less the first, is somebody's update. For every
+upload number of a session: the digest of the whole statement. The file is `hekat releases 1`, a line "KEY DIGEST" in
+hex for each entry, and a checksum. It says nothing about a machine that is put back to an older snapshot.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from hekat.channel.canonical import encode_fields
+from hekat.errors import ProtocolError, StateError
+from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.state.atomic_file import replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
+
+_TITLE = "hekat releases 1"
+_STEP_LABEL = b"hekat/release-record/step/1"
+_NUMBER_LABEL = b"hekat/release-record/number/1"
+_HEX_DIGITS = 64
+
+
+class ReleaseRecord:
+    """The record of one opener; made by `create` or `open`. Threads, forks and processes may share the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def create(cls, path: Path) -> ReleaseRecord:
+        """A new, empty record. Raises StateError where a file is already there or cannot be written."""
+        with _locked(path):
+            if os.path.lexists(path):
+                raise StateError(
+                    f"release record {path} is already there",
+                    expected="a path where no file is",
+                    cure="open it instead; a record is never emptied",
+                )
+            replace_file(path, _encode({}))
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> ReleaseRecord:
+        """The record at `path`. Raises StateError where it is missing or damaged: neither is taken for an empty one."""
+        with _locked(path):
+            _decode(read_file(path), path)
+        return cls(path)
+
+    def allow(self, job_digest: bytes, included: IncludedSet) -> None:
+        """Note durably that this set is released for; return only then. The same set is allowed again.
+
+        Raises ProtocolError where other parties were released for in this step of this job, or another statement under
+        this upload number; StateError where the record cannot be read or written. Then nothing may be released.
+        """
+        context = included.context
+        step_key = _key(_STEP_LABEL, job_digest, context.step.encode())
+        number_key = _key(_NUMBER_LABEL, *context.upload_fields)
+        entries = {step_key: included.parties_digest.hex(), number_key: included.digest.hex()}
+        with _locked(self._path):
+            known = _decode(read_file(self._path), self._path)
+            if known.get(step_key, entries[step_key]) != entries[step_key]:
+                _refuse(f"step {context.step!r}", "the parties that were released for in this step")
+            if known.get(number_key, entries[number_key]) != entries[number_key]:
+                _refuse(f"upload number {context.number}", "the set that was released for under this number")
+            if not entries.items() <= known.items():
+                replace_file(self._path, _encode({**known, **entries}))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds `<name>.lock` beside the file, against other processes and other threads."""
+    lock_path = path.with_name(path.name + ".lock")
+    with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
+        handle = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _key(*fields: bytes) -> str:
+    return hashlib.sha256(encode_fields(*fields)).hexdigest()
+
+
+def _encode(entries: Mapping[str, str]) -> bytes:
+    body = "".join(f"{line}\n" for line in (_TITLE, *(f"{key} {digest}" for key, digest in entries.items())))
+    return f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n".encode()
+
+
+def _decode(data: bytes, path: Path) -> dict[str, str]:
+    lines = data.split(b"\n")[1:-2]
+    try:
+        entries = {key.decode(): digest.decode() for key, digest in (line.split(b" ") for line in lines)}
+    except ValueError:
+        entries = {}
+    whole = all(len(text) == _HEX_DIGITS for entry in entries.items() for text in entry)
+    if not whole or _encode(entries) != data:
+        raise StateError(
+            f"release record {path} is damaged",
+            expected="the file as it was written",
+            got=f"{len(data)} bytes that do not hold together",
+            cure="release nothing more in this job: begin a new one, with a new record",
+        )
+    return entries
+
+
+def _refuse(what: str, expected: str) -> None:
+    raise ProtocolError(
+        f"another set was released for in {what}",
+        expected=expected,
+        got="another set",
+        cure="the difference of two sums is somebody's update: include the same parties, or abandon the step",
+    )
