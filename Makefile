@@ -56,6 +56,7 @@ format: $(VENV)/.dev
 	$(BIN)/clang-format -i $$(find native -name '*.cpp' -o -name '*.hpp')
 
 test: lint test-native
+	$(BIN)/python security/estimate.py
 	$(BIN)/python -m pytest -m "not long" --cov=hekat --cov-report=term:skip-covered
 
 # Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose.

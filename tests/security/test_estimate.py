@@ -51,8 +51,14 @@ def test_figures_of_the_specification_come_out_to_the_bit(load: Any) -> None:
 def test_a_known_scheme_is_priced_as_by_the_public_estimator(load: Any) -> None:
     instance = load("reduction").Instance(512, log2(3329), sqrt(3 / 2), sqrt(3 / 2), samples=512)
     figures = load("estimate").estimate(instance).figures()
-    # The dual hybrid is searched more finely here, so that it comes out lower.
-    assert {name: figures[name] for name in KYBER512} == pytest.approx(KYBER512, abs=0.7)
+    primal_only = {name for name in KYBER512 if name.startswith("primal")}
+    assert {name: figures[name] for name in primal_only} == pytest.approx(
+        {name: KYBER512[name] for name in primal_only}, abs=0.1
+    )
+    # The dual hybrid is searched more finely here, the number of samples too: it comes out lower.
+    assert (
+        KYBER512["dual hybrid, MATZOV"] - 0.7 < figures["dual hybrid, MATZOV"] < KYBER512["dual hybrid, MATZOV"] + 0.1
+    )
     primal = load("primal").unique_svp(instance, load("reduction").Matzov())
     assert (primal.block_size, primal.lattice_dimension) == (406, 998)
 
@@ -119,3 +125,20 @@ def test_costs_add_as_powers_of_two(load: Any) -> None:
     add = load("reduction").add_bits
     assert (add(3.0, 3.0), add(float("-inf"), 5.0)) == (4.0, 5.0)
     assert isinf(add(1.0, float("inf")))
+
+
+def test_the_document_has_the_figures_of_the_script(load: Any) -> None:
+    script, model = load("estimate"), load("revealed_sum")
+    document = (SECURITY.parent / "docs" / "spec" / "security-estimate.md").read_text(encoding="utf-8")
+    rows = {
+        cells[0]: cells[1:] for line in document.splitlines() if (cells := [c.strip() for c in line.split("|")[1:-1]])
+    }
+    for name, got in script.estimate_sets().items():
+        ring, record = SETS[name].form.ring, RECORDED["sets"][name]
+        assert rows[name][:2] == [str(ring.degree), str(ring.modulus.bit_length())]
+        assert rows[name][2:8] == [f"{attack.bits:.1f}" for attack in (*got.matzov, *got.core_svp)]
+        transcribed = min(record[script.TRANSCRIBED]["MATZOV"].values())
+        assert rows[name][8:] == [str(record.get("specification", "-")), f"{transcribed:.1f}"]
+    for degree, bits in MAX_MODULUS_BITS.items():
+        at, above = (script.estimate(model.lwe(degree, 1 << b)).matzov_best.bits for b in (bits, bits + 1))
+        assert rows[str(degree)] == [str(bits), f"{at:.1f}", f"{above:.1f}"]
