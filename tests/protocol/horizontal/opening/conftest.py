@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -12,17 +12,23 @@ import numpy.typing as npt
 import pytest
 
 from hekat.channel.party_key import PartyKey
-from hekat.protocol.horizontal.opening.committee import Committee, Dealing, deal, form_committee
+from hekat.protocol.horizontal.opening.committee import Committee, Dealing, deal, form_committee, sum_shares
 from hekat.protocol.horizontal.opening.included import (
     UPLOAD_PURPOSE,
     IncludedSet,
     IncludedUpload,
+    check_included,
     state_included,
     upload_fields,
 )
-from hekat.protocol.horizontal.opening.member import Member
-from hekat.protocol.horizontal.opening.share_check import CheckAnswer, expand_challenge
-from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
+from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
+from hekat.protocol.horizontal.opening.share_check import (
+    CheckAnswer,
+    challenge_digest_of,
+    check_values,
+    expand_challenge,
+)
+from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields, read_share
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 
 KEYS = [PartyKey.generate() for _ in range(9)]
@@ -62,16 +68,39 @@ class Round:
     def messages_for(self, member: str) -> dict[str, bytes]:
         return {party: dealing.messages[member] for party, dealing in self.dealings.items()}
 
-    def member(self, name: str) -> Member:
-        return Member(self.committee, name, self.context, DEGREE)
-
-    def checked_members(self) -> tuple[dict[str, Member], dict[int, CheckAnswer]]:
-        members = {name: self.member(name) for name in self.committee.members}
-        answers = {
-            self.committee.point_of(name): member.check(self.messages_for(name), self.lists, self.verify)
-            for name, member in members.items()
+    def keep(self, member: str) -> Mapping[str, npt.NDArray[np.uint16]]:
+        """What an honest member keeps of all dealers."""
+        point = self.committee.point_of(member)
+        return {
+            party: read_share(self.context, party, member, message, self.lists[party].digests[point - 1], DEGREE)
+            for party, message in self.messages_for(member).items()
         }
-        return members, answers
+
+    def answers(self) -> dict[int, CheckAnswer]:
+        """Every member's honest answer to the challenge, by point."""
+        digest = challenge_digest_of(self.context, self.lists)
+        challenge = expand_challenge(digest, DEGREE)
+        answers = {}
+        for point, name in enumerate(self.committee.members, start=1):
+            kept = self.keep(name)
+            values = check_values(challenge, np.stack(list(kept.values())))
+            answers[point] = CheckAnswer(digest, {}, dict(zip(kept, values, strict=True)))
+        return answers
+
+    def release(self, member: str, included: IncludedSet, record: ReleaseRecord) -> npt.NDArray[np.uint16]:
+        """What an honest member releases, after all it checks; or its refusal."""
+        digests = {party: shown.digests for party, shown in self.lists.items()}
+        committee = self.committee
+        check_included(
+            included, self.context, committee.parties, committee.least_included, self.verify, share_digests=digests
+        )
+        record.allow(self.job_digest, included)
+        return self.sum_kept(member, included)
+
+    def sum_kept(self, member: str, included: IncludedSet) -> npt.NDArray[np.uint16]:
+        """What a dishonest member releases for any set."""
+        kept = self.keep(member)
+        return sum_shares([kept[party] for party in included.parties], DEGREE)
 
     def upload(self, party: str, content: bytes = b"") -> IncludedUpload:
         digest = hashlib.sha256(content or party.encode()).digest()
@@ -84,9 +113,6 @@ class Round:
 
     def sum_of_secrets(self, parties: Collection[str] | None = None) -> npt.NDArray[np.int32]:
         return np.sum([self.secrets[p].astype(np.int32) for p in parties or self.parties], axis=0, dtype=np.int32)
-
-    def challenge(self, answers: dict[int, CheckAnswer]) -> npt.NDArray[np.uint16]:
-        return expand_challenge(next(iter(answers.values())).challenge_digest, DEGREE)
 
 
 @pytest.fixture

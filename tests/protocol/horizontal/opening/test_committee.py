@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,18 @@ import pytest
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.protocol.horizontal.opening.committee import (
     MAX_ADDENDS,
-    Release,
     equivocation_bound,
     form_committee,
     least_included,
     member_count_of,
     open_sum,
-    releases_for,
     sum_shares,
     threshold_of,
 )
 from hekat.protocol.horizontal.opening.field import PRIME, evaluate_at, to_field
+from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
 from hekat.protocol.horizontal.opening.shamir import share_secret
+from hekat.protocol.horizontal.opening.share_check import judge_dealers
 
 DEGREE = 64
 Releases = dict[int, npt.NDArray[np.uint16]]
@@ -168,18 +169,25 @@ def test_two_colluding_members_never_have_an_honest_one_named() -> None:
         open_sum(given, 5, 5, DEGREE)
 
 
-def test_releases_for_another_set_are_put_aside(make_round: Callable[..., Any]) -> None:
-    committee = make_round(5, seed=40).committee
-    row = np.zeros(DEGREE, np.uint16)
-    releases = {name: Release(b"u" * 32 if name != "party-1" else b"v" * 32, row) for name in committee.members}
-    sums, other = releases_for(committee, releases, b"u" * 32)
-    assert sorted(sums) == [1, 3, 4, 5]
-    assert other == ("party-1",)
+@pytest.mark.parametrize("party_count", [3, 5, 9])
+def test_a_whole_round_opens_the_sum_of_the_secrets(
+    make_round: Callable[..., Any], party_count: int, tmp_path: Path
+) -> None:
+    this = make_round(party_count, seed=60 + party_count)
+    answers, threshold = this.answers(), this.committee.threshold
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, threshold)
+    included = this.included(verdict.usable[: this.committee.least_included])
+    sums = {
+        this.committee.point_of(name): this.release(name, included, ReleaseRecord.create(tmp_path / name))
+        for name in this.committee.members
+    }
+    opened, wrong = open_sum(sums, threshold, len(included.uploads), len(next(iter(sums.values()))))
+    assert np.array_equal(opened, this.sum_of_secrets(included.parties))
+    assert wrong == ()
 
 
-def test_dealings_and_releases_show_no_shares(make_round: Callable[..., Any]) -> None:
+def test_a_dealing_shows_no_shares(make_round: Callable[..., Any]) -> None:
     this = make_round(3, seed=41)
     dealing = this.dealings["party-0"]
     assert "messages" not in repr(dealing)
-    assert "sums" not in repr(Release(b"u" * 32, np.zeros(4, np.uint16)))
     assert len(set(dealing.digests)) == len(this.committee.members)

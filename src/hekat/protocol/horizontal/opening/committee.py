@@ -123,14 +123,6 @@ def deal(
     return Dealing(messages, digests)
 
 
-@dataclass(frozen=True)
-class Release:
-    """What one member gives to the parties, sealed: the digest of the set it is for, and its N share sums."""
-
-    included_digest: bytes
-    sums: UnsignedArray = field(repr=False)
-
-
 def sum_shares(shares: Iterable[FieldArray], degree: int) -> FieldArray:
     """The sum of the first `degree` values of every share, mod 65521: a member's share of the sum of the secrets."""
     total = np.zeros(degree, dtype=np.uint64)
@@ -139,15 +131,6 @@ def sum_shares(shares: Iterable[FieldArray], degree: int) -> FieldArray:
     sums = reduce_wide(total)
     wipe(total)
     return sums
-
-
-def releases_for(
-    committee: Committee, releases: Mapping[str, Release], included_digest: bytes
-) -> tuple[dict[int, UnsignedArray], tuple[str, ...]]:
-    """(share sums by point of the members that released for this set, the members that released for another)."""
-    other = tuple(member for member, release in releases.items() if release.included_digest != included_digest)
-    sums = {committee.point_of(name): release.sums for name, release in releases.items() if name not in other}
-    return sums, other
 
 
 def open_sum(

@@ -1,0 +1,190 @@
+"""Dealers whose shares lie on no polynomial are found by their check values, which show nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat.protocol.horizontal.opening.field import PRIME, evaluate_at, random_elements, to_field
+from hekat.protocol.horizontal.opening.shamir import CHECKS, share_secret
+from hekat.protocol.horizontal.opening.share_check import (
+    challenge_digest_of,
+    check_values,
+    expand_challenge,
+    inconsistent_dealers,
+    judge_dealers,
+)
+from hekat.protocol.horizontal.opening.share_message import NO_SHARE, DigestList
+from hekat.protocol.horizontal.opening.upload_context import UploadContext
+
+DEGREE = 48
+CONTEXT = UploadContext(b"s" * 32, 3, "round-1", "A16-16")
+LISTS = {"a": DigestList((b"1" * 32, b"2" * 32), b"x"), "b": DigestList((b"3" * 32, b"4" * 32), b"y")}
+
+
+def by_point(challenge: Any, shares: Any) -> dict[int, Any]:
+    return dict(enumerate(check_values(challenge, shares), start=1))
+
+
+@pytest.mark.parametrize(("member_count", "threshold"), [(4, 3), (5, 4), (6, 5), (7, 5)])
+def test_consistent_dealers_pass_and_every_altered_share_is_found(member_count: int, threshold: int) -> None:
+    challenge = expand_challenge(b"c" * 32, DEGREE)
+    shares = share_secret(np.zeros(DEGREE, np.int8), member_count, threshold)
+    assert inconsistent_dealers({"d": by_point(challenge, shares)}, threshold) == ()
+    for point in range(member_count):
+        for where in (0, DEGREE - 1, DEGREE, DEGREE + CHECKS - 1):
+            bad = shares.copy()
+            bad[point, where] = (int(bad[point, where]) + 1) % PRIME
+            values = {"d": by_point(challenge, shares), "bad": by_point(challenge, bad)}
+            assert inconsistent_dealers(values, threshold) == ("bad",)
+
+
+def test_a_polynomial_of_higher_degree_is_found() -> None:
+    challenge = expand_challenge(b"c" * 32, DEGREE)
+    shares = share_secret(np.zeros(DEGREE, np.int8), 7, 6)
+    assert inconsistent_dealers({"d": by_point(challenge, shares)}, 5) == ("d",)
+
+
+def test_with_no_more_than_t_values_nothing_is_found() -> None:
+    challenge = expand_challenge(b"c" * 32, DEGREE)
+    values = by_point(challenge, random_elements(3, DEGREE + CHECKS))
+    assert inconsistent_dealers({"d": values}, 3) == ()
+
+
+def test_one_challenge_number_in_65521_passes_a_wrong_share() -> None:
+    """Exact, for one of the 8 vectors and a dealer who also shapes the mask: so all 8 pass with 65521^-8."""
+    challenges = np.arange(PRIME, dtype=np.uint16)
+    shares = share_secret(np.array([3], np.int8), 4, 3)[:, :2].astype(np.uint64)
+    shares[3] += np.array([5, 123], np.uint64)  # the share, and the mask to hide it
+    values = (shares[:, 1, None] + challenges[None, :].astype(np.uint64) * shares[:, 0, None]) % PRIME
+    last = evaluate_at((1, 2, 3), values[:3].astype(np.uint16), (4,))[0]
+    passing = challenges[last == values[3]]
+    assert passing.tolist() == [(-123 * pow(5, -1, PRIME)) % PRIME]
+
+
+def test_all_check_values_together_fit_every_secret() -> None:
+    """For any other secret and sharing there are masks, on a polynomial of degree < t, with the same check values."""
+    challenge = expand_challenge(b"c" * 32, DEGREE)
+    values = check_values(challenge, share_secret(np.full(DEGREE, 21, np.int8), 7, 5))
+    other = share_secret(np.full(DEGREE, -7, np.int8), 7, 5)
+    other[:, DEGREE:] = 0
+    products = check_values(challenge, other).astype(np.int64)
+    other[:, DEGREE:] = to_field(values.astype(np.int64) - products)
+    assert np.array_equal(check_values(challenge, other), values)
+    masks = other[:, DEGREE:]
+    for points in combinations(range(1, 8), 5):
+        rows = masks[[point - 1 for point in points]]
+        assert np.array_equal(evaluate_at(points, rows, range(1, 8)), masks)
+
+
+def test_check_values_of_one_secret_are_uniform() -> None:
+    challenge = expand_challenge(b"c" * 32, 4)
+    values = np.concatenate(
+        [check_values(challenge, share_secret(np.array([21, 21, 21, 21], np.int8), 7, 5)) for _ in range(1500)]
+    )
+    cells = np.bincount(values.ravel().astype(np.int64) * 32 // PRIME, minlength=32)
+    expected = values.size / 32
+    # Rows of one sharing depend on each other, so: 31 degrees of freedom, bound far above its mean of 31.
+    assert float(np.sum((cells - expected) ** 2) / expected) < 200
+
+
+def test_check_values_are_mask_plus_product() -> None:
+    challenge = expand_challenge(b"c" * 32, DEGREE)
+    shares = random_elements(2, DEGREE + CHECKS)
+    expected = [
+        [
+            (int(row[DEGREE + k]) + sum(int(e) * int(x) for e, x in zip(challenge[k], row, strict=False))) % PRIME
+            for k in range(CHECKS)
+        ]
+        for row in shares
+    ]
+    assert check_values(challenge, shares).tolist() == expected
+
+
+def test_the_challenge_follows_from_session_number_and_every_digest() -> None:
+    digest = challenge_digest_of(CONTEXT, LISTS)
+    others = [
+        challenge_digest_of(replace(CONTEXT, session_id=b"t" * 32), LISTS),
+        challenge_digest_of(replace(CONTEXT, number=4), LISTS),
+        challenge_digest_of(CONTEXT, {"a": LISTS["a"]}),
+        challenge_digest_of(CONTEXT, {"a": LISTS["b"], "b": LISTS["a"]}),
+        challenge_digest_of(CONTEXT, LISTS | {"b": DigestList((b"3" * 32, b"5" * 32), b"y")}),
+    ]
+    assert len({digest, *others}) == 6
+    assert challenge_digest_of(CONTEXT, dict(reversed(LISTS.items()))) == digest
+
+
+def test_the_expanded_challenge_stays_as_it_is() -> None:
+    digest = hashlib.sha256(b"known answer").digest()
+    stream = hashlib.shake_256(digest).digest(2 * (8 * 4096 + 4096))
+    words = [int.from_bytes(stream[i : i + 2], "little") for i in range(0, len(stream), 2)]
+    kept = [word for word in words if word < PRIME][: 8 * 4096]
+    assert expand_challenge(digest, 4096).ravel().tolist() == kept
+    assert len(set(words[: 8 * 4096 + 64])) > PRIME // 4
+
+
+# --- verdicts ------------------------------------------------------------------------------------------------
+
+
+def test_honest_answers_make_every_dealer_usable(make_round: Callable[..., Any]) -> None:
+    this = make_round(9, seed=50)
+    answers = this.answers()
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, this.committee.threshold)
+    assert verdict.usable == this.parties
+    assert (verdict.refused, verdict.faulty_members, verdict.checked) == ({}, {}, True)
+
+
+def test_with_three_members_the_verdict_says_that_nothing_was_checked(make_round: Callable[..., Any]) -> None:
+    this = make_round(3, seed=51)
+    answers = this.answers()
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, this.committee.threshold)
+    assert verdict.usable == this.parties
+    assert not verdict.checked
+
+
+def test_values_that_travelled_as_wide_words_are_judged_alike(make_round: Callable[..., Any]) -> None:
+    this = make_round(5, seed=52)
+    answers = this.answers()
+    wide = {x: replace(a, values={d: v.astype(np.uint64) for d, v in a.values.items()}) for x, a in answers.items()}
+    assert judge_dealers(this.parties, wide, answers[1].challenge_digest, 4).usable == this.parties
+    wide[2].values["party-0"] += np.uint64(1 << 16)  # would be right again if cut to 16 bits
+    verdict = judge_dealers(this.parties, wide, answers[1].challenge_digest, 4)
+    assert verdict.faulty_members == {2: "gave malformed check values"}
+
+
+def test_an_inconsistent_dealer_and_a_refused_one_are_left_out_by_name(make_round: Callable[..., Any]) -> None:
+    this = make_round(7, seed=53)
+    answers = this.answers()
+    answers[3].values["party-4"][5] ^= 1
+    answers[6].refused["party-2"] = NO_SHARE
+    del answers[6].values["party-2"]
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, 5)
+    assert verdict.usable == ("party-0", "party-1", "party-3", "party-5", "party-6")
+    assert verdict.refused == {"party-2": "member 6: no share came", "party-4": "its shares lie on no polynomial"}
+
+
+def test_members_whose_answers_are_no_answers_do_not_count(make_round: Callable[..., Any]) -> None:
+    this = make_round(7, seed=54)
+    answers = this.answers()
+    digest = answers[1].challenge_digest
+    spoilt = {
+        1: replace(answers[1], challenge_digest=b"o" * 32),
+        2: replace(answers[2], values={}),
+        3: replace(answers[3], values=answers[3].values | {"party-0": np.zeros(7, np.uint16)}),
+        4: replace(
+            answers[4],
+            refused={"party-0": "\x1b[2J"},
+            values={d: v for d, v in answers[4].values.items() if d != "party-0"},
+        ),
+        5: replace(answers[5], refused={"party-0": NO_SHARE}),
+    }
+    for point, answer in spoilt.items():
+        verdict = judge_dealers(this.parties, answers | {point: answer}, digest, 5)
+        assert set(verdict.faulty_members) == {point}
+        assert verdict.usable == this.parties
