@@ -9,6 +9,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from hekat.cli.printable import printable
+
 _TITLES = {
     "alone": "each party alone",
     "plain": "federated, nothing encrypted",
@@ -63,6 +65,11 @@ class RunProgress:
         text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""
         if self._bars is not None and "encrypted" in self._tasks:
             self._bars.update(self._tasks["encrypted"], text=text)
+
+    def lose(self, party: str, step: str) -> None:
+        """Say that a party is lost and the others go on."""
+        line = f"{party} is lost in step {step}; the others go on"
+        self._console.print(printable(line), style="yellow", highlight=False, markup=False)
 
     def __enter__(self) -> RunProgress:
         if self._bars is not None:

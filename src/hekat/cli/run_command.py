@@ -43,6 +43,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         help="a file with the passphrase of the leader's key file; without it the terminal is asked",
     )
+    parser.add_argument(
+        "--lose",
+        action="append",
+        default=[],
+        metavar="PARTY:ROUND",
+        type=_party_and_round,
+        help="stop this party in the middle of that round, to see the others go on (protection 'lattice'; repeatable)",
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
     parser.set_defaults(handle=run)
 
@@ -54,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
     with RunProgress(console) as progress:
         try:
-            result = run_job(prepared, options.runs, progress, resume_from=options.resume)
+            result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=dict(options.lose))
         except BaseException as error:
             for note in _how_to_go_on(progress.folder, options.job):
                 error.add_note(note)
@@ -70,6 +78,13 @@ def run(options: argparse.Namespace) -> int:
         _print_path(console, f"report      {report}")
     _print_path(console, f"audit       hekat audit {result.folder}")
     return 0
+
+
+def _party_and_round(text: str) -> tuple[str, int]:
+    party, _, number = text.rpartition(":")
+    if not party or not (number.isascii() and number.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected PARTY:ROUND, such as county:5; got {text!r:.60}")
+    return party, int(number)
 
 
 def _print_path(console: Console, line: str) -> None:

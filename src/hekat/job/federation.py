@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel, run_parties
 from hekat.data import Table
-from hekat.errors import PartyStoppedError
+from hekat.errors import ChannelError, PartyLostError, PartyStoppedError
 from hekat.job.job_file import Job
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.paillier_aggregation import Packing
+from hekat.protocol.horizontal.key_authority import AuthorityRun, run_authority
+from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
+from hekat.protocol.horizontal.upload_state import UploadState, open_upload_state
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import KeyPair, generate_keys
 
@@ -35,10 +38,11 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Listener:
-    """Told of progress while a run goes on; `on_key` is called by the caller's thread, the rest by the leader's."""
+    """Told of progress while a run goes on: of keys and losses in the caller's thread, of rounds in a party's."""
 
     on_round: Callable[[RoundRecord, TrainingState], None] = lambda record, state: None
     on_key: Callable[[int, int], None] | None = None
+    on_lost: Callable[[PartyLostError], None] = lambda error: None
     save: Callable[[TrainingState], None] = lambda state: None
 
 
@@ -56,13 +60,22 @@ class Federation:
     key_pair: KeyPair | None = None
     witness: Witness | None = None
     resume_from: TrainingState | None = None
+    state_folders: Mapping[str, Path] = field(default_factory=dict)
+    """Where each role keeps upload numbers and releases, for protection `lattice`."""
+    rehearsed_losses: Mapping[str, int] = field(default_factory=dict)
+    """Parties that stop in the middle of that round, to see the others go on."""
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
     packing: Packing | None = None
     update_traffic: tuple[int, int] = (0, 0)
-    """Sealed bytes of the leader's last update, and of the sum that came back."""
+    """Sealed bytes of one party's last update, and of the sum that came back."""
+    lost: list[PartyLostError] = field(default_factory=list)
+    """Parties that were lost on the way, in that order; the others went on."""
     seconds: float = 0.0
     _saved: str = ""
+    _saved_rounds: int = 0
+    _reported_rounds: int = 0
+    _reporting: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self) -> TrainingState:
         """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""
@@ -76,16 +89,25 @@ class Federation:
                 self.key_pair = generate_keys(self.settings.key_bits, progress=self.listener.on_key)
         roles = {name: self._role(name) for name in self.settings.everyone}
         try:
-            results = run_parties(roles, timeout_s=self.job.timeout_s)
+            results = run_parties(
+                roles,
+                timeout_s=self.job.timeout_s,
+                may_be_lost=self.settings.parties if self.settings.bears_losses else (),
+                on_lost=self._note_loss,
+            )
         except PartyStoppedError as error:
             raise self._with_what_was_saved(error) from error.__cause__
         self.seconds = time.perf_counter() - start
-        state = results[self.settings.leader]
-        assert state is not None  # parties return their state, only the aggregator has none
+        # Every party ends with the same state, so any that is left has it.
+        state = next(state for party in self.settings.parties if (state := results.get(party)) is not None)
         return state
 
+    def _note_loss(self, error: PartyLostError) -> None:
+        self.lost.append(error)
+        self.listener.on_lost(error)
+
     def _with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
-        """The same for the whole machine: the leader saves for all, so another party's stop finds its checkpoint."""
+        """The same for the whole machine: one party saves for all, so another's stop finds its checkpoint."""
         if error.saved or not self._saved:
             return error
         return PartyStoppedError(error.what, party=error.party, step=error.step, saved=self._saved, cure=error.cure)
@@ -106,45 +128,76 @@ class Federation:
 
     def _keep_traffic(self, name: str, sealed: SealedChannel, state: TrainingState | None) -> None:
         self.traffic[name] = Traffic(sealed.bytes_sent, sealed.bytes_received)
-        if name == self.settings.leader and state is not None:
-            aggregator, last = self.settings.aggregator, f"round-{state.rounds_done}"
-            sent = sealed.traffic.get((aggregator, f"{last}/update"))
-            received = sealed.traffic.get((aggregator, f"{last}/sum"))
-            if sent is not None and received is not None:
-                self.update_traffic = (sent.sent_bytes, received.received_bytes)
+        if state is None or (name in self.settings.parties[1:] and self.update_traffic != (0, 0)):
+            return
+        exchanged = [
+            traffic
+            for (peer, step), traffic in sealed.traffic.items()
+            if peer == self.settings.aggregator and step.startswith(f"round-{state.rounds_done}/")
+        ]
+        sent, received = (sum(getattr(t, name) for t in exchanged) for name in ("sent_bytes", "received_bytes"))
+        self.update_traffic = (sent, received)
 
     def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
-        if name == self.settings.aggregator:
+        settings = self.settings
+        if name == settings.aggregator:
             done = self.resume_from.rounds_done if self.resume_from else 0
-            run_aggregator(channel, self.settings, AggregatorRun(self.stopwatches[name], done))
+            run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done))
             return None
-        return run_party(channel, self.tables[name], self.settings, self._party_run(name, channel))
+        with self._open_state(name) as state:
+            if name == settings.authority:
+                run_authority(channel, settings, AuthorityRun(self.stopwatches[name], state, self._patience_s))
+                return None
+            return run_party(channel, self.tables[name], settings, self._party_run(name, channel, state))
 
-    def _party_run(self, name: str, channel: RecordedChannel) -> PartyRun:
+    @contextmanager
+    def _open_state(self, name: str) -> Iterator[UploadState | None]:
+        if self.settings.protection != "lattice":
+            yield None
+            return
+        state = open_upload_state(self.state_folders[name], self.job.digest)
+        with state.uploads:
+            yield state
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a role waits for the aggregator, which may be waiting for each of the parties."""
+        return self.job.timeout_s * (len(self.settings.parties) + 1)
+
+    def _party_run(self, name: str, channel: RecordedChannel, state: UploadState | None) -> PartyRun:
         leads = name == self.settings.leader
 
         def save(state: TrainingState) -> None:
-            if leads:
-                self.listener.save(state)
-                self._saved = f"checkpoint of round {state.rounds_done}"
-                channel.note_saved(self._saved)
+            with self._reporting:
+                if state.rounds_done > self._saved_rounds:
+                    self.listener.save(state)
+                    self._saved_rounds = state.rounds_done
+                    self._saved = f"checkpoint of round {state.rounds_done}"
+            channel.note_saved(self._saved)
+
+        def on_round(record: RoundRecord, state: TrainingState) -> None:
+            with self._reporting:
+                if record.round > self._reported_rounds:
+                    self._reported_rounds = record.round
+                    self.listener.on_round(record, state)
 
         def keep_packing(packing: Packing) -> None:
-            if leads:
-                self.packing = packing
+            self.packing = packing
+
+        def before(step: str, part: str) -> None:
+            if step == f"round-{self.rehearsed_losses.get(name)}" and part == "sign":
+                raise ChannelError(f"{name} left in the middle of {step}", cure="none: this loss was asked for")
 
         resumed = copy_state(self.resume_from) if self.resume_from else None
-        local = LocalRun(
-            stopwatch=self.stopwatches[name],
-            on_round=self.listener.on_round if leads else lambda record, state: None,
-            save=save,
-            resume_from=resumed,
-        )
+        local = LocalRun(stopwatch=self.stopwatches[name], on_round=on_round, save=save, resume_from=resumed)
         return PartyRun(
             local=local,
             key_pair=self.key_pair if leads else None,
             witness=self.witness,
             on_packing=keep_packing,
+            upload_state=state,
+            patience_s=self._patience_s,
+            before=before,
         )
 
     def _seal(self, channel: Channel) -> SealedChannel:

@@ -86,8 +86,14 @@ def _read_timeout(top: Section, party_count: int) -> float:
 
 def _read_settings(top: Section) -> HorizontalSettings:
     protection = top.take_section("protection")
-    kind = protection.take("kind", str, "paillier")
-    key_bits = protection.take("key_bits", int, 3072)
+    kind = protection.take("kind", str, "lattice")
+    opening, authority = "committee", None
+    key_bits = 3072
+    if kind == "lattice":
+        opening = protection.take("opening", str, "committee")
+        authority = protection.take_optional("authority", str)
+    elif kind == "paillier":
+        key_bits = protection.take("key_bits", int, 3072)
     protection.finish()
     return HorizontalSettings(
         parties=top.take_texts("parties"),
@@ -96,6 +102,8 @@ def _read_settings(top: Section) -> HorizontalSettings:
         weight_max=top.take("weight_max", int),
         allow_two_parties=top.take("allow_two_parties", bool, False),
         protection=kind,  # type: ignore[arg-type]  # checked by HorizontalSettings
+        opening=opening,  # type: ignore[arg-type]  # checked by HorizontalSettings
+        authority=authority,
         key_bits=key_bits,
         model=_read_model(top.take_section("model")),
         codec=_read_codec(top.take_section("codec")),

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import ChannelTimeoutError, PartyStoppedError, StateError
+from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError, PolicyError, StateError
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import Job
 from hekat.job.outcome import Finished, summarise
@@ -34,6 +34,7 @@ MODEL_FILE = "model.npz"
 SUMMARY_FILE = "summary.json"
 PARTIES_FILE = "parties.json"
 LEDGER_FOLDER = "ledger"
+STATE_FOLDER = "state"
 
 
 class Progress(Protocol):
@@ -47,6 +48,8 @@ class Progress(Protocol):
 
     def search_key(self, tried: int, found: int) -> None: ...
 
+    def lose(self, party: str, step: str) -> None: ...
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -56,30 +59,60 @@ class RunResult:
     summary: dict[str, Any]
 
 
-def run_job(prepared: Prepared, root: Path, progress: Progress, *, resume_from: Path | None = None) -> RunResult:
+def run_job(
+    prepared: Prepared,
+    root: Path,
+    progress: Progress,
+    *,
+    resume_from: Path | None = None,
+    losses: Mapping[str, int] | None = None,
+) -> RunResult:
     """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
-    session and a new folder. Raises PartyStoppedError where a party failed, with what was saved; StateError where the
-    disk takes no files or there is nothing to resume; EngineError, before anything is written, where another run in
-    this process says the opposite of the machine's tenancy.
+    session and a new folder. `losses` names parties that stop in the middle of a round, to see the others go on.
+    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files or
+    there is nothing to resume; PolicyError for losses that cannot be; EngineError, before anything is written, where
+    another run in this process says the opposite of the machine's tenancy.
     """
     with declare_tenancy(prepared.site.machine.single_tenant):
-        return _run(prepared, root, progress, resume_from)
+        return _run(prepared, root, progress, resume_from, losses or {})
 
 
-def _run(prepared: Prepared, root: Path, progress: Progress, resume_from: Path | None) -> RunResult:
+def _run(
+    prepared: Prepared, root: Path, progress: Progress, resume_from: Path | None, losses: Mapping[str, int]
+) -> RunResult:
+    check_losses(prepared.job.settings, losses)
     state = None if resume_from is None else _load_unfinished(resume_from, prepared)
     directory = create_run_directory(root)
     with _open_events(directory, prepared.job) as events:
         progress.open_folder(directory.path)
-        session = _Session(prepared, directory, events, progress)
+        session = _Session(prepared, directory, events, progress, losses)
         try:
-            return session.run(state)
+            return session.run(state, resume_from)
         except BaseException as error:
             with suppress(StateError):  # a full disk has told of itself already
                 events.write("stopped", **_describe_stop(error))
             raise
+
+
+def check_losses(settings: HorizontalSettings, losses: Mapping[str, int]) -> None:
+    """Raise PolicyError where a loss cannot be rehearsed: no such party or round, or no protection that bears it."""
+    for party, number in losses.items():
+        if party not in settings.parties or not 1 <= number <= settings.training.round_count:
+            raise PolicyError(
+                "a loss that cannot be rehearsed",
+                expected=f"a party ({', '.join(settings.parties)}) and a round, 1 to {settings.training.round_count}",
+                got=f"{party}, round {number}",
+                cure="correct --lose",
+            )
+    if losses and not settings.bears_losses:
+        raise PolicyError(
+            f"protection '{settings.protection}' bears no losses",
+            expected="protection 'lattice'",
+            got=settings.protection,
+            cure="leave out --lose, or change protection.kind in the job",
+        )
 
 
 def _open_events(directory: RunDirectory, job: Job) -> EventLog:
@@ -135,8 +168,16 @@ def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
 class _Session:
     """One run's folder, events and phases."""
 
-    def __init__(self, prepared: Prepared, directory: RunDirectory, events: EventLog, progress: Progress) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        directory: RunDirectory,
+        events: EventLog,
+        progress: Progress,
+        losses: Mapping[str, int],
+    ) -> None:
         self._prepared, self._directory, self._events, self._progress = prepared, directory, events, progress
+        self._losses = losses
         self._job = prepared.job
         self._model = build_model(self._job.settings, self._leader_table.features.shape[1])
 
@@ -144,12 +185,13 @@ class _Session:
     def _leader_table(self) -> Table:
         return self._prepared.tables[self._job.settings.leader]
 
-    def run(self, resumed: TrainingState | None) -> RunResult:
+    def run(self, resumed: TrainingState | None, resumed_folder: Path | None) -> RunResult:
         settings, folder = self._job.settings, self._directory.path
+        self._keep_state(resumed_folder)
         alone = self._train_alone() if self._job.compare_alone else {}
         plain = None
         if self._job.compare_plain and settings.protection != "none":
-            plain = self._federate(replace(settings, protection="none"), "plain")
+            plain = self._federate(replace(settings, protection="none", authority=None), "plain")
         with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
             (folder / LEDGER_FOLDER).mkdir()
         main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
@@ -203,16 +245,44 @@ class _Session:
             party_keys=keys,
             run_id=self._directory.run_id,
             ledger_folder=self._directory.path / LEDGER_FOLDER if is_main else None,
-            listener=Listener(on_round, self._progress.search_key, self._saver() if is_main else lambda state: None),
+            listener=Listener(
+                on_round,
+                self._progress.search_key,
+                self._note_loss,
+                self._saver() if is_main else lambda state: None,
+            ),
             key_pair=self._prepared.key_pair,
-            witness=Witness() if self._job.check_exactness and settings.protection == "paillier" else None,
+            witness=Witness() if self._job.check_exactness and settings.protection != "none" else None,
             resume_from=resumed,
+            state_folders={name: self._state_folder(name) for name in settings.everyone},
+            rehearsed_losses=self._losses if is_main else {},
         )
         try:
             state = federation.run()
         except PartyStoppedError as error:
             raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
         return Finished(federation, state, records, metrics)
+
+    def _keep_state(self, resumed_folder: Path | None) -> None:
+        """A run without state folders of its site's keeps upload numbers and releases itself; one resumed goes on
+
+        with those of the run before, in place: a copy could be resumed twice.
+        """
+        folder = self._directory.path / STATE_FOLDER
+        with disk_errors_as_state_errors(f"{folder} could not be made"):
+            if resumed_folder is not None and (before := resumed_folder.resolve() / STATE_FOLDER).exists():
+                folder.symlink_to(before.resolve(), target_is_directory=True)
+            elif self._job.settings.protection == "lattice":
+                folder.mkdir(mode=0o700)
+
+    def _state_folder(self, name: str) -> Path:
+        site = self._prepared.site.parties.get(name)
+        own = None if site is None else site.state
+        return own if own is not None else self._directory.path / STATE_FOLDER / name
+
+    def _note_loss(self, error: PartyLostError) -> None:
+        self._events.write("lost", party=error.party, step=error.step, reason=error.reason)
+        self._progress.lose(error.party, error.step)
 
     def _saver(self) -> Callable[[TrainingState], None]:
         path = self._directory.path / CHECKPOINT_FILE

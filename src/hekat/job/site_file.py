@@ -26,18 +26,22 @@ class DataSource:
 
 @dataclass(frozen=True)
 class PartySite:
-    """What this machine holds for one party. `paillier_key` is only ever the leader's."""
+    """What this machine holds for one party. `paillier_key` is only ever the leader's.
+
+    `state` is the folder of upload numbers and releases; where it is None they lie in the run's folder.
+    """
 
     data: Mapping[str, DataSource]
     paillier_key: Path | None = None
     party_key: Path | None = None
+    state: Path | None = None
 
 
 @dataclass(frozen=True)
 class SitePolicy:
     """What the site allows; a job that asks for more is refused before anything is read or sent."""
 
-    protections: tuple[str, ...] = ("paillier",)
+    protections: tuple[str, ...] = ("lattice", "paillier")
     min_key_bits: int = 2048
     exactness_check: bool = False
 
@@ -86,7 +90,9 @@ def check_site_allows(site: Site, job: Job) -> None:
             cure=(
                 "set compare.plain = false in the job"
                 if protection != settings.protection
-                else "set protection.kind = 'paillier' in the job"
+                else f"set protection.kind = {policy.protections[0]!r} in the job"
+                if policy.protections
+                else "change the job"
             )
             + ", or let the site's owner add it to policy.protections",
         )
@@ -153,11 +159,13 @@ def _read_party(section: Section, folder: Path) -> PartySite:
     data = {name: _read_source(source) for name, source in section.take_section("data").take_sections().items()}
     paillier_key = section.take_optional("paillier_key", str)
     party_key = section.take_optional("party_key", str)
+    state = section.take_optional("state", str)
     section.finish()
     return PartySite(
         data,
         folder / paillier_key if paillier_key else None,
         folder / party_key if party_key else None,
+        folder / state if state else None,
     )
 
 

@@ -31,6 +31,8 @@ class Aggregate:
     mean: Tensors
     weight_sum: int
     counters: dict[str, int]
+    party_count: int
+    """How many parties' updates are in it."""
 
 
 class Aggregation(Protocol):
@@ -93,7 +95,7 @@ class Alone:
         *,
         value_bits: int | None = None,
     ) -> Aggregate:
-        return Aggregate(dict(tensors), weight, self.sum_counters(step, counters))
+        return Aggregate(dict(tensors), weight, self.sum_counters(step, counters), 1)
 
     def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)

@@ -63,15 +63,16 @@ class UpdateCodec:
         weight_sum, *totals = totals
         if self._contributor_maxima:
             _check_contributors(totals.pop(0), addend_count)
-        _check_total("the sum of row counts", weight_sum, addend_count, addend_count * self._weight_max)
+        check_total("the sum of row counts", weight_sum, addend_count, addend_count * self._weight_max)
         for counter, total in zip(counters, totals, strict=True):
-            _check_total(f"the sum of counter {counter.name!r}", total, 0, addend_count * counter.maximum)
+            check_total(f"the sum of counter {counter.name!r}", total, 0, addend_count * counter.maximum)
         mean = {
             name: self.layout.dequantise(levels, self._range_factor * bounds[name], addend_count)
             * (self._weight_max / weight_sum)
             for name, levels in unflatten(sums[:value_count], like).items()
         }
-        return Aggregate(mean, weight_sum, {c.name: total for c, total in zip(counters, totals, strict=True)})
+        counted = {c.name: total for c, total in zip(counters, totals, strict=True)}
+        return Aggregate(mean, weight_sum, counted, addend_count)
 
     def lane_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
         """Lanes of one contribution, the count lane apart."""
@@ -106,7 +107,8 @@ def _check_contributors(counted: int, announced: int) -> None:
         raise _malformed("the number of contributors", f"{announced}, as announced")
 
 
-def _check_total(what: str, total: int, least: int, most: int) -> None:
+def check_total(what: str, total: int, least: int, most: int) -> None:
+    """Raise BoundError, without the number, where a decoded total is not from `least` to `most`."""
     if not least <= total <= most:
         raise _malformed(what, f"{least} to {most}")
 

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
 from hekat.errors import WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors
+from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
 from hekat.protocol.horizontal.encode import UpdateCodec
-from hekat.protocol.horizontal.messages import ClipMessage, RangeMessage, SumMessage, UpdateMessage
-from hekat.protocol.horizontal.received import check_bounds
+from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
+from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt
 from hekat.wire import from_bytes, to_bytes
-
-
-@dataclass(frozen=True)
-class Packing:
-    """How the last update filled its ciphertexts: FLBooster (ICDE 2023), Eqs. 11 and 12, with this layout's lanes."""
-
-    lane_count: int
-    lane_bits: int
-    lanes_per_ciphertext: int
-    ciphertext_count: int
-    compression_ratio: float
-    plaintext_space_use: float
 
 
 class PaillierAggregation:
@@ -73,13 +59,13 @@ class PaillierAggregation:
         self._describe_packing(codec.layout, codec.lane_count(tensors, counters))
         if self._witness is not None and tensors:
             unscaled = {name: values * (self._settings.weight_max / weight) for name, values in clipped.items()}
-            self._witness.deposit(step, tensors, unscaled, weight)
+            self._witness.deposit(step, self._channel.party, tensors, unscaled, weight)
         total = self._exchange(step, plain, codec.layout.sum_bound)
         with self._stopwatch.measure("decode"):
             aggregate = codec.decode(total, tensors, bounds, counters, len(self._settings.parties))
         if self._witness is not None and tensors:
             allowed = codec.mean_error_bounds(tensors, bounds, len(self._settings.parties), aggregate.weight_sum)
-            self._witness.check(step, aggregate.mean, allowed)
+            self._witness.check(step, aggregate.mean, allowed, self._settings.parties)
         return aggregate
 
     def _exchange(self, step: str, plain: PackedPlaintext, sum_bound: int) -> PackedPlaintext:
@@ -100,16 +86,7 @@ class PaillierAggregation:
             return decrypt(self._key, ciphertexts, bound=sum_bound)
 
     def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
-        names = sorted(scaled)
-        message = RangeMessage(
-            minimum=np.array([scaled[name].min() for name in names]),
-            maximum=np.array([scaled[name].max() for name in names]),
-            sizes=np.array([scaled[name].size for name in names], dtype=np.int64),
-        )
-        self._channel.send(self._settings.aggregator, f"{step}/range", message)
-        answer = self._channel.receive(self._settings.aggregator, f"{step}/clip", ClipMessage)
-        check_bounds(answer.alpha, self._settings.aggregator, step, len(names))
-        return {name: float(alpha) for name, alpha in zip(names, answer.alpha, strict=True)}
+        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)

@@ -1,9 +1,10 @@
-"""The role of a party: it has rows and labels, and holds the key pair all parties share.
+"""The role of a party: it has rows and labels, and with the others it opens sums of updates.
 
     1. tell the aggregator the table's schema; wait until everybody is there
-    2. the leader makes the Paillier key pair, gives it to the parties (sealed) and the public half to the aggregator
+    2. lattice: say which upload numbers are used up; the first party gives all a key for digests (sealed)
+       paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
     3. agree on the standardiser, from encrypted sums
-    4. each round: local update, scale, clip, quantise, pack, encrypt -> aggregator; open the sum; the same server step
+    4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
     5. compare model digests; go on or stop together
 
 Source: BatchCrypt (ATC 2020), Algorithm 1, with weights kept at the parties.
@@ -18,20 +19,26 @@ from dataclasses import dataclass, field, replace
 from hekat.data import Table, schema_digest
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
-from hekat.errors import KeyRefusedError
+from hekat.errors import KeyRefusedError, StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
+from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
+from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
 from hekat.protocol.horizontal.messages import (
     PublicKeyMessage,
     ReadyMessage,
     SharedSecretsMessage,
     StartMessage,
 )
-from hekat.protocol.horizontal.paillier_aggregation import Packing, PaillierAggregation
+from hekat.protocol.horizontal.opening.party_opening import PartyOpening
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
 from hekat.protocol.horizontal.received import check_party_count
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.training import LocalRun, TrainingState, train
+from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import KeyPair, PrivateKey, generate_keys
 from hekat.wire import from_bytes, to_bytes
@@ -39,12 +46,19 @@ from hekat.wire import from_bytes, to_bytes
 
 @dataclass(frozen=True)
 class PartyRun:
-    """What the machine gives a party's role; none of it changes what is sent. `key_pair` is for the leader only."""
+    """What the machine gives a party's role; none of it changes what is sent. `key_pair` is for the leader only.
+
+    `upload_state` is what protection `lattice` keeps on disk; `patience_s` how long the party waits for the aggregator
+    (None: as for anybody); `before` as in LatticeAggregation.
+    """
 
     local: LocalRun
     key_pair: KeyPair | None = field(default=None, repr=False)
     witness: Witness | None = None
     on_packing: Callable[[Packing], None] = lambda packing: None
+    upload_state: UploadState | None = None
+    patience_s: float | None = None
+    before: Callable[[str, str], None] = lambda step, part: None
 
 
 def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun) -> TrainingState:
@@ -54,7 +68,9 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     stopwatch = run.local.stopwatch
     aggregation: Aggregation
     digest_key = b""
-    if settings.protection == "paillier":
+    if settings.protection == "lattice":
+        aggregation, digest_key = _join_lattice(channel, settings, run)
+    elif settings.protection == "paillier":
         if get_engine().single_tenant:
             channel.ledger.note("setup", f"randomiser tables: {PLAIN_TABLES}", "public")
         private_key, digest_key = _share_keys(channel, settings, run)
@@ -63,6 +79,47 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
         channel.ledger.note("setup", "protection is NONE: the aggregator sees every update", "disclosed")
         aggregation = PlainAggregation(channel, settings, stopwatch)
     return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+
+
+def _join_lattice(
+    channel: RecordedChannel, settings: HorizontalSettings, run: PartyRun
+) -> tuple[LatticeAggregation, bytes]:
+    if run.upload_state is None:
+        raise StateError(
+            f"party {channel.party} keeps no upload numbers",
+            expected="a durable counter and release record",
+            cure="give the party a state folder",
+        )
+    digest_key, shared_key = _share_run_secrets(channel, settings)
+    next_number = run.upload_state.uploads.next_value
+    channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
+    way = make_way(settings, shared_key)
+    channel.ledger.note("setup", way.describe(), "public")
+    opening = PartyOpening(channel, settings, way, run.upload_state, run.local.stopwatch, patience_s=run.patience_s)
+    aggregation = LatticeAggregation(
+        channel,
+        settings,
+        opening,
+        run.upload_state.uploads,
+        run.local.stopwatch,
+        patience_s=run.patience_s,
+        witness=run.witness,
+        on_packing=run.on_packing,
+        before=run.before,
+    )
+    return aggregation, digest_key
+
+
+def _share_run_secrets(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[bytes, bytes]:
+    """(digest key, shared key) from the first party; the shared key is empty unless opening is `shared`."""
+    if channel.party != settings.leader:
+        received = channel.receive(settings.leader, "run-secrets", RunSecretsMessage)
+        return received.digest_key, received.shared_key
+    shared_key = secrets.token_bytes(32) if settings.opening == "shared" else b""
+    message = RunSecretsMessage(digest_key=secrets.token_bytes(32), shared_key=shared_key)
+    for party in settings.parties[1:]:
+        channel.send(party, "run-secrets", message)
+    return message.digest_key, message.shared_key
 
 
 def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettings) -> None:

@@ -47,7 +47,8 @@ class PlainAggregation:
             check_plain_mean(mean, aggregator, step, update, self._settings)
             totals = ints_from_limbs(mean.counters)
             sums = {counter.name: total for counter, total in zip(counters, totals, strict=True)}
-            return Aggregate(unflatten(mean.values, tensors), mean.weight_sum, sums)
+            means = unflatten(mean.values, tensors)
+            return Aggregate(means, mean.weight_sum, sums, len(self._settings.parties))
 
     def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
+from hekat.scheme.lattice import choose_parameters
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_KEY_BITS
 
 Algorithm = Literal["fedsgd", "fedavg"]
-Protection = Literal["paillier", "none"]
+Protection = Literal["lattice", "paillier", "none"]
+Opening = Literal["committee", "authority", "shared"]
 Clipping = Literal["adaptive", "fixed", "daciq"]
 
-PROTECTIONS = ("paillier", "none")
+PROTECTIONS = ("lattice", "paillier", "none")
+OPENINGS = ("committee", "authority", "shared")
 MAX_NAME_LENGTH = 64
 # Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
 KEY_TIMEOUT_S = 900.0
@@ -78,13 +81,19 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class HorizontalSettings:
-    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in formulas)."""
+    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in formulas).
+
+    `opening` says who opens sums under protection `lattice`; `authority` names the role that does for `authority`.
+    `key_bits` is the size of the key for protection `paillier`.
+    """
 
     parties: tuple[str, ...]
     aggregator: str
     classes: tuple[str, ...] | None
     weight_max: int
-    protection: Protection = "paillier"
+    protection: Protection = "lattice"
+    opening: Opening = "committee"
+    authority: str | None = None
     key_bits: int = 3072
     model: ModelSettings = field(default_factory=ModelSettings)
     codec: CodecSettings = field(default_factory=CodecSettings)
@@ -99,6 +108,7 @@ class HorizontalSettings:
         if self.protection == "paillier":
             _check_key_bits(self.key_bits)
         _check_codec(self.codec)
+        _check_opening(self)
         _check_training(self.training)
         if self.model.l2 < 0 or not math.isfinite(self.model.l2):
             _refuse("model.l2", "a finite number >= 0", self.model.l2)
@@ -115,7 +125,12 @@ class HorizontalSettings:
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        return (*self.parties, self.aggregator)
+        return (*self.parties, self.aggregator, *((self.authority,) if self.authority is not None else ()))
+
+    @property
+    def bears_losses(self) -> bool:
+        """Whether rounds go on without a party that is lost."""
+        return self.protection == "lattice"
 
 
 def check_row_count(party: str, row_count: int, settings: HorizontalSettings) -> None:
@@ -198,6 +213,32 @@ def _check_codec(codec: CodecSettings) -> None:
         _refuse("codec.alpha", "a bound from 2^-40 to 2^40", codec.alpha)
     if not 0 < codec.target_clipped_fraction < 1:
         _refuse("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
+
+
+def _check_opening(settings: HorizontalSettings) -> None:
+    if settings.protection != "lattice":
+        if settings.authority is not None:
+            _refuse("protection.authority", "nothing, since protection.kind is not 'lattice'", settings.authority)
+        return
+    _check_choice("protection.opening", settings.opening, OPENINGS)
+    if settings.codec.layout != "balanced":
+        _refuse("codec.layout", "'balanced', the layout of protection 'lattice'", repr(settings.codec.layout))
+    choose_parameters(settings.codec.value_bits, len(settings.parties))
+    if settings.opening != "authority":
+        if settings.authority is not None:
+            _refuse("protection.authority", f"nothing, since opening is {settings.opening!r}", settings.authority)
+        return
+    if settings.authority is None:
+        _refuse("protection.authority", "the name of the role that opens sums", "nothing")
+    else:
+        _check_name(settings.authority)
+        if settings.authority in (*settings.parties, settings.aggregator):
+            raise PolicyError(
+                "the key authority has another role as well",
+                expected="a role that neither trains nor adds",
+                got=settings.authority,
+                cure="give the authority a name of its own",
+            )
 
 
 def _check_training(training: TrainingSettings) -> None:

@@ -35,6 +35,7 @@ class RoundRecord:
     value_count: int
     bounds: dict[str, float]
     row_count: int
+    party_count: int
 
 
 @dataclass
@@ -134,7 +135,7 @@ class _Trainer:
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(loss, weight, settings.weight_max))
         aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
-        self._policy.learn(aggregate.counters, sizes_of(scaled), len(settings.parties))
+        self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         self._apply(aggregate.mean)
         state.rounds_done = number
         state.bounds = self._policy.known if isinstance(self._policy, AdaptiveClipping) else {}
@@ -146,9 +147,10 @@ class _Trainer:
             round=number,
             loss=state.losses[-1],
             clipped_count=total_clipped(aggregate.counters, list(scaled)),
-            value_count=sum(sizes_of(scaled).values()) * len(settings.parties),
+            value_count=sum(sizes_of(scaled).values()) * aggregate.party_count,
             bounds=bounds,
             row_count=aggregate.weight_sum,
+            party_count=aggregate.party_count,
         )
         self._run.on_round(record, state)
 

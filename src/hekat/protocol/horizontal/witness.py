@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,23 +30,24 @@ class Witness:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._updates: dict[str, list[tuple[FloatArray, FloatArray, int]]] = {}
+        self._updates: dict[str, dict[str, tuple[FloatArray, FloatArray, int]]] = {}
         self.checks: list[BoundCheck] = []
 
-    def deposit(self, step: str, update: Tensors, clipped: Tensors, weight: int) -> None:
+    def deposit(self, step: str, party: str, update: Tensors, clipped: Tensors, weight: int) -> None:
         """One party's update before and after clipping, in units of the update."""
         with self._lock:
-            self._updates.setdefault(step, []).append((flatten(update), flatten(clipped), weight))
+            self._updates.setdefault(step, {})[party] = (flatten(update), flatten(clipped), weight)
 
-    def check(self, step: str, decoded: Tensors, bounds: Tensors) -> None:
-        """Hold the decoded mean against the float mean of the clipped updates; once per step.
+    def check(self, step: str, decoded: Tensors, bounds: Tensors, included: Iterable[str]) -> None:
+        """Hold the decoded mean against the float mean of the clipped updates of `included`; once per step.
 
         Raises BoundError where any value is further away than its bound: then the codec is wrong, and the run stops.
         """
         with self._lock:
-            updates = self._updates.pop(step, None)
-        if updates is None:
+            deposited = self._updates.pop(step, None)
+        if deposited is None:
             return
+        updates = [deposited[party] for party in included]
         weight_sum = sum(weight for _, _, weight in updates)
         exact = sum(update * weight for update, _, weight in updates) / weight_sum
         clipped = sum(update * weight for _, update, weight in updates) / weight_sum

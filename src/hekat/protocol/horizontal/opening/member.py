@@ -25,6 +25,7 @@ from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, Dig
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.scheme.lattice import SETS, LatticeParameters
 
@@ -47,11 +48,13 @@ class Member:
         settings: HorizontalSettings,
         way: OpeningWay,
         state: UploadState,
+        stopwatch: Stopwatch,
         *,
         patience_s: float | None = None,
     ) -> None:
         self._channel, self._settings, self._way, self._state = channel, settings, way, state
-        self._patience_s = patience_s
+        self._stopwatch, self._patience_s = stopwatch, patience_s
+        self._own_release = b""
         self._kept: _Kept | None = None
 
     def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> UploadContext:
@@ -70,13 +73,15 @@ class Member:
             try:
                 message = own_message if dealer == me and own_message is not None else self._receive_share(leg, dealer)
                 degree = kept.parameters.form.ring.degree
-                kept.shares[dealer] = self._way.read(context, dealer, me, message, entry.digests[position], degree)
+                with self._stopwatch.measure("deal"):
+                    kept.shares[dealer] = self._way.read(context, dealer, me, message, entry.digests[position], degree)
             except (PartyLostError, ChannelTimeoutError, SealError, WireError):
                 refused[dealer] = "no share came"
             except ProtocolError as error:
                 refused[dealer] = error.what
-        challenge = challenge_digest_of(context, lists)
-        values = self._way.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
+        with self._stopwatch.measure("deal"):
+            challenge = challenge_digest_of(context, lists)
+            values = self._way.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
         wide = {dealer: answer.astype(np.uint64) for dealer, answer in values.items()}
         self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))
         self._kept = kept
@@ -97,7 +102,8 @@ class Member:
         if kept is None:
             raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
         self._state.releases.allow(self._state.job_digest, included)
-        content = self._way.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
+        with self._stopwatch.measure("open"):
+            content = self._way.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
         message = ReleaseMessage(statement_digest=included.digest, content=content)
         for party in leg.participants:
@@ -111,8 +117,6 @@ class Member:
         """What this member released last, for its own opening."""
         content, self._own_release = self._own_release, b""
         return content
-
-    _own_release = b""
 
     def _send_release(self, leg: Leg, party: str, message: ReleaseMessage) -> None:
         try:

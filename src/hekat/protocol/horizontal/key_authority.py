@@ -1,0 +1,52 @@
+"""The role of the key authority: it holds no data and no model, and opens each sum of updates once, for the parties.
+
+1. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
+2. check each seed against its signed digest
+3. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.errors import StateError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage
+from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg
+from hekat.protocol.horizontal.opening.committee import least_included
+from hekat.protocol.horizontal.opening.included import check_included
+from hekat.protocol.horizontal.opening.member import Member
+from hekat.protocol.horizontal.opening.party_opening import included_set_of
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.upload_state import UploadState
+
+
+@dataclass(frozen=True)
+class AuthorityRun:
+    """What the machine gives the authority; `patience_s` is how long it waits for the aggregator."""
+
+    stopwatch: Stopwatch
+    upload_state: UploadState | None
+    patience_s: float | None = None
+
+
+def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: AuthorityRun) -> None:
+    """Serve one run to its end. The authority could open every single update; it opens sums, by the same rules."""
+    if run.upload_state is None:
+        raise StateError(
+            "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
+        )
+    member = Member(channel, settings, make_way(settings), run.upload_state, run.stopwatch, patience_s=run.patience_s)
+    least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+    while True:
+        begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.patience_s)
+        if not begin.step:
+            return
+        leg = Leg(begin.step, begin.number, tuple(begin.participants))
+        context = member.check_dealt(leg)
+        stated = channel.receive(settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.patience_s)
+        included = included_set_of(context, stated)
+        check_included(included, context, settings.parties, least, channel.verify, member.share_digests)
+        member.release(leg, included)

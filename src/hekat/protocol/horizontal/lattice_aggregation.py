@@ -1,0 +1,248 @@
+"""A party's side of protection `lattice`: mask the update chunk by chunk, have the sum opened, decode it.
+
+One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
+
+    1. the aggregator begins an upload: its number, who takes part
+    2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
+    3. mask the update block by block -> aggregator; sign what was sent
+    4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
+    5. open the sum of the secrets, unmask the sum block by block, decode
+    6. the sum stands, or the update is masked anew under another number
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from hekat.codec import clip
+from hekat.errors import BoundError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
+from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream
+from hekat.protocol.horizontal.lattice_messages import (
+    BeginMessage,
+    IncludedMessage,
+    MaskedBlockMessage,
+    OpenedMessage,
+    OutcomeMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+)
+from hekat.protocol.horizontal.leg import Leg, begin_step
+from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.protocol.horizontal.opening.party_opening import PartyOpening
+from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.round_end import finish_round
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.witness import Witness
+from hekat.scheme.lattice import (
+    Decryptor,
+    Encryptor,
+    LatticeParameters,
+    SecretSum,
+    block_values,
+    choose_parameters,
+    public_key,
+)
+from hekat.state import Counter as DurableCounter
+
+T = TypeVar("T")
+
+
+class LatticeAggregation:
+    """Sums of masked updates that only the sum of this upload's secrets opens."""
+
+    clips = True
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        opening: PartyOpening,
+        uploads: DurableCounter,
+        stopwatch: Stopwatch,
+        *,
+        patience_s: float | None = None,
+        witness: Witness | None = None,
+        on_packing: Callable[[Packing], None] = lambda packing: None,
+        before: Callable[[str, str], None] = lambda step, part: None,
+    ) -> None:
+        """`uploads` gives each upload number once in this party's life. `patience_s`: how long to wait for the
+
+        aggregator, which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of
+        an upload ("deal", "upload", "sign", "release", "open"): rehearsals of a loss raise there.
+        """
+        self._channel, self._settings, self._opening, self._uploads = channel, settings, opening, uploads
+        self._stopwatch, self._patience_s, self._witness = stopwatch, patience_s, witness
+        self._on_packing, self._before = on_packing, before
+
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        settings = self._settings
+        bits = value_bits or settings.codec.value_bits
+        parameters = choose_parameters(bits, len(settings.parties))
+        stream = LaneStream(
+            tensors,
+            bounds,
+            counters,
+            value_bits=bits,
+            weight_max=settings.weight_max,
+            rounding=settings.codec.rounding,
+        )
+        self._describe_packing(parameters, stream.lane_count)
+        if self._witness is not None and tensors:
+            self._deposit(self._witness, step, tensors, bounds, weight)
+        while True:
+            leg = self._begin(step)
+            self._mask(leg, parameters, stream, tensors, weight)
+            stated = self._receive(leg.name("included"), IncludedMessage)
+            included = self._opening.check_included(leg, parameters, stated)
+            self._before(leg.step, "release")
+            self._opening.release(leg, included)
+            aggregate, failure = self._open(leg, parameters, stream, included, stated)
+            if self._receive(leg.name("outcome"), OutcomeMessage).stands:
+                break
+        if aggregate is None:
+            raise failure or ProtocolError("the aggregator says that a sum stands which it was told does not open")
+        if self._witness is not None and tensors:
+            allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
+            self._witness.check(step, aggregate.mean, allowed, included.parties)
+        return aggregate
+
+    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled)
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        finish_round(self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._patience_s)
+
+    def _begin(self, step: str) -> Leg:
+        begin = self._receive(begin_step(step), BeginMessage)
+        participants = tuple(begin.participants)
+        if begin.step != step or not set(participants) <= set(self._settings.parties):
+            raise ProtocolError(
+                "the aggregator began another sum",
+                expected=f"{step}, of parties of the job",
+                got="another step or strangers",
+                cure="run the same release and job at the aggregator",
+            )
+        # Durably gone before the first secret is made for it: no restart takes the number again.
+        self._uploads.take(begin.number)
+        return Leg(step, begin.number, participants)
+
+    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, tensors: Tensors, weight: int) -> None:
+        self._before(leg.step, "deal")
+        secret = self._opening.deal(leg, parameters, stream.lane_count)
+        self._opening.check_dealt(leg)
+        self._before(leg.step, "upload")
+        encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
+        digest = hashlib.sha256()
+        block_lanes = block_values(parameters, BLOCK_LANES)
+        blocks = stream.blocks(tensors, weight, block_lanes)
+        left = stream.lane_count
+        while left:
+            with self._stopwatch.measure("encode"):
+                block = next(blocks)
+            left -= block.size
+            with self._stopwatch.measure("encrypt"):
+                written = encryptor.encrypt(block, last=not left)
+                digest.update(written)
+            self._send(leg.name("block"), MaskedBlockMessage(written))
+        self._before(leg.step, "sign")
+        self._send(leg.name("statement"), self._opening.sign(leg, parameters, digest.digest()))
+
+    def _open(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: LaneStream,
+        included: IncludedSet,
+        stated: IncludedMessage,
+    ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
+        self._before(leg.step, "open")
+        released = self._receive(leg.name("sum"), SumBeginMessage).released
+        secret_sum: SecretSum | None = None
+        wrong: list[str] = []
+        failure: BoundError | ProtocolError | None = None
+        try:
+            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
+        except (BoundError, ProtocolError) as error:
+            failure = error
+        if wrong:
+            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
+        aggregate = None
+        try:
+            aggregate = self._unmask(leg, parameters, stream, secret_sum)
+        except BoundError as error:
+            failure = failure or error
+        self._send(leg.name("opened"), OpenedMessage(opened=aggregate is not None, wrong_members=wrong))
+        return aggregate, failure
+
+    def _unmask(
+        self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, secret_sum: SecretSum | None
+    ) -> Aggregate | None:
+        """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped."""
+        decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
+        reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
+        failure: BoundError | None = None
+        block_lanes = block_values(parameters, BLOCK_LANES)
+        for start in range(0, stream.lane_count, block_lanes):
+            block = self._receive(leg.name("sum-block"), SumBlockMessage)
+            if decryptor is None or reader is None or failure is not None:
+                continue
+            try:
+                with self._stopwatch.measure("decrypt"):
+                    count = min(block_lanes, stream.lane_count - start)
+                    sums = decryptor.decrypt(block.written, count, start // parameters.form.values_per_chunk)
+                with self._stopwatch.measure("decode"):
+                    reader.read(sums)
+            except BoundError as error:
+                # The rest is received all the same: messages are read in the order they were sent.
+                failure = error
+        if failure is not None:
+            raise failure
+        return None if reader is None else reader.finish()
+
+    def _deposit(self, witness: Witness, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> None:
+        scaled = scale_by_weight(tensors, weight, self._settings.weight_max)
+        back = self._settings.weight_max / weight
+        clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
+        witness.deposit(step, self._channel.party, tensors, clipped, weight)
+
+    def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
+        return public_key(self._channel.session_id, leg.number, parameters)
+
+    def _send(self, step: str, message: object) -> None:
+        self._channel.send(self._settings.aggregator, step, message)
+
+    def _receive(self, step: str, message_type: type[T]) -> T:
+        return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._patience_s)
+
+    def _describe_packing(self, parameters: LatticeParameters, lane_count: int) -> None:
+        form = parameters.form
+        chunk_count = form.chunk_count(lane_count)
+        plaintext_bits = form.ring.degree * form.ring.modulus.bit_length()
+        self._on_packing(
+            Packing(
+                lane_count=lane_count,
+                lane_bits=form.lane_bits,
+                lanes_per_ciphertext=form.values_per_chunk,
+                ciphertext_count=chunk_count,
+                compression_ratio=lane_count / chunk_count,
+                plaintext_space_use=lane_count * form.lane_bits / (plaintext_bits * chunk_count),
+            )
+        )

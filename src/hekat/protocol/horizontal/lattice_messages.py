@@ -1,0 +1,159 @@
+"""Every message of protection `lattice`, in the order of a round, each field with what it discloses and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.wire import ciphertext, disclosed, message, public, sealed
+
+
+@message("horizontal/run-secrets", version=1)
+@dataclass(frozen=True)
+class RunSecretsMessage:
+    """First party to each other party, once: what all share. Without opening `shared` there is no shared key."""
+
+    digest_key: bytes = sealed("the key under which parties compare model digests")
+    shared_key: bytes = sealed("opening `shared`: the key from which every party's round secret follows")
+
+
+@message("horizontal/upload-counter", version=1)
+@dataclass(frozen=True)
+class UploadCounterMessage:
+    """Party to aggregator, once: the least upload number that this party has not used yet."""
+
+    next_number: int = public()
+
+
+@message("horizontal/round-begin", version=1)
+@dataclass(frozen=True)
+class BeginMessage:
+    """Aggregator to parties and authority: one upload's number, and who takes part. Step "" ends an authority's run."""
+
+    step: str = public()
+    number: int = public()
+    participants: list[str] = public()
+
+
+@message("horizontal/share", version=1)
+@dataclass(frozen=True)
+class ShareMessage:
+    """Party to each member: a salted Shamir share of its round secret (or, to an authority, the secret's seed)."""
+
+    content: bytes = sealed("a share of this party's round secret: fewer than the threshold tell nothing")
+
+
+@message("horizontal/dealt", version=1)
+@dataclass(frozen=True)
+class DealtMessage:
+    """Party to aggregator: what it is about to upload, and digests of the shares it dealt, one a member."""
+
+    parameter_set: str = public()
+    lane_count: int = public()
+    share_digests: list[bytes] = public()
+    signature: bytes = public()
+
+
+@message("horizontal/dealers", version=1)
+@dataclass(frozen=True)
+class DealersMessage:
+    """Aggregator to each member: who dealt, and the digests of all their shares with the dealers' signatures."""
+
+    parameter_set: str = public()
+    share_digests: dict[str, list[bytes]] = public()
+    signatures: dict[str, bytes] = public()
+
+
+@message("horizontal/checked", version=1)
+@dataclass(frozen=True)
+class CheckedMessage:
+    """Member to aggregator: whose shares it cannot use, and masked combinations of the others, shape (8,) each."""
+
+    challenge_digest: bytes = public()
+    refused: dict[str, str] = public()
+    values: dict[str, npt.NDArray[np.uint64]] = disclosed("combinations of shares under masks used once: noise")
+
+
+@message("horizontal/masked-block", version=1)
+@dataclass(frozen=True)
+class MaskedBlockMessage:
+    """Party to aggregator: one block of its masked update, weight, counters and count lanes."""
+
+    written: bytes = ciphertext(under="the party's secret of this upload")
+
+
+@message("horizontal/statement", version=1)
+@dataclass(frozen=True)
+class StatementMessage:
+    """Party to aggregator after its last block: the digest of all blocks, signed with its share digests.
+
+    `salt` is what the party's secret follows from under opening `shared`; empty otherwise.
+    """
+
+    upload_digest: bytes = public()
+    salt: bytes = public()
+    signature: bytes = public()
+
+
+@message("horizontal/included", version=1)
+@dataclass(frozen=True)
+class IncludedMessage:
+    """Aggregator to every party and member: the included set U with what every party of it signed."""
+
+    upload_digests: dict[str, bytes] = public()
+    share_digests: dict[str, list[bytes]] = public()
+    salts: dict[str, bytes] = public()
+    signatures: dict[str, bytes] = public()
+
+
+@message("horizontal/release", version=1)
+@dataclass(frozen=True)
+class ReleaseMessage:
+    """Member to each party: the sum of its shares over U (from an authority: the sum of the secrets)."""
+
+    statement_digest: bytes = public()
+    content: bytes = sealed("the sum over U of the shares that this member holds")
+
+
+@message("horizontal/released", version=1)
+@dataclass(frozen=True)
+class ReleasedMessage:
+    """Member to aggregator: for which U it has released, signed."""
+
+    statement_digest: bytes = public()
+    signature: bytes = public()
+
+
+@message("horizontal/sum-begin", version=1)
+@dataclass(frozen=True)
+class SumBeginMessage:
+    """Aggregator to each party: which members have released for U."""
+
+    released: list[str] = public()
+
+
+@message("horizontal/sum-block", version=1)
+@dataclass(frozen=True)
+class SumBlockMessage:
+    """Aggregator to each party: one block of the sum; who holds the sum of the secrets learns the aggregate."""
+
+    written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
+
+
+@message("horizontal/opened", version=1)
+@dataclass(frozen=True)
+class OpenedMessage:
+    """Party to aggregator: whether it could open the sum, and members whose release did not fit the others'."""
+
+    opened: bool = public()
+    wrong_members: list[str] = public()
+
+
+@message("horizontal/outcome", version=1)
+@dataclass(frozen=True)
+class OutcomeMessage:
+    """Aggregator to each party: whether the sum stands, or the update is to be encrypted anew under another number."""
+
+    stands: bool = public()

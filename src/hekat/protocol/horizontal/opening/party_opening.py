@@ -1,0 +1,174 @@
+"""A party's side of opening sums: it deals its secret, signs its upload, checks whose are included, opens the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.lattice_messages import (
+    DealtMessage,
+    IncludedMessage,
+    ReleaseMessage,
+    ShareMessage,
+    StatementMessage,
+)
+from hekat.protocol.horizontal.leg import Leg
+from hekat.protocol.horizontal.opening.committee import least_included
+from hekat.protocol.horizontal.opening.included import (
+    UPLOAD_PURPOSE,
+    IncludedSet,
+    IncludedUpload,
+    check_included,
+    state_included,
+    upload_fields,
+)
+from hekat.protocol.horizontal.opening.member import Member
+from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, dealing_fields
+from hekat.protocol.horizontal.opening.shared import salt_digest
+from hekat.protocol.horizontal.opening.upload_context import UploadContext
+from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.upload_state import UploadState
+from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
+
+
+class PartyOpening:
+    """One upload after another; what is kept of one goes with the next."""
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        way: OpeningWay,
+        state: UploadState,
+        stopwatch: Stopwatch,
+        *,
+        patience_s: float | None = None,
+    ) -> None:
+        self._channel, self._settings, self._way, self._stopwatch = channel, settings, way, stopwatch
+        is_member = channel.party in way.members
+        self._member = Member(channel, settings, way, state, stopwatch, patience_s=patience_s) if is_member else None
+        self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+        self._dealt: Dealt | None = None
+
+    def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
+        """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
+        context = self._context(leg, parameters)
+        with self._stopwatch.measure("deal"):
+            dealt = self._dealt = self._way.deal(context, self._channel.party, parameters)
+        for member, message in dealt.messages.items():
+            if member != self._channel.party:
+                self._send_share(leg, member, message)
+        signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
+        answer = DealtMessage(parameters.name, lane_count, list(dealt.digests), signature)
+        self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
+        return dealt.secret
+
+    def check_dealt(self, leg: Leg) -> None:
+        """A member checks what it was dealt."""
+        if self._member is not None:
+            self._member.check_dealt(leg, self._own().messages[self._channel.party])
+
+    def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
+        """This party's signature over its upload, of which `upload_digest` is SHA-256."""
+        dealt = self._own()
+        fields = upload_fields(self._context(leg, parameters), upload_digest, dealt.digests)
+        return StatementMessage(upload_digest, dealt.salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
+
+    def check_included(self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage) -> IncludedSet:
+        """The included set, checked. Raises ProtocolError where the aggregator states what parties did not sign."""
+        context = self._context(leg, parameters)
+        included = included_set_of(context, stated)
+        kept = None if self._member is None else self._member.share_digests
+        with self._stopwatch.measure("open"):
+            check_included(included, context, self._settings.parties, self._least, self._channel.verify, kept)
+        if not set(included.parties) <= set(leg.participants) or self._channel.party not in included.parties:
+            raise ProtocolError(
+                "the aggregator leaves this party out of a sum that it takes part in",
+                expected="a set of this upload's parties, this one among them",
+                got="another set",
+                cure="ask the aggregator's operator; resume from the last checkpoint",
+            )
+        if not self._way.members:
+            for party in included.parties:
+                _check_salt(context, party, stated)
+        return included
+
+    def release(self, leg: Leg, included: IncludedSet) -> None:
+        """A member releases its sum of shares for that set."""
+        if self._member is not None:
+            self._member.release(leg, included)
+
+    def open(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        included: IncludedSet,
+        stated: IncludedMessage,
+        released: Sequence[str],
+    ) -> tuple[SecretSum, list[str]]:
+        """The sum of the secrets of the included parties, and members whose release does not fit the others'.
+
+        Raises ProtocolError or BoundError where it does not open.
+        """
+        releases: dict[str, bytes] = {}
+        other: list[str] = []
+        for member in (member for member in self._way.members if member in released):
+            if member == self._channel.party and self._member is not None:
+                releases[member] = self._member.take_own_release()
+                continue
+            try:
+                release = self._channel.receive(member, leg.name("release"), ReleaseMessage)
+            except (PartyLostError, ChannelTimeoutError):
+                continue
+            if release.statement_digest == included.digest:
+                releases[member] = release.content
+            else:
+                other.append(member)
+        if len(releases) < self._way.quorum:
+            raise ProtocolError(
+                f"too few releases to open the sum of {leg.step}",
+                expected=f"{self._way.quorum} for the stated set",
+                got=f"{len(releases)}" + (f"; for another set: {', '.join(other)}" if other else ""),
+                cure="abandon this upload number",
+            )
+        salts = {party: stated.salts.get(party, b"") for party in included.parties}
+        with self._stopwatch.measure("open"):
+            secret_sum, wrong = self._way.open(self._context(leg, parameters), parameters, releases, salts)
+        return secret_sum, sorted([*other, *wrong])
+
+    def _context(self, leg: Leg, parameters: LatticeParameters) -> UploadContext:
+        return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name)
+
+    def _own(self) -> Dealt:
+        assert self._dealt is not None  # deal comes first
+        return self._dealt
+
+    def _send_share(self, leg: Leg, member: str, message: bytes) -> None:
+        try:
+            self._channel.send(member, leg.name("share"), ShareMessage(message))
+        except PartyLostError:
+            return  # the aggregator learns of it by itself; enough members may be left
+
+
+def included_set_of(context: UploadContext, stated: IncludedMessage) -> IncludedSet:
+    """The set as the aggregator states it, unchecked."""
+    return state_included(
+        context,
+        [
+            IncludedUpload(party, digest, tuple(stated.share_digests.get(party, ())), stated.signatures.get(party, b""))
+            for party, digest in stated.upload_digests.items()
+        ],
+    )
+
+
+def _check_salt(context: UploadContext, party: str, stated: IncludedMessage) -> None:
+    if [salt_digest(context, party, stated.salts.get(party, b""))] != list(stated.share_digests.get(party, ())):
+        raise ProtocolError(
+            f"the aggregator states a salt that {party!r} did not sign",
+            expected="the salt of its signed digest",
+            got="another",
+            cure="ask the aggregator's operator",
+        )

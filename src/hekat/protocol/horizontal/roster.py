@@ -1,0 +1,105 @@
+"""Who still takes part in a run, as the aggregator sees it: it goes on without a party that is lost or misbehaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from hekat.errors import (
+    ChannelTimeoutError,
+    HekatError,
+    InputError,
+    PartyLostError,
+    PartyStoppedError,
+    ProtocolError,
+    SealError,
+    WireError,
+)
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+
+T = TypeVar("T")
+
+
+class Roster:
+    """The aggregator's way to the parties. Under a protection that bears no losses any failure ends the run."""
+
+    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings) -> None:
+        self._channel, self._settings = channel, settings
+        self._lost: dict[str, str] = {}
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Those who still take part, in the order of the job."""
+        return tuple(name for name in self._settings.parties if name not in self._lost)
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Those who do not, with the reason."""
+        return dict(self._lost)
+
+    def receive(
+        self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+    ) -> T | None:
+        """The party's next message, for which `check` raised nothing; None where the party is lost by that."""
+        try:
+            message = self._channel.receive(party, step, message_type)
+            check(message)
+        except PartyStoppedError:
+            raise
+        except (PartyLostError, ChannelTimeoutError, SealError, WireError, InputError, ProtocolError) as error:
+            self._drop(party, step, error)
+            return None
+        return message
+
+    def receive_from_all(
+        self, step: str, message_type: type[T], check: Callable[[str, T], None] = lambda party, message: None
+    ) -> dict[str, T]:
+        """One message of each party that still takes part; who does not send a good one is lost."""
+        found = {}
+        for party in self.parties:
+            message = self.receive(party, step, message_type, partial(check, party))
+            if message is not None:
+                found[party] = message
+        return found
+
+    def send(self, party: str, step: str, message: Any) -> None:
+        """Send to a party; one that is gone is lost."""
+        try:
+            self._channel.send(party, step, message)
+        except PartyLostError as error:
+            self._drop(party, step, error)
+
+    def send_to_all(self, step: str, message: Any) -> None:
+        """Send to each party that still takes part."""
+        for party in self.parties:
+            self.send(party, step, message)
+
+    def expel(self, party: str, reason: str) -> None:
+        """Go on without a party that does what it must not; it is told `reason`. Ends a run that bears no losses."""
+        if party in self._lost:
+            return
+        if not self._settings.bears_losses:
+            raise ProtocolError(f"party {party} cannot take part", got=reason, cure="find out what runs there")
+        self._lost[party] = reason
+        self._channel.expel(party, reason)
+
+    def check_enough(self, step: str, least: int) -> None:
+        """Raise ProtocolError, naming who is lost, where fewer than `least` parties are left."""
+        if len(self.parties) < least:
+            lost = "; ".join(f"{party} ({reason})" for party, reason in self._lost.items()) or "nobody"
+            raise ProtocolError(
+                f"too few parties are left for {step}",
+                expected=f"at least {least} of {len(self._settings.parties)}",
+                got=f"{len(self.parties)}, lost: {lost}",
+                cure="resume from the last checkpoint once they are back: a new session begins",
+            )
+
+    def _drop(self, party: str, step: str, error: HekatError) -> None:
+        if not self._settings.bears_losses:
+            raise error
+        if isinstance(error, PartyLostError):
+            self._lost[party] = error.what
+        else:
+            self.expel(party, f"in step {step}: {error}")
