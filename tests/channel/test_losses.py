@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import weakref
@@ -40,7 +41,8 @@ class TellingCondition(threading.Condition):
 
 
 def error_of_waiting(hub: InProcessHub, call: Callable[[], object], then: Callable[[], None]) -> HekatError:
-    """What `call` raises in its wait, once `then` has happened."""
+    """What `call` raises in its wait, which has no time-out, once `then` has happened."""
+    hub._timeout_s = math.inf
     condition = hub._changed = TellingCondition()
     found: list[HekatError] = []
 
@@ -50,11 +52,12 @@ def error_of_waiting(hub: InProcessHub, call: Callable[[], object], then: Callab
         except HekatError as error:
             found.append(error)
 
-    thread = threading.Thread(target=wait)
+    thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    condition.begun.wait()
+    assert condition.begun.wait(PATIENCE_S)
     then()
-    thread.join()
+    thread.join(PATIENCE_S)
+    assert found, "it still waits"
     return found[0]
 
 
@@ -341,6 +344,14 @@ def test_ctrl_c_stops_all_parties_and_loses_none() -> None:
     assert lost == []
 
 
+def test_who_stops_the_run_ends_it_and_is_not_lost() -> None:
+    hub = hub_of("ab", "ab")
+    hub.stop("b", ValueError())
+    assert hub.lost == ()
+    with pytest.raises(PartyStoppedError, match="'b' stopped"):
+        hub.channel("a").receive("b", "step")
+
+
 def test_a_party_that_may_be_lost_has_a_role() -> None:
     with pytest.raises(InputError, match=r"no such party.*one of: a, b; got 'd'"):
         run_parties({"a": returns, "b": returns}, may_be_lost=["a", "d"])
@@ -467,6 +478,24 @@ def test_what_an_expelled_party_raises_is_neither_a_second_loss_nor_the_runs_fai
     assert len(seen) == 1
 
 
+def test_the_reason_stays_that_of_who_gave_up_on_it() -> None:
+    hub = hub_of("abc", "b")
+    hub.channel("a").expel("b", "because")
+    hub.fail("b", ValueError())
+    with pytest.raises(PartyLostError, match=r"\('a' gave up on it: because\)"):
+        hub.channel("c").receive("b", "step")
+
+
+def test_who_waits_for_a_lost_party_and_is_not_awake_yet_makes_no_standstill() -> None:
+    hub = hub_of("abc", "c")
+    asleep = hub._new_wait("a", "c", "step", receives=True, room_bytes=0, timeout_s=1)
+    hub._waits["a"] = asleep
+    hub.channel("b").expel("c", "because")
+    error = error_of_waiting(hub, lambda: hub.channel("b").receive("a", "step"), lambda: hub.stop("a", ValueError()))
+    assert asleep.stalemate == ""
+    assert "'a' stopped" in str(error)
+
+
 def test_a_standstill_is_found_without_an_expelled_party_that_computes_on() -> None:
     over = threading.Event()
     errors: list[str] = []
@@ -493,7 +522,7 @@ def test_a_standstill_is_found_without_an_expelled_party_that_computes_on() -> N
     assert "every party waits: 'a' for 'b' in 'never sent', 'b' for 'a' in 'never sent'" in errors[0]
 
 
-def test_only_a_losable_other_party_is_given_up_on_and_for_a_printable_reason() -> None:
+def test_only_a_losable_other_party_is_given_up_on_and_for_a_reason() -> None:
     hub = hub_of("abc", "ab")
     a = hub.channel("a")
     with pytest.raises(
@@ -503,11 +532,30 @@ def test_only_a_losable_other_party_is_given_up_on_and_for_a_printable_reason() 
     for peer in ("a", "nobody"):
         with pytest.raises(InputError, match="one of: b, c"):
             a.expel(peer, "because")
-    for reason in ("", "two\nlines", "\ud800", "é" * 2049, b"bytes", None):
-        with pytest.raises(InputError, match="not a reason"):
+    for reason in ("", b"bytes", None):
+        with pytest.raises(InputError, match="no reason"):
             a.expel("b", reason)  # type: ignore[arg-type]
     assert hub.lost == ()
-    a.expel("b", "é" * 2048)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("two\nlines, \x1b[2J and \ud800", "two?lines, ?[2J and ?"),
+        ("é" * 1024, "é" * 1024),
+        ("é" * 1025, "é" * 1021 + "..."),
+    ],
+)
+def test_a_reason_is_told_in_print_and_in_short(reason: str, told: str) -> None:
+    """It may quote what that party sent, which must not keep it in the run."""
+    hub = hub_of("abc", "b")
+    hub.channel("a").expel("b", reason)
+    with pytest.raises(PartyLostError) as lost:
+        hub.channel("c").receive("b", "step")
+    assert lost.value.reason == f"'a' gave up on it: {told}"
+    with pytest.raises(PartyStoppedError) as stopped:
+        hub.channel("b").receive("a", "step")
+    assert f": {told}; cure" in str(stopped.value)
 
 
 def test_where_nobody_may_be_lost_nobody_is_given_up_on() -> None:

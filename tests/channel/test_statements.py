@@ -18,6 +18,12 @@ def test_every_party_verifies_what_one_signed_itself_too(trio) -> None:
     assert all(trio.sealed[name].verify("a", signature, PURPOSE, *FIELDS) for name in "abc")
 
 
+def test_a_party_need_not_pin_its_own_key_to_verify_what_it_signed(trio) -> None:
+    a = trio.sealed["a"]
+    a._pinned.pop("a")
+    assert a.verify("a", a.sign(PURPOSE, *FIELDS), PURPOSE, *FIELDS)
+
+
 @pytest.mark.parametrize(
     ("party", "purpose", "fields"),
     [

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from hekat.errors import InputError
 
 MAX_NAME_BYTES = 256
-MAX_REASON_BYTES = 4096
+MAX_REASON_CHARACTERS = 1024
 
 
 @runtime_checkable
@@ -65,12 +65,13 @@ class Channel(Protocol):
         """Give up on `party`: this end neither sends to it nor receives from it any more, and it is lost to all.
 
         It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is
-        told to every party, so it holds nothing of anybody's data. What `party` sent to others stays readable to
-        them. Nothing changes where it is lost already, except that what it sent here is dropped.
+        told to every party, so it holds nothing of anybody's data; at most 1024 characters of it, "?" for each that
+        does not print. What `party` sent to others stays readable to them. Nothing changes where it is lost already,
+        except that what it sent here is dropped.
 
         Raises:
             InputError: `party` is no other party of the run, or may not be lost in it (then raise instead, which ends
-                the run); `reason` is not printable text of 1 to 4096 bytes.
+                the run); `reason` is empty or no text.
             PartyStoppedError: a party has stopped, or another party gave up on this one.
         """
         ...
@@ -94,14 +95,16 @@ def check_step(step: str) -> None:
     check_name(step, "step")
 
 
-def check_reason(reason: str) -> None:
-    """Raise InputError unless `reason` is 1 to 4096 bytes of printable text."""
-    if not isinstance(reason, str) or not reason.isprintable() or not 1 <= len(reason.encode()) <= MAX_REASON_BYTES:
-        raise InputError(
-            "not a reason",
-            expected=f"printable text of 1 to {MAX_REASON_BYTES} bytes",
-            got=f"{len(reason)} characters" if isinstance(reason, str) else type(reason).__name__,
-        )
+def printable_reason(reason: str) -> str:
+    """`reason` fit to be told: "?" for what does not print, at most 1024 characters, the last of them "..." if cut.
+
+    A reason may quote what the party sent. It is mended and not refused: nobody keeps its place by its own words.
+    Raises InputError where there is none.
+    """
+    if not isinstance(reason, str) or not reason:
+        raise InputError("no reason", expected="some text", got="none" if reason == "" else type(reason).__name__)
+    shown = "".join(letter if letter.isprintable() else "?" for letter in reason)
+    return shown if len(shown) <= MAX_REASON_CHARACTERS else f"{shown[: MAX_REASON_CHARACTERS - 3]}..."
 
 
 def check_party_names(parties: tuple[str, ...]) -> None:

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
 
-from hekat.channel.channel import check_party_names, check_payload, check_peer, check_reason, check_step, check_timeout
+from hekat.channel.channel import (
+    check_party_names,
+    check_payload,
+    check_peer,
+    check_step,
+    check_timeout,
+    printable_reason,
+)
 from hekat.channel.departure import Loss, Stop, forget_locals
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError
 
@@ -143,7 +150,7 @@ class InProcessHub:
     def expel(self, by: str, party: str, reason: str) -> None:
         """As `Channel.expel`, for the end of `by`."""
         check_peer(party, by, self.parties)
-        check_reason(reason)
+        shown = printable_reason(reason)
         if party not in self._may_be_lost:
             raise InputError(
                 f"{by!r} cannot give up on party {party!r}, which may not be lost in this run",
@@ -154,7 +161,7 @@ class InProcessHub:
         with self._changed:
             self._raise_if_out(by)
             if party not in self._losses:
-                self._lose(Loss(party, self._steps[party], self._saved[party], expelled_by=by, reason=reason))
+                self._lose(Loss(party, self._steps[party], self._saved[party], expelled_by=by, reason=shown))
             self._waiting.pop((party, by), None)
             self._changed.notify_all()
 

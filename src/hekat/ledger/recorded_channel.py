@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hekat.channel.channel import Channel, check_peer, check_reason
+from hekat.channel.channel import Channel, check_peer, printable_reason
 from hekat.channel.sealing import SealedChannel
 from hekat.errors import ChannelError, InputError, PolicyError, WireError
 from hekat.ledger.entry import FieldRecord
@@ -103,8 +103,8 @@ class RecordedChannel:
             StateError: the ledger cannot be written; nothing was done.
         """
         check_peer(party, self.party, self.parties)
-        check_reason(reason)
-        self.ledger.note(EXPEL_STEP, f"gave up on {party!r}", Disclosure("disclosed", f"told to all parties: {reason}"))
+        told = Disclosure("disclosed", f"told to all parties: {printable_reason(reason)}")
+        self.ledger.note(EXPEL_STEP, f"gave up on {party!r}", told)
         try:
             self.channel.expel(party, reason)
         except (ChannelError, InputError) as error:
