@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -28,6 +29,7 @@ from hekat.protocol.horizontal.opening.shamir import share_secret
 from hekat.protocol.horizontal.opening.share_check import judge_dealers
 
 DEGREE = 64
+DOCUMENT = Path(__file__).parents[4] / "docs/spec/committee.md"
 Releases = dict[int, npt.NDArray[np.uint16]]
 
 
@@ -51,6 +53,16 @@ def test_sizes_are_those_of_the_specification() -> None:
     assert [threshold_of(c) for c in range(2, 8)] == [2, 3, 3, 4, 5, 5]
     assert [equivocation_bound(c, threshold_of(c)) for c in range(2, 8)] == [1, 2, 1, 2, 3, 2]
     assert [least_included(p) for p in (3, 4, 5, 6, 7, 10, 100, 200)] == [3, 3, 4, 4, 5, 7, 67, 134]
+
+
+def test_the_document_has_the_sizes_of_the_code() -> None:
+    rows = re.findall(r"^\| (\d+) \| ([\d |*]+) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) >= 8
+    for party_count, rest in ((int(first), [int(x) for x in re.findall(r"\d+", rest)]) for first, rest in rows):
+        c = member_count_of(party_count)
+        t = threshold_of(c)
+        least = least_included(party_count, allow_two_parties=True)
+        assert rest == [c, t, c - t, equivocation_bound(c, t), t, least, least - 2]
 
 
 def test_two_parties_only_where_the_job_says_so() -> None:

@@ -94,6 +94,19 @@ def test_check_values_of_one_secret_are_uniform() -> None:
     assert float(np.sum((cells - expected) ** 2) / expected) < 200
 
 
+def test_what_check_values_open_to_is_uniform_too() -> None:
+    """At 0 they are the mask plus challenge times secret; t members together must not see the product there."""
+    challenge = expand_challenge(b"c" * 32, 4)
+    secret = np.array([21, 21, 21, 21], np.int8)
+    opened = np.concatenate(
+        [evaluate_at(range(1, 6), check_values(challenge, share_secret(secret, 7, 5))[:5], [0])[0] for _ in range(2000)]
+    )
+    cells = np.bincount(opened.astype(np.int64) * 32 // PRIME, minlength=32)
+    expected = opened.size / 32
+    # 31 degrees of freedom: mean 31, standard deviation 7.9.
+    assert float(np.sum((cells - expected) ** 2) / expected) < 31 + 8 * 7.9
+
+
 def test_check_values_are_mask_plus_product() -> None:
     challenge = expand_challenge(b"c" * 32, DEGREE)
     shares = random_elements(2, DEGREE + CHECKS)
