@@ -1,0 +1,200 @@
+"""Conformance: bad arguments of ring operations are refused with the same class and words by every engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.select import get_engine
+from hekat.errors import InputError
+
+RING = Ring(1024, (12289,))
+PAIR = Ring(1024, (12289, 40961))
+# Lanes of 5 bits, delta 12; fields of 13 bits, and of 14 and 13 with two primes.
+FORM = MaskFormat(RING, 2, 5, 1, 2)
+WIDE = MaskFormat(PAIR, 3, 6, 2, 3)
+KEY = bytes(32)
+SECRET = np.zeros((1, 1024), np.uint64)
+VALUES = np.zeros(7, np.int32)
+
+
+def elements(*shape):
+    return np.ones((*shape, 1024), np.uint64)
+
+
+def reaching(p, *index):
+    a = elements(3, 2)
+    a[index] = p
+    return a
+
+
+def zeros(count, dtype=np.uint8):
+    return np.zeros(count, dtype)
+
+
+def mask(form=FORM, public_key=KEY, secret=SECRET, error_key=KEY, first_chunk=0, values=VALUES):
+    return lambda e: e.mask_values(form, public_key, secret, error_key, first_chunk, values)
+
+
+def add(accumulator, written, count=7):
+    return lambda e: e.add_masked(FORM, accumulator, written, count)
+
+
+def write(accumulator, count=7):
+    return lambda e: e.write_sum(FORM, accumulator, count)
+
+
+def unmask(written, count=7, public_key=KEY, secret=SECRET, first_chunk=0):
+    return lambda e: e.unmask_sum(FORM, public_key, secret, first_chunk, written, count)
+
+
+def read_only():
+    accumulator = zeros(4, np.uint64)
+    accumulator.flags.writeable = False
+    return accumulator
+
+
+# Blocks of 7 values: 4 coefficients, one prime: 4 fields of 13 bits in 7 bytes, sums of 12 bits in 6.
+BLOCK, SUM, FIELDS = zeros(7), zeros(6), zeros(4, np.uint64)
+
+CASES = {
+    "chacha20_key": (lambda e: e.chacha20(bytes(31), bytes(12), 0, 1), "key refused; expected 32 bytes; got 31"),
+    "chacha20_key_type": (lambda e: e.chacha20("k" * 32, bytes(12), 0, 1), "expected 32 bytes; got str"),
+    "chacha20_nonce": (lambda e: e.chacha20(KEY, bytes(8), 0, 1), "nonce refused; expected 12 bytes; got 8"),
+    "chacha20_count": (lambda e: e.chacha20(KEY, bytes(12), 0, -1), "byte_count refused"),
+    "expand_key": (lambda e: e.expand_uniform(RING, bytes(33), 0, 1), "public key refused"),
+    "expand_negative_chunk": (lambda e: e.expand_uniform(RING, KEY, -1, 1), "chunk numbers out of range"),
+    "expand_beyond_chunks": (lambda e: e.expand_uniform(RING, KEY, 2**64 - 1, 2), "chunk numbers out of range"),
+    "expand_count": (lambda e: e.expand_uniform(RING, KEY, 0, -1), "chunk_count refused"),
+    "cbd_key": (lambda e: e.sample_cbd(b"", 0, 1, 1024), "sampling key refused"),
+    "cbd_chunks": (lambda e: e.sample_cbd(KEY, 2**64, 1, 1024), "chunk numbers out of range"),
+    "cbd_degree": (lambda e: e.sample_cbd(KEY, 0, 1, 1000), "degree refused"),
+    "ntt_shape": (lambda e: e.ring_ntt(RING, elements()), r"shape \(\.\.\., 1, 1024\); got shape \(1024,\)"),
+    "ntt_primes": (lambda e: e.ring_ntt(PAIR, elements(1)), r"shape \(\.\.\., 2, 1024\)"),
+    "ntt_degree": (lambda e: e.ring_ntt(RING, np.zeros((1, 2048), np.uint64)), r"\(\.\.\., 1, 1024\)"),
+    "ntt_int64": (lambda e: e.ring_ntt(RING, elements(1).astype(np.int64)), "of int64"),
+    "ntt_swapped_bytes": (lambda e: e.ring_ntt(RING, elements(1).astype(">u8")), "of >u8"),
+    "ntt_list": (lambda e: e.ring_ntt(RING, [[1] * 1024]), "got list"),
+    "ntt_residue": (lambda e: e.ring_ntt(PAIR, reaching(12289, 2, 0, 7)), r"index \(2, 0, 7\) of ring elements"),
+    "intt_residue": (lambda e: e.ring_intt(PAIR, reaching(40961, 0, 1, 1023)), r"index \(0, 1, 1023\)"),
+    "intt_all_ones": (lambda e: e.ring_intt(RING, np.full((1, 1024), 2**64 - 1, np.uint64)), "not below its prime"),
+    "intt_shape": (lambda e: e.ring_intt(RING, elements(2)), "wrong layout"),
+    "add_shapes": (lambda e: e.ring_add(RING, elements(2, 1), elements(3, 1)), "do not broadcast"),
+    "sub_residue": (lambda e: e.ring_sub(PAIR, elements(2), reaching(12289, 1, 0, 0)), r"index \(1, 0, 0\)"),
+    "mul_residue": (lambda e: e.ring_mul(PAIR, reaching(40961, 1, 1, 0), elements(2)), r"index \(1, 1, 0\)"),
+    "mul_dtype": (lambda e: e.ring_mul(RING, elements(1), elements(1).astype(np.uint32)), "of uint32"),
+    "mask_public_key": (mask(public_key=bytes(16)), "public key refused; expected 32 bytes; got 16"),
+    "mask_error_key": (mask(error_key=bytes(16)), "error key refused"),
+    "mask_secret_batch": (mask(secret=elements(2, 1)), "one secret"),
+    "mask_secret_primes": (mask(form=WIDE), "secret residues have the wrong layout"),
+    "mask_secret_residue": (mask(secret=np.full((1, 1024), 12289, np.uint64)), r"index \(0, 0\) of secret"),
+    "mask_value_above": (mask(values=np.array([15, 16], np.int32)), r"\|value\| < 2\^4"),
+    "mask_value_below": (mask(values=np.array([-15, -16], np.int32)), r"\|value\| < 2\^4"),
+    "mask_value_least": (mask(values=np.array([-(2**31)], np.int32)), r"\|value\| < 2\^4"),
+    "mask_value_dtype": (mask(values=VALUES.astype(np.int64)), "array of int32"),
+    "mask_value_axes": (mask(values=VALUES.reshape(1, 7)), r"shape \(count,\)"),
+    "mask_value_list": (mask(values=[1, 2]), "got list"),
+    "mask_negative_chunk": (mask(first_chunk=-1), "chunk numbers out of range"),
+    "mask_beyond_chunks": (mask(first_chunk=2**64 - 1, values=zeros(2048, np.int32)), "chunk numbers out of range"),
+    "add_short": (add(FIELDS, BLOCK[:-1]), r"written contribution; expected .* shape \(7,\)"),
+    "add_long": (add(FIELDS, zeros(8)), "written contribution"),
+    "add_dtype": (add(FIELDS, BLOCK.astype(np.int8)), "of int8"),
+    "add_bytes": (add(FIELDS, bytes(7)), "got bytes"),
+    "add_axes": (add(FIELDS, BLOCK.reshape(1, 7)), "written contribution"),
+    "add_accumulator_size": (add(zeros(5, np.uint64), BLOCK), r"accumulator; expected .* shape \(4,\)"),
+    "add_accumulator_dtype": (add(zeros(4, np.int64), BLOCK), "of int64"),
+    "add_accumulator_strided": (add(zeros(8, np.uint64)[::2], BLOCK), "in one piece"),
+    "add_accumulator_read_only": (add(read_only(), BLOCK), "writeable"),
+    "add_accumulator_unaligned": (add(np.frombuffer(bytearray(33), np.uint64, offset=1), BLOCK), "aligned"),
+    "add_negative_count": (add(FIELDS, BLOCK, -1), "value_count refused"),
+    "add_other_count": (add(FIELDS, BLOCK, 8), "accumulator"),
+    "add_padding": (add(FIELDS, np.array([0] * 6 + [16], np.uint8)), "bits behind its last field"),
+    "write_size": (write(zeros(3, np.uint64)), "accumulator"),
+    "write_dtype": (write(zeros(4, np.int64)), "of int64"),
+    "write_count": (write(FIELDS, -1), "value_count refused"),
+    "unmask_public_key": (unmask(SUM, public_key=b""), "public key refused"),
+    "unmask_secret": (unmask(SUM, secret=elements(1)[0]), "secret residues have the wrong layout"),
+    "unmask_secret_residue": (unmask(SUM, secret=np.full((1, 1024), 12289, np.uint64)), "not below its prime"),
+    "unmask_short": (unmask(zeros(5)), "written sum"),
+    "unmask_of_a_contribution": (unmask(BLOCK), "written sum"),
+    "unmask_dtype": (unmask(SUM.astype(np.uint16)), "of uint16"),
+    "unmask_count": (unmask(SUM, -3), "value_count refused"),
+    "unmask_chunk": (unmask(SUM, first_chunk=2**64), "chunk numbers out of range"),
+    "unmask_padding": (unmask(np.array([0, 128], np.uint8), 1), "bits behind its last field"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_arguments_are_refused(engine, case):
+    action, words = CASES[case]
+    with pytest.raises(InputError, match=words) as refusal:
+        action(engine)
+    assert type(refusal.value) is InputError
+    with pytest.raises(InputError) as specified:
+        action(get_engine("reference"))
+    assert str(refusal.value) == str(specified.value)
+
+
+def test_the_widest_values_of_wide_lanes_are_taken(engine, oracle):
+    """int32 values fill lanes of 32 bits but for the least, and never those of 33."""
+    ring = oracle.published_set("A32-32").form.ring
+    secret = np.zeros((1, 2048), np.uint64)
+    least, greatest = np.array([-(2**31)], np.int32), np.array([2**31 - 1, 1 - 2**31], np.int32)
+    for lane_bits, is_taken in ((32, False), (33, True)):
+        form = oracle.format(ring, 1, lane_bits, 0, 0)
+        engine.mask_values(form, KEY, secret, KEY, 0, greatest)
+        if is_taken:
+            engine.mask_values(form, KEY, secret, KEY, 0, least)
+        else:
+            with pytest.raises(InputError, match="do not fit their lanes"):
+                engine.mask_values(form, KEY, secret, KEY, 0, least)
+
+
+def test_a_refusal_never_names_a_value(engine):
+    p, secret, value = 12289, 987654321987654321, 123456789
+    attempts = [
+        lambda: engine.ring_ntt(RING, np.full((1, 1024), secret, np.uint64)),
+        lambda: engine.mask_values(FORM, KEY, np.full((1, 1024), secret, np.uint64), KEY, 0, VALUES),
+        lambda: engine.mask_values(FORM, KEY, SECRET, KEY, 0, np.full(3, value, np.int32)),
+        lambda: engine.mask_values(FORM, b"secret of 17 byte", SECRET, KEY, 0, VALUES),
+    ]
+    for attempt in attempts:
+        with pytest.raises(InputError) as refusal:
+            attempt()
+        assert not any(text in str(refusal.value) for text in (str(secret), str(value), "secret of", str(p)))
+
+
+def opened(engine, oracle, form, messages, value_count):
+    """`unmask_sum` of the integers `messages`, without noise, under a random key's a and the secret 1."""
+    ring = form.ring
+    one = engine.ring_ntt(ring, oracle.lift(ring, [1] + [0] * (ring.degree - 1)))
+    a = oracle.integers(ring, engine.ring_intt(ring, engine.expand_uniform(ring, KEY, 0, 1)))[0]
+    integers = (a[: len(messages)] + form.delta * np.array(messages, object)) % ring.modulus
+    return engine.unmask_sum(form, KEY, one, 0, oracle.write(integers, form.sum_field_bits), value_count)
+
+
+def test_lanes_behind_the_last_value_are_zero_or_refused(engine, oracle):
+    form = oracle.format(oracle.published_set("C16-128").form.ring, 3, 23, 0, 0)
+    base = 1 << form.lane_bits
+    # Two coefficients, six lanes: the count, then values 1 to 4 in order of their lanes, the sixth left over.
+    messages = [3 + 5 * base + 7 * base**2, -4 - 6 * base]
+    values, counts = opened(engine, oracle, form, messages, 4)
+    assert (values.tolist(), counts.tolist()) == ([-4, 5, -6, 7], [3])
+    assert opened(engine, oracle, form, messages, 5)[0].tolist() == [-4, 5, -6, 7, 0]
+    for sign in (1, -1):
+        with pytest.raises(InputError, match="does not lie in its lanes"):
+            opened(engine, oracle, form, [messages[0], messages[1] + sign * base**2], 4)
+
+
+def test_digits_reach_both_ends_and_what_exceeds_the_last_is_refused(engine, oracle):
+    """One digit more than 2^(l-1) - 1 in the last lane is a carry that no lane takes."""
+    # delta = 2 and q - delta 2^14 = 8193: room for integers beyond the ends of the last digit.
+    form = oracle.format(Ring(1024, (40961,)), 2, 7, 0, 0)
+    top, bottom = 63 + 63 * 128, -64 - 64 * 128
+    values, counts = opened(engine, oracle, form, [top, bottom], 3)
+    assert (values.tolist(), counts.tolist()) == ([-64, 63, -64], [63])
+    for beyond in (top + 1, bottom - 1, 10240, -10240):
+        assert abs(beyond) * form.delta < form.ring.modulus // 2 + 1
+        with pytest.raises(InputError, match="does not lie in its lanes"):
+            opened(engine, oracle, form, [0, beyond], 3)
