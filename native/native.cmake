@@ -15,10 +15,11 @@ function(hekat_strict_warnings target)
 endfunction()
 
 file(GLOB HEKAT_NATIVE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/src/bigint/*.cpp
-     ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp ${CMAKE_CURRENT_LIST_DIR}/src/cpu/*.cpp)
-# AVX-512 IFMA; make_ring.cpp asks the compiler the same.
+     ${CMAKE_CURRENT_LIST_DIR}/src/batch/*.cpp ${CMAKE_CURRENT_LIST_DIR}/src/cpu/*.cpp
+     ${CMAKE_CURRENT_LIST_DIR}/src/ring/*.cpp)
+# AVX-512 IFMA; make_ring.cpp and ring/kernels.cpp ask the compiler the same.
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(FILTER HEKAT_NATIVE_SOURCES EXCLUDE REGEX "/bigint/vector_[a-z]+\\.cpp$")
+  list(FILTER HEKAT_NATIVE_SOURCES EXCLUDE REGEX "/(bigint|ring)/vector_[a-z]+\\.cpp$")
 endif()
 add_library(hekat_native STATIC ${HEKAT_NATIVE_SOURCES})
 target_include_directories(hekat_native PUBLIC ${CMAKE_CURRENT_LIST_DIR}/src)

@@ -80,6 +80,10 @@ const Probe kProbes[] = {
      [] {
          __asm__ volatile("vpermb %%zmm0, %%zmm0, %%zmm0\n\tvzeroupper" ::: "xmm0");
      }},
+    {"avx512vpopcntdq",
+     [] {
+         __asm__ volatile("vpopcntd %%zmm0, %%zmm0\n\tvzeroupper" ::: "xmm0");
+     }},
 };
 
 // True where the instruction is carried out, false where the processor refuses it.

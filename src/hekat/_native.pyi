@@ -1,8 +1,8 @@
-"""The compiled core, as hekat.engine.cpu calls it: every array C-contiguous, every output written in place.
+"""The compiled core, as hekat.engine.cpu and hekat.engine.ring_cpu call it.
 
-Residues are (count, row_limbs) uint64 in the modulus' own form; values, exponents and bases of tables are limbs. An
-operand of one item stands for a whole batch. A function that returns an index returns the first item it refuses, or
-None.
+Every array is C-contiguous, every output written in place. Residues are (count, row_limbs) uint64 in the modulus' own
+form; values, exponents and bases of tables are limbs. An operand of one item stands for a whole batch. A function that
+returns an index returns the first item it refuses, or None.
 """
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy.typing as npt
 _Limbs = npt.NDArray[np.uint64]
 _Indices = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
+_Bytes = npt.NDArray[np.uint8]
+_Levels = npt.NDArray[np.int32]
+_Small = npt.NDArray[np.int8]
 
 compiler: str
 
@@ -81,3 +84,44 @@ def int_add(pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
 def int_sub(pool: ThreadPool, out: _Limbs, below: _Bools, a: _Limbs, b: _Limbs) -> None: ...
 def int_mul(pool: ThreadPool, path: str, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
 def int_divmod(pool: ThreadPool, quotient: _Limbs, remainder: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
+
+# Elements are (count, primes, N) uint64, canonical residues; keys 32 bytes.
+class Ring:
+    # roots: of each prime a primitive root of unity of order 2 degree
+    def __init__(self, degree: int, primes: list[int], roots: list[int], path: str) -> None: ...
+    def expand_uniform(self, pool: ThreadPool, out: _Limbs, key: bytes, first_chunk: int) -> None: ...
+    def ntt(self, pool: ThreadPool, out: _Limbs, a: _Limbs) -> None: ...
+    def intt(self, pool: ThreadPool, out: _Limbs, a: _Limbs) -> None: ...
+    def add(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
+    def sub(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
+    def mul(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
+
+class MaskedBlocks:
+    def __init__(self, ring: Ring, lanes: int, lane_bits: int, dropped_bits: int, sum_dropped_bits: int) -> None: ...
+    # False, `out` being without meaning, where a value does not fit its lane
+    def mask_values(
+        self,
+        pool: ThreadPool,
+        out: _Bytes,
+        public_key: bytes,
+        secret_ntt: _Limbs,
+        error_key: bytes,
+        first_chunk: int,
+        values: _Levels,
+    ) -> bool: ...
+    def add_masked(self, pool: ThreadPool, accumulator: _Limbs, written: _Bytes, value_count: int) -> None: ...
+    def write_sum(self, pool: ThreadPool, out: _Bytes, accumulator: _Limbs, value_count: int) -> None: ...
+    # False, both outputs being without meaning, where the sum does not lie in its lanes
+    def unmask_sum(
+        self,
+        pool: ThreadPool,
+        values: _Indices,
+        counts: _Indices,
+        public_key: bytes,
+        secret_ntt: _Limbs,
+        first_chunk: int,
+        written: _Bytes,
+    ) -> bool: ...
+
+def chacha20(pool: ThreadPool, path: str, out: _Bytes, key: bytes, nonce: bytes, counter: int) -> None: ...
+def sample_cbd(pool: ThreadPool, path: str, out: _Small, key: bytes, first_chunk: int) -> None: ...

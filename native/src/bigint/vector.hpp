@@ -14,7 +14,8 @@
 // On every function that uses vectors. Not a flag for the whole file: that would also compile the inline
 // functions of included headers for these instructions, and the linker may pick that copy for everybody.
 #if !defined(HEKAT_IFMA)  // the test of constant time emulates the instructions
-#define HEKAT_IFMA __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")))
+#define HEKAT_IFMA \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi,avx512vpopcntdq")))
 #endif
 #define HEKAT_IFMA_INLINE HEKAT_IFMA __attribute__((always_inline)) inline
 

@@ -58,5 +58,6 @@ auto without_gil(const Work& work) {
 
 void bind_integers(nb::module_& module);
 void bind_modulus(nb::module_& module);
+void bind_ring(nb::module_& module);
 
 }  // namespace hekat::binding

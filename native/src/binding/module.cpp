@@ -53,4 +53,5 @@ NB_MODULE(_native, module) {
     module.def("madd52_per_ns", &hekat::madd52_per_ns, nb::call_guard<nb::gil_scoped_release>());
     hekat::binding::bind_modulus(module);
     hekat::binding::bind_integers(module);
+    hekat::binding::bind_ring(module);
 }

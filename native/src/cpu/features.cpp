@@ -70,6 +70,7 @@ constexpr Need kNeeds[] = {
     {CpuPath::kIfma, "avx512vl", &Processor::leaf7_b, 1U << 31},
     {CpuPath::kIfma, "avx512ifma", &Processor::leaf7_b, 1U << 21},
     {CpuPath::kIfma, "avx512vbmi", &Processor::leaf7_c, 1U << 1},
+    {CpuPath::kIfma, "avx512vpopcntdq", &Processor::leaf7_c, 1U << 14},
     {CpuPath::kIfma, "zmm registers kept by the system", &Processor::kept_state, 0xe6},
 };
 

@@ -1,4 +1,4 @@
-"""The native engine: the only importer of hekat._native."""
+"""The native engine; with hekat.engine.ring_cpu, its ring operations, the only importer of hekat._native."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
+from hekat.engine.ring_cpu import CpuRing
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import PLAIN_TABLES
@@ -68,7 +69,7 @@ class _TableData(NamedTuple):
     factored: bool
 
 
-class CpuEngine:
+class CpuEngine(CpuRing):
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
     A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two

@@ -1,0 +1,216 @@
+// hekat._native.Ring and MaskedBlocks: tables of a ring and of a mask format, and the operations under them.
+#include "ring/ring.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "binding/arrays.hpp"
+#include "ring/masked_blocks.hpp"
+
+namespace hekat::binding {
+namespace {
+
+using ring::Key;
+using ring::MaskedBlocks;
+using ring::Prime;
+using ring::Ring;
+
+using ElementInput = nb::ndarray<const Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using ElementOutput = nb::ndarray<Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using ByteInput = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ByteOutput = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SmallOutput = nb::ndarray<std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using LevelInput = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SumOutput = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+const std::uint8_t* bytes_of(const nb::bytes& bytes, std::size_t count) {
+    require(bytes.size() == count, "a key or a nonce has the wrong length");
+    return reinterpret_cast<const std::uint8_t*>(bytes.c_str());
+}
+
+Key key_of(const nb::bytes& bytes) { return Key(bytes_of(bytes, ring::kKeyBytes)); }
+
+bool is_degree(std::size_t degree) {
+    return degree >= ring::kMinDegree && degree <= ring::kMaxDegree && (degree & (degree - 1)) == 0;
+}
+
+void make_ring(Ring* self, std::size_t degree, const std::vector<Limb>& primes,
+               const std::vector<Limb>& roots, const char* path) {
+    require(is_degree(degree), "no degree of a ring");
+    require(!primes.empty() && primes.size() <= ring::kMaxPrimes && roots.size() == primes.size(),
+            "one or two primes, with a root each");
+    for (std::size_t i = 0; i < primes.size(); ++i) {
+        require(primes[i] >> ring::kMaxPrimeBits == 0 && primes[i] % (2 * degree) == 1 &&
+                    ring::power_vartime(roots[i] % primes[i], degree, primes[i]) == primes[i] - 1,
+                "no prime with a root of a ring");
+    }
+    new (self) Ring(degree, primes, roots, path_of(path));
+}
+
+void make_masked_blocks(MaskedBlocks* self, const Ring& ring, unsigned lanes, unsigned lane_bits,
+                        unsigned dropped_bits, unsigned sum_dropped_bits) {
+    require(lanes >= 1 && lanes <= ring::kMaxLanes && lane_bits >= 2 && lane_bits <= ring::kMaxLaneBits,
+            "lanes out of range");
+    Wide modulus = 1;
+    for (const Prime& prime : ring.primes()) modulus *= prime.value;
+    const unsigned digits_bits = lanes * lane_bits;
+    require(digits_bits < 100 && modulus >> digits_bits >= 2 &&
+                modulus >> digits_bits >> ring::kMaxDeltaBits == 0,
+            "delta out of range");
+    for (const unsigned dropped : {dropped_bits, sum_dropped_bits}) {
+        require(dropped <= ring::kMaxDroppedBits && modulus >> dropped >= 4, "dropped bits out of range");
+    }
+    new (self) MaskedBlocks(ring, lanes, lane_bits, dropped_bits, sum_dropped_bits);
+}
+
+template <typename Array>
+void require_elements(const Ring& ring, const Array& array, std::size_t count) {
+    require(
+        array.shape(0) == count && array.shape(1) == ring.primes().size() && array.shape(2) == ring.degree(),
+        "elements have the wrong shape");
+}
+
+void expand_uniform(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const nb::bytes& key,
+                    Limb first_chunk) {
+    require_elements(ring, out, out.shape(0));
+    const Key words = key_of(key);
+    without_gil([&] { ring.expand_uniform(pool, out.data(), words, first_chunk, out.shape(0)); });
+}
+
+template <auto operation>
+void change(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const ElementInput& a) {
+    require_elements(ring, out, out.shape(0));
+    require_elements(ring, a, out.shape(0));
+    without_gil([&] { (ring.*operation)(pool, out.data(), a.data(), out.shape(0)); });
+}
+
+Ring::Elements operand(const Ring& ring, const ElementInput& a, std::size_t count) {
+    require_elements(ring, a, a.shape(0) == 1 ? 1 : count);
+    return {a.data(), a.shape(0) != count};
+}
+
+template <auto operation>
+void combine(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const ElementInput& a,
+             const ElementInput& b) {
+    const std::size_t count = out.shape(0);
+    require_elements(ring, out, count);
+    const Ring::Elements left = operand(ring, a, count);
+    const Ring::Elements right = operand(ring, b, count);
+    without_gil([&] { (ring.*operation)(pool, out.data(), left, right, count); });
+}
+
+bool mask_values(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out,
+                 const nb::bytes& public_key, const ElementInput& secret, const nb::bytes& error_key,
+                 Limb first_chunk, const LevelInput& values) {
+    const std::size_t count = values.shape(0);
+    require(out.shape(0) == blocks.form().written_bytes(blocks.form().one, count),
+            "output has the wrong size");
+    require_elements(blocks.ring(), secret, 1);
+    const Key public_words = key_of(public_key);
+    const Key error_words = key_of(error_key);
+    return without_gil([&] {
+        return blocks.mask_values(pool, out.data(), public_words, secret.data(), error_words, first_chunk,
+                                  values.data(), count);
+    });
+}
+
+void add_masked(const MaskedBlocks& blocks, ThreadPool& pool, const WordOutput& sums,
+                const ByteInput& written, std::size_t value_count) {
+    const ring::MaskFormat& form = blocks.form();
+    require(sums.shape(0) == form.field_count(value_count), "accumulator has the wrong size");
+    require(written.shape(0) == form.written_bytes(form.one, value_count), "written has the wrong size");
+    without_gil([&] { blocks.add_masked(pool, sums.data(), written.data(), value_count); });
+}
+
+void write_sum(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out, const WordInput& sums,
+               std::size_t value_count) {
+    const ring::MaskFormat& form = blocks.form();
+    require(sums.shape(0) == form.field_count(value_count), "accumulator has the wrong size");
+    require(out.shape(0) == form.written_bytes(form.sum, value_count), "output has the wrong size");
+    without_gil([&] { blocks.write_sum(pool, out.data(), sums.data(), value_count); });
+}
+
+bool unmask_sum(const MaskedBlocks& blocks, ThreadPool& pool, const SumOutput& values,
+                const SumOutput& counts, const nb::bytes& public_key, const ElementInput& secret,
+                Limb first_chunk, const ByteInput& written) {
+    const ring::MaskFormat& form = blocks.form();
+    const std::size_t count = values.shape(0);
+    require(counts.shape(0) == form.chunk_count(count), "output has the wrong size");
+    require(written.shape(0) == form.written_bytes(form.sum, count), "written has the wrong size");
+    require_elements(blocks.ring(), secret, 1);
+    const Key words = key_of(public_key);
+    return without_gil([&] {
+        return blocks.unmask_sum(pool, values.data(), counts.data(), words, secret.data(), first_chunk,
+                                 written.data(), count);
+    });
+}
+
+void chacha20(ThreadPool& pool, const char* path, const ByteOutput& out, const nb::bytes& key,
+              const nb::bytes& nonce, std::uint32_t counter) {
+    const Key words = key_of(key);
+    std::array<std::uint32_t, 3> nonce_words{};
+    std::memcpy(nonce_words.data(), bytes_of(nonce, ring::kNonceBytes), ring::kNonceBytes);
+    const CpuPath arithmetic = path_of(path);
+    without_gil([&] {
+        ring::write_key_stream(pool, arithmetic, out.data(), words.stream(nonce_words), counter,
+                               out.shape(0));
+    });
+}
+
+void sample_cbd(ThreadPool& pool, const char* path, const SmallOutput& out, const nb::bytes& key,
+                Limb first_chunk) {
+    require(is_degree(out.shape(1)), "no degree of a ring");
+    const Key words = key_of(key);
+    const CpuPath arithmetic = path_of(path);
+    without_gil([&] {
+        ring::sample_cbd(pool, arithmetic, out.data(), words, first_chunk, out.shape(0), out.shape(1));
+    });
+}
+
+template <auto operation>
+void bind_change(nb::class_<Ring>& bound, const char* name) {
+    bound.def(name, change<operation>, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert());
+}
+
+template <auto operation>
+void bind_combine(nb::class_<Ring>& bound, const char* name) {
+    bound.def(name, combine<operation>, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
+              nb::arg("b").noconvert());
+}
+
+}  // namespace
+
+void bind_ring(nb::module_& module) {
+    nb::class_<Ring> bound(module, "Ring");
+    bound.def("__init__", make_ring, nb::arg("degree"), nb::arg("primes"), nb::arg("roots"), nb::arg("path"))
+        .def("expand_uniform", expand_uniform, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("key"),
+             nb::arg("first_chunk"));
+    bind_change<&Ring::transform>(bound, "ntt");
+    bind_change<&Ring::invert_transform>(bound, "intt");
+    bind_combine<&Ring::add>(bound, "add");
+    bind_combine<&Ring::subtract>(bound, "sub");
+    bind_combine<&Ring::multiply>(bound, "mul");
+    nb::class_<MaskedBlocks>(module, "MaskedBlocks")
+        .def("__init__", make_masked_blocks, nb::arg("ring"), nb::arg("lanes"), nb::arg("lane_bits"),
+             nb::arg("dropped_bits"), nb::arg("sum_dropped_bits"), nb::keep_alive<1, 2>())
+        .def("mask_values", mask_values, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("public_key"),
+             nb::arg("secret_ntt").noconvert(), nb::arg("error_key"), nb::arg("first_chunk"),
+             nb::arg("values").noconvert())
+        .def("add_masked", add_masked, nb::arg("pool"), nb::arg("accumulator").noconvert(),
+             nb::arg("written").noconvert(), nb::arg("value_count"))
+        .def("write_sum", write_sum, nb::arg("pool"), nb::arg("out").noconvert(),
+             nb::arg("accumulator").noconvert(), nb::arg("value_count"))
+        .def("unmask_sum", unmask_sum, nb::arg("pool"), nb::arg("values").noconvert(),
+             nb::arg("counts").noconvert(), nb::arg("public_key"), nb::arg("secret_ntt").noconvert(),
+             nb::arg("first_chunk"), nb::arg("written").noconvert());
+    module.def("chacha20", chacha20, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
+               nb::arg("key"), nb::arg("nonce"), nb::arg("counter"));
+    module.def("sample_cbd", sample_cbd, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
+               nb::arg("key"), nb::arg("first_chunk"));
+}
+
+}  // namespace hekat::binding

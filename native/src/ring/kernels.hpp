@@ -1,0 +1,79 @@
+// What the operations on ring elements are made of, once for each path of arithmetic.
+//
+// Everything is constant time, but for the rejection in `sample_uniform`, whose key is public.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "bigint/limb.hpp"
+#include "cpu/features.hpp"
+#include "ring/fields.hpp"
+#include "ring/mask_format.hpp"
+#include "ring/prime.hpp"
+
+namespace hekat::ring {
+
+inline constexpr std::size_t kBlockBytes = 64;
+
+// A ChaCha20 key, as eight words, and a nonce: RFC 8439.
+struct Stream {
+    const std::uint32_t* key;
+    std::array<std::uint32_t, 3> nonce;
+};
+
+// The room that arrays of `count` items have to have: kernels work on whole vectors.
+inline std::size_t padded(std::size_t count) { return (count + 7) / 8 * 8; }
+
+struct Kernels {
+    // block_count blocks of key stream from block `counter` on; the counter does not wrap.
+    void (*key_stream)(std::uint8_t* out, const Stream& stream, std::uint32_t counter,
+                       std::size_t block_count);
+
+    // a (N residues) = the stream's words, each masked to the prime's bits, those below it in their order.
+    void (*sample_uniform)(Limb* a, const Prime& prime, const Stream& stream);
+
+    // e (count, room for a multiple of 128) = ones among bits 0 to 20, less those among bits 21 to 41, of
+    // each of the stream's words.
+    void (*sample_cbd)(std::int8_t* e, std::size_t count, const Stream& stream);
+
+    // a (N residues) is transformed, in place: canonical in and out. The inverse takes residues below 2 p.
+    void (*transform)(Limb* a, const Prime& prime);
+    void (*invert_transform)(Limb* a, const Prime& prime);
+
+    // z (count canonical residues, count a multiple of 8) from a and b. z may be either.
+    void (*add)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+    void (*subtract)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+    void (*multiply)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+
+    // The quotients that make factors (Prime::factor) of count canonical residues w.
+    void (*find_quotients)(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
+    // a (count) *= w, residues below 2 p.
+    void (*multiply_by_factors)(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
+                                const Prime& prime);
+
+    // count fields below 2^width to layout.bytes(count) bytes, padding zero; back; and back onto sums. Fields
+    // have room for a multiple of 8 where they are written, sums need none.
+    void (*pack)(std::uint8_t* bytes, const Limb* fields, std::size_t count, const FieldLayout& layout);
+    void (*unpack)(Limb* fields, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);
+    void (*unpack_onto)(Limb* sums, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);
+
+    // The coefficients of one chunk, `used` of them; every array has room for padded(used).
+    //
+    // residues[i] (canonical, mod prime i) become the fields of round((r + e + delta m) / 2^dropped_bits), m
+    // being made of lane j of coefficient n at lanes[j * padded(used) + n]. Returns whether all lanes fit.
+    bool (*mask)(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
+                 std::size_t used, const MaskFormat& form);
+    // sums[i], of fields number i, become the fields of round((sum 2^dropped_bits mod q) /
+    // 2^sum_dropped_bits).
+    void (*round_sums)(Limb* const* sums, std::size_t used, const MaskFormat& form);
+    // lanes[j * padded(used) + n] = digit j of coefficient n of what the fields of a written sum hold under
+    // the mask with the canonical residues. Returns whether every coefficient ends with its last digit.
+    bool (*unmask)(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
+                   std::size_t used, const MaskFormat& form);
+};
+
+const Kernels& kernels_of(CpuPath path);
+
+}  // namespace hekat::ring

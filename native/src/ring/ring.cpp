@@ -1,0 +1,131 @@
+// Elements shared out over the threads, a row of residues at a time.
+#include "ring/ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hekat::ring {
+namespace {
+
+constexpr std::size_t kStreamPiece = 4096;  // bytes, a multiple of a block's
+
+double kernels_ns(CpuPath path) { return path == CpuPath::kIfma ? 5 : 60; }
+
+}  // namespace
+
+Key::Key(const std::uint8_t* bytes) { std::memcpy(words_.data(), bytes, kKeyBytes); }
+
+Stream Key::stream(std::uint32_t number, Limb chunk) const {
+    return stream({number, static_cast<std::uint32_t>(chunk), static_cast<std::uint32_t>(chunk >> 32)});
+}
+
+Ring::Ring(std::size_t degree, const std::vector<Limb>& primes, const std::vector<Limb>& roots, CpuPath path)
+    : primes_{},
+      kernels_(kernels_of(path)),
+      coefficient_ns_(kernels_ns(path) * static_cast<double>(primes.size())) {
+    for (std::size_t i = 0; i < primes.size(); ++i) primes_.emplace_back(primes[i], roots[i], degree, path);
+}
+
+void Ring::expand_uniform(ThreadPool& pool, Limb* a, const Key& key, Limb first_chunk,
+                          std::size_t chunk_count) const {
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree());
+    pool.run(chunk_count, item_ns, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t chunk = begin; chunk < end; ++chunk) {
+            for (std::size_t i = 0; i < primes_.size(); ++i) {
+                kernels_.sample_uniform(a + chunk * element_words() + i * degree(), primes_[i],
+                                        key.stream(static_cast<std::uint32_t>(i), first_chunk + chunk));
+            }
+        }
+    });
+}
+
+namespace {
+
+using Combine = void (*)(Limb*, const Limb*, const Limb*, std::size_t, const Prime&);
+
+void combine(ThreadPool& pool, const Ring& ring, Combine operation, Limb* z, Ring::Elements x,
+             Ring::Elements y, std::size_t count) {
+    const std::size_t degree = ring.degree();
+    const std::size_t words = ring.element_words();
+    pool.run(count, static_cast<double>(words), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t e = begin; e < end; ++e) {
+            for (std::size_t i = 0; i < ring.primes().size(); ++i) {
+                operation(z + e * words + i * degree, x.data + (x.repeats ? 0 : e * words) + i * degree,
+                          y.data + (y.repeats ? 0 : e * words) + i * degree, degree, ring.primes()[i]);
+            }
+        }
+    });
+}
+
+void change(ThreadPool& pool, const Ring& ring, void (*operation)(Limb*, const Prime&), Limb* z,
+            const Limb* x, std::size_t count) {
+    const std::size_t degree = ring.degree();
+    const double item_ns = ring.coefficient_ns() * static_cast<double>(degree);
+    pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t e = begin; e < end; ++e) {
+            Limb* const element = z + e * ring.element_words();
+            std::memcpy(element, x + e * ring.element_words(), ring.element_words() * sizeof(Limb));
+            for (std::size_t i = 0; i < ring.primes().size(); ++i) {
+                operation(element + i * degree, ring.primes()[i]);
+            }
+        }
+    });
+}
+
+}  // namespace
+
+void Ring::transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const {
+    change(pool, *this, kernels_.transform, z, x, count);
+}
+
+void Ring::invert_transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const {
+    change(pool, *this, kernels_.invert_transform, z, x, count);
+}
+
+void Ring::add(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const {
+    combine(pool, *this, kernels_.add, z, x, y, count);
+}
+
+void Ring::subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const {
+    combine(pool, *this, kernels_.subtract, z, x, y, count);
+}
+
+void Ring::multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const {
+    combine(pool, *this, kernels_.multiply, z, x, y, count);
+}
+
+void write_key_stream(ThreadPool& pool, CpuPath path, std::uint8_t* out, const Stream& stream,
+                      std::uint32_t counter, std::size_t byte_count) {
+    const Kernels& kernels = kernels_of(path);
+    constexpr std::size_t kPieceBlocks = kStreamPiece / kBlockBytes;
+    const std::size_t pieces = (byte_count + kStreamPiece - 1) / kStreamPiece;
+    const double piece_ns = kernels_ns(path) / 25 * kStreamPiece;
+    pool.run(pieces, piece_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer last(kStreamPiece / sizeof(Limb));
+        for (std::size_t piece = begin; piece < end; ++piece) {
+            const std::size_t bytes = std::min(kStreamPiece, byte_count - piece * kStreamPiece);
+            const std::uint32_t first = counter + static_cast<std::uint32_t>(piece * kPieceBlocks);
+            std::uint8_t* const to = out + piece * kStreamPiece;
+            if (bytes == kStreamPiece) {
+                kernels.key_stream(to, stream, first, kPieceBlocks);
+            } else {
+                auto* const held = reinterpret_cast<std::uint8_t*>(last.data());
+                kernels.key_stream(held, stream, first, (bytes + kBlockBytes - 1) / kBlockBytes);
+                std::memcpy(to, held, bytes);
+            }
+        }
+    });
+}
+
+void sample_cbd(ThreadPool& pool, CpuPath path, std::int8_t* e, const Key& key, Limb first_chunk,
+                std::size_t chunk_count, std::size_t degree) {
+    const Kernels& kernels = kernels_of(path);
+    pool.run(
+        chunk_count, kernels_ns(path) * static_cast<double>(degree), [&](std::size_t begin, std::size_t end) {
+            for (std::size_t chunk = begin; chunk < end; ++chunk) {
+                kernels.sample_cbd(e + chunk * degree, degree, key.stream(Key::kCbd, first_chunk + chunk));
+            }
+        });
+}
+
+}  // namespace hekat::ring

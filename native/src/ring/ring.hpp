@@ -1,0 +1,77 @@
+// A ring of polynomials for one path of arithmetic, and the operations on batches of its elements.
+//
+// An element is one row of N residues for each prime. Outputs are apart from inputs; keys are 32 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "batch/thread_pool.hpp"
+#include "bigint/secret_buffer.hpp"
+#include "ring/kernels.hpp"
+
+namespace hekat::ring {
+
+inline constexpr std::size_t kKeyBytes = 32;
+inline constexpr std::size_t kNonceBytes = 12;
+
+// A key as words, wiped when it goes; and its streams.
+class Key {
+  public:
+    explicit Key(const std::uint8_t* bytes);
+    Stream stream(std::array<std::uint32_t, 3> nonce) const { return {words_.items.data(), nonce}; }
+    // Of prime number `number`, or of kCbd, for a chunk.
+    Stream stream(std::uint32_t number, Limb chunk) const;
+
+    static constexpr std::uint32_t kCbd = ~std::uint32_t{0};
+
+  private:
+    SecretArray<std::uint32_t, kKeyBytes / 4> words_{};
+};
+
+class Ring {
+  public:
+    // One or two different primes below 2^50 that are 1 mod 2 degree, each with a primitive root of unity of
+    // order 2 degree.
+    Ring(std::size_t degree, const std::vector<Limb>& primes, const std::vector<Limb>& roots, CpuPath path);
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    std::size_t degree() const { return primes_[0].degree; }
+    std::size_t element_words() const { return primes_.size() * degree(); }
+    const std::vector<Prime>& primes() const { return primes_; }
+    const Kernels& kernels() const { return kernels_; }
+    // About what one coefficient takes in the kernels that take longest, with all primes.
+    double coefficient_ns() const { return coefficient_ns_; }
+
+    // a (chunk_count elements): uniform, of the chunks from first_chunk on.
+    void expand_uniform(ThreadPool& pool, Limb* a, const Key& key, Limb first_chunk,
+                        std::size_t chunk_count) const;
+
+    // z (count elements) from x, or from x and y; an operand of one element stands for all where `repeats`.
+    struct Elements {
+        const Limb* data;
+        bool repeats;
+    };
+    void transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const;
+    void invert_transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const;
+    void add(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
+    void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
+    void multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
+
+  private:
+    std::vector<Prime> primes_;
+    const Kernels& kernels_;
+    double coefficient_ns_;
+};
+
+// out (byte_count) = the key stream from block `counter` on, which does not wrap.
+void write_key_stream(ThreadPool& pool, CpuPath path, std::uint8_t* out, const Stream& stream,
+                      std::uint32_t counter, std::size_t byte_count);
+
+// e (chunk_count rows of `degree`, a multiple of 128) of the chunks from first_chunk on.
+void sample_cbd(ThreadPool& pool, CpuPath path, std::int8_t* e, const Key& key, Limb first_chunk,
+                std::size_t chunk_count, std::size_t degree);
+
+}  // namespace hekat::ring

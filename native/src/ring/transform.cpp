@@ -1,0 +1,56 @@
+// Negacyclic transforms with values below 4 p in between (D. Harvey, Faster arithmetic for number-theoretic
+// transforms, 2014, algorithms 3 and 4), twisted by the root's powers as it goes (Longa and Naehrig 2016).
+#include "ring/portable.hpp"
+#include "ring/scalar.hpp"
+
+namespace hekat::ring::portable {
+
+void transform(Limb* a, const Prime& prime) {
+    const Limb p = prime.value;
+    const Limb* const factors = prime.forward.values.data();
+    const Limb* const quotients = prime.forward.quotients.data();
+    for (std::size_t blocks = 1, half = prime.degree / 2; half > 0; blocks *= 2, half /= 2) {
+        for (std::size_t i = 0; i < blocks; ++i) {
+            Limb* const x = a + 2 * half * i;
+            Limb* const y = x + half;
+            const Limb w = factors[blocks + i];
+            const Limb quotient = quotients[blocks + i];
+            for (std::size_t j = 0; j < half; ++j) {
+                const Limb reduced = reduce_once(x[j], 2 * p);
+                const Limb product = multiply_by(y[j], w, quotient, p);
+                x[j] = reduced + product;
+                y[j] = reduced + 2 * p - product;
+            }
+        }
+    }
+    for (std::size_t j = 0; j < prime.degree; ++j) a[j] = reduce_once(reduce_once(a[j], 2 * p), p);
+}
+
+void invert_transform(Limb* a, const Prime& prime) {
+    const Limb p = prime.value;
+    const Limb* const factors = prime.inverse.values.data();
+    const Limb* const quotients = prime.inverse.quotients.data();
+    for (std::size_t blocks = prime.degree / 2, half = 1; blocks > 1; blocks /= 2, half *= 2) {
+        for (std::size_t i = 0; i < blocks; ++i) {
+            Limb* const x = a + 2 * half * i;
+            Limb* const y = x + half;
+            const Limb w = factors[blocks + i];
+            const Limb quotient = quotients[blocks + i];
+            for (std::size_t j = 0; j < half; ++j) {
+                const Limb difference = x[j] + 2 * p - y[j];
+                x[j] = reduce_once(x[j] + y[j], 2 * p);
+                y[j] = multiply_by(difference, w, quotient, p);
+            }
+        }
+    }
+    // The last level, with 1 / N.
+    const std::size_t half = prime.degree / 2;
+    for (std::size_t j = 0; j < half; ++j) {
+        const Limb sum = a[j] + a[j + half];
+        const Limb difference = a[j] + 2 * p - a[j + half];
+        a[j] = reduce_once(multiply_by(sum, factors[0], quotients[0], p), p);
+        a[j + half] = reduce_once(multiply_by(difference, factors[1], quotients[1], p), p);
+    }
+}
+
+}  // namespace hekat::ring::portable

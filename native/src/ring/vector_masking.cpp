@@ -1,0 +1,339 @@
+// Coefficients of masked elements, eight at a time: integers mod q as one word below 2^52, or, with two
+// primes, as two such words.
+#include "bigint/reveal.hpp"
+#include "ring/vector_prime.hpp"
+#include "ring/vectors.hpp"
+
+namespace hekat::ring::vectors {
+namespace {
+
+constexpr Limb kMask51 = (Limb{1} << 51) - 1;
+
+typedef std::int64_t SignedVector __attribute__((vector_size(64)));
+
+HEKAT_IFMA_INLINE SignedVector signed_of(Vector x) { return reinterpret_cast<SignedVector>(x); }
+
+// Whether all words are zero; that may be known.
+HEKAT_IFMA_INLINE bool is_zero(Vector x) {
+    Limb any = 0;
+    for (std::size_t i = 0; i < 8; ++i) any |= x[i];
+    return reveal(any) == 0;
+}
+
+// All ones in the first `count` words, or in all.
+HEKAT_IFMA_INLINE Vector first_words(std::size_t count) {
+    return reinterpret_cast<Vector>(SignedVector{0, 1, 2, 3, 4, 5, 6, 7} < signed_of(spread(count)));
+}
+
+// low + 2^52 high. "Loose": low may be anything, signed, that its sums left.
+struct Double {
+    Vector low;
+    Vector high;
+};
+
+HEKAT_IFMA_INLINE Double spread_wide(Wide x) {
+    return {spread(low_limb(x) & kMask52), spread(low_limb(x >> 52))};
+}
+HEKAT_IFMA_INLINE Double operator+(Double x, Double y) { return {x.low + y.low, x.high + y.high}; }
+HEKAT_IFMA_INLINE Double operator-(Double x, Double y) { return {x.low - y.low, x.high - y.high}; }
+
+// low in [0, 2^52), high signed.
+HEKAT_IFMA_INLINE Double carry(Double x) {
+    return {x.low & spread(kMask52), x.high + reinterpret_cast<Vector>(signed_of(x.low) >> 52)};
+}
+
+// x - m where x >= m, else x.
+HEKAT_IFMA_INLINE Double reduce_double_once(Double x, Double m) {
+    const Double difference = carry(x - m);
+    const SignedVector is_below = signed_of(difference.high) < 0;
+    return {is_below ? x.low : difference.low, is_below ? x.high : difference.high};
+}
+
+// Two primes' residues to the integer in [0, q).
+class Composition {
+  public:
+    HEKAT_IFMA_INLINE explicit Composition(const MaskFormat& form)
+        : lift_(spread(form.lift)),
+          inverse_(spread(form.inverse.value)),
+          quotient_(spread(form.inverse.quotient)),
+          first_(spread(form.primes[0]->value)),
+          second_(*form.primes[1]) {}
+
+    HEKAT_IFMA_INLINE Double operator()(Vector r0, Vector r1) const {
+        const Vector product = multiply_by(r1 + lift_ - r0, inverse_, quotient_, second_);
+        const Vector h = reduce_once(product, second_.p);
+        return carry({add_low(r0, first_, h), add_high(Vector{}, first_, h)});
+    }
+
+  private:
+    Vector lift_;
+    Vector inverse_;
+    Vector quotient_;
+    Vector first_;
+    VectorPrime second_;
+};
+
+// round(x / 2^dropped) as fields, x below 2^52 or a carried double.
+class Writer {
+  public:
+    HEKAT_IFMA_INLINE explicit Writer(const WrittenLayout& layout)
+        : half_(spread(Limb{1} << layout.dropped >> 1)),
+          mask_(spread(layout.fields[0].mask)),
+          dropped_(layout.dropped),
+          width_(layout.fields[0].width) {}
+
+    HEKAT_IFMA_INLINE void write(Limb* const* fields, std::size_t i, Vector x) const {
+        store(fields[0], i, (x + half_) >> dropped_);
+    }
+    HEKAT_IFMA_INLINE void write(Limb* const* fields, std::size_t i, Double x) const {
+        const Double rounded = carry({x.low + half_, x.high});
+        const Vector low = rounded.low >> dropped_ | rounded.high << (52 - dropped_);
+        const Vector high = rounded.high >> (12 + dropped_);
+        store(fields[0], i, low & mask_);
+        store(fields[1], i, low >> width_ | high << (64 - width_));
+    }
+
+  private:
+    Vector half_;
+    Vector mask_;
+    unsigned dropped_;
+    unsigned width_;
+};
+
+// Eight lanes of a chunk, each 2^(lane_bits - 1) more than it is.
+class LaneReader {
+  public:
+    HEKAT_IFMA_INLINE LaneReader(const std::int32_t* lanes, const MaskFormat& form)
+        : lanes_(lanes),
+          half_(spread(Limb{1} << (form.lane_bits - 1))),
+          most_(spread((Limb{1} << form.lane_bits) - 2)) {}
+
+    HEKAT_IFMA_INLINE Vector read(std::size_t at) {
+        const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lanes_ + at));
+        const Vector digit = vector_of(_mm512_maskz_cvtepi32_epi64(kAllWords, numbers)) + half_;
+        beyond_ |= (digit - 1) | (most_ - (digit - 1));
+        return digit;
+    }
+
+    // Whether all that were read fit.
+    HEKAT_IFMA_INLINE bool has_fitted() const { return is_zero(beyond_ >> 63); }
+
+  private:
+    const std::int32_t* lanes_;
+    Vector half_;
+    Vector most_;
+    Vector beyond_{};  // the top bits
+};
+
+HEKAT_IFMA_INLINE Vector read_errors(const std::int8_t* errors, std::size_t i) {
+    const __m128i numbers = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(errors + 8 * i));
+    return vector_of(_mm512_maskz_cvtepi8_epi64(kAllWords, numbers));
+}
+
+HEKAT_IFMA bool mask_one(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
+                         std::size_t used, const MaskFormat& form) {
+    const VectorPrime prime(*form.primes[0]);
+    const Vector delta = spread(form.delta);
+    const Vector from_offset = spread(low_limb(form.from_offset));
+    const Writer writer(form.one);
+    LaneReader reader(lanes, form);
+    const std::size_t stride = padded(used);
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        Vector u = reader.read(8 * i);
+        for (unsigned j = 1; j < form.lanes; ++j)
+            u |= reader.read(j * stride + 8 * i) << (j * form.lane_bits);
+        // Below 2.5 p.
+        const Vector x = add_low(load(residues[0], i) + read_errors(errors, i) + from_offset, u, delta);
+        writer.write(residues, i, reduce_once(reduce_once(x, prime.p), prime.p));
+    }
+    return reader.has_fitted();
+}
+
+HEKAT_IFMA bool mask_two(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
+                         std::size_t used, const MaskFormat& form) {
+    const Composition compose(form);
+    const Double q = spread_wide(form.modulus);
+    const Double from_offset = spread_wide(form.from_offset);
+    const Vector delta = spread(form.delta);
+    const Vector mask = spread(kMask52);
+    const Writer writer(form.one);
+    LaneReader reader(lanes, form);
+    const std::size_t stride = padded(used);
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        Double u{reader.read(8 * i), Vector{}};
+        for (unsigned j = 1; j < form.lanes; ++j) {
+            const Vector digit = reader.read(j * stride + 8 * i);
+            const unsigned shift = j * form.lane_bits;
+            if (shift < 52) {
+                u.low |= digit << shift & mask;
+                u.high |= digit >> (52 - shift);
+            } else {
+                u.high |= digit << (shift - 52);
+            }
+        }
+        Double x = compose(load(residues[0], i), load(residues[1], i)) + from_offset;
+        x.low = add_low(x.low + read_errors(errors, i), u.low, delta);
+        x.high = add_low(add_high(x.high, u.low, delta), u.high, delta);
+        writer.write(residues, i, reduce_double_once(reduce_double_once(carry(x), q), q));
+    }
+    return reader.has_fitted();
+}
+
+// The residue of a sum of fields, times 2^dropped_bits.
+class SumReduction {
+  public:
+    HEKAT_IFMA_INLINE SumReduction(const MaskFormat& form, std::size_t i)
+        : factors_(form.sum_factors[i]), prime_(*form.primes[i]) {}
+
+    HEKAT_IFMA_INLINE Vector operator()(Vector sum) const {
+        return reduce_once(multiply(sum, factors_[0]), prime_.p);
+    }
+    HEKAT_IFMA_INLINE Vector operator()(Vector low, Vector high) const {
+        const Vector residue = multiply(low, factors_[0]) + multiply(high, factors_[1]);
+        return reduce_once(reduce_once(residue, prime_.twice), prime_.p);
+    }
+
+  private:
+    // Below 2 p.
+    HEKAT_IFMA_INLINE Vector multiply(Vector sum, const MaskFormat::SumFactors& factors) const {
+        return reduce_once(
+            multiply_by(sum, factors.low, prime_) + multiply_by(sum >> 52, factors.high, prime_),
+            prime_.twice);
+    }
+
+    const std::array<MaskFormat::SumFactors, kMaxPrimes>& factors_;
+    VectorPrime prime_;
+};
+
+// Quotient and rest of x / delta for x below 2^52, x being a lane's low 52 bits.
+class Division {
+  public:
+    HEKAT_IFMA_INLINE explicit Division(const MaskFormat& form)
+        : delta_(spread(form.delta)), reciprocal_(spread(form.delta_reciprocal)), shift_(form.delta_shift) {}
+
+    HEKAT_IFMA_INLINE Vector quotient(Vector x, Vector* rest) const {
+        const Vector estimate = add_high(Vector{}, x, reciprocal_) >> shift_;
+        const Vector left = x - add_low(Vector{}, estimate, delta_);  // below 2 delta
+        const Vector reduced = left - delta_;
+        *rest = least(left, reduced);
+        return estimate + 1 - (reduced >> 63);
+    }
+
+  private:
+    Vector delta_;
+    Vector reciprocal_;
+    unsigned shift_;
+};
+
+HEKAT_IFMA bool unmask_one(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
+                           std::size_t used, const MaskFormat& form) {
+    const VectorPrime prime(*form.primes[0]);
+    const Limb p = form.primes[0]->value;
+    const Division by_delta(form);
+    const Vector centre = spread(p + p / 2);
+    const Vector to_quotient = spread(static_cast<Limb>(form.to_quotient));
+    const Vector digit_mask = spread((Limb{1} << form.lane_bits) - 1);
+    const Vector half = spread(Limb{1} << (form.lane_bits - 1));
+    const std::size_t stride = padded(used);
+    Vector beyond{};
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        // Below 3.5 p.
+        const Vector phase = (load(fields[0], i) << form.sum.dropped) + centre - load(residues[0], i);
+        const Vector y = reduce_once(reduce_once(phase, prime.twice), prime.p) + to_quotient;
+        Vector rest;
+        Vector u = by_delta.quotient(y, &rest);
+        beyond |= (y >> 63 | u >> (form.lanes * form.lane_bits)) & first_words(used - 8 * i);
+        for (unsigned j = 0; j < form.lanes; ++j, u >>= form.lane_bits) {
+            store(reinterpret_cast<Limb*>(lanes) + j * stride, i, (u & digit_mask) - half);
+        }
+    }
+    return is_zero(beyond);
+}
+
+HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
+                           std::size_t used, const MaskFormat& form) {
+    const Composition compose(form);
+    const Division by_delta(form);
+    const Double q = spread_wide(form.modulus);
+    const Double twice = spread_wide(2 * form.modulus);
+    const Double centre = spread_wide(form.modulus + form.modulus / 2);
+    // Signed: what spread takes for its upper words keeps the sign in 64 bits.
+    const Double to_quotient = spread_wide(static_cast<Wide>(form.to_quotient));
+    const Vector step_quotient = spread(form.step_quotient);
+    const Vector step_rest = spread(form.step_rest);
+    const Vector digit_mask = spread((Limb{1} << form.lane_bits) - 1);
+    const Vector half = spread(Limb{1} << (form.lane_bits - 1));
+    const Vector mask = spread(kMask52);
+    const unsigned dropped = form.sum.dropped;
+    const unsigned width = form.sum.fields[0].width;
+    const unsigned digits_bits = form.lanes * form.lane_bits;
+    const std::size_t stride = padded(used);
+    Vector beyond{};
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        // The written sum times 2^dropped: a low field has at most 50 bits, with those dropped at most 60.
+        const Vector low = load(fields[0], i);
+        const Vector high = load(fields[1], i);
+        const unsigned place = width + dropped;  // of the high field
+        Double written{low << dropped & mask, low >> (52 - dropped)};
+        if (place < 52) {
+            written.low |= high << place & mask;
+            written.high |= high >> (52 - place);
+        } else {
+            written.high |= high << (place - 52);
+        }
+        // Below 3.5 q.
+        const Double phase = carry(written + centre - compose(load(residues[0], i), load(residues[1], i)));
+        const Double y = carry(reduce_double_once(reduce_double_once(phase, twice), q) + to_quotient);
+        Vector rest;
+        const Vector upper = by_delta.quotient(y.high << 1 | y.low >> 51, &rest);
+        const Vector lower_part = add_low(y.low & spread(kMask51), rest, step_rest);
+        const Vector more = add_low(Vector{}, rest, step_quotient);
+        const Vector lower = by_delta.quotient(lower_part, &rest) + more;
+        // u = lower + 2^51 upper, as 128 bits.
+        const Vector u_low = lower | upper << 51;
+        const Vector u_high = upper >> 13;
+        const Vector over = digits_bits < 64 ? u_low >> digits_bits | u_high : u_high >> (digits_bits - 64);
+        beyond |= (y.high >> 63 | over) & first_words(used - 8 * i);
+        for (unsigned j = 0; j < form.lanes; ++j) {
+            const unsigned shift = j * form.lane_bits;
+            Vector digit = shift < 64 ? u_low >> shift : u_high >> (shift - 64);
+            if (shift > 0 && shift < 64) digit |= u_high << (64 - shift);
+            store(reinterpret_cast<Limb*>(lanes) + j * stride, i, (digit & digit_mask) - half);
+        }
+    }
+    return is_zero(beyond);
+}
+
+}  // namespace
+
+bool mask(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes, std::size_t used,
+          const MaskFormat& form) {
+    return form.primes.size() == 1 ? mask_one(residues, errors, lanes, used, form)
+                                   : mask_two(residues, errors, lanes, used, form);
+}
+
+HEKAT_IFMA void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form) {
+    const Writer writer(form.sum);
+    const SumReduction first(form, 0);
+    if (form.primes.size() == 1) {
+        for (std::size_t i = 0; i < padded(used) / 8; ++i) {
+            writer.write(sums, i, first(load(sums[0], i)));
+        }
+        return;
+    }
+    const SumReduction second(form, 1);
+    const Composition compose(form);
+    for (std::size_t i = 0; i < padded(used) / 8; ++i) {
+        const Vector low = load(sums[0], i);
+        const Vector high = load(sums[1], i);
+        writer.write(sums, i, compose(first(low, high), second(low, high)));
+    }
+}
+
+bool unmask(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues, std::size_t used,
+            const MaskFormat& form) {
+    return form.primes.size() == 1 ? unmask_one(lanes, fields, residues, used, form)
+                                   : unmask_two(lanes, fields, residues, used, form);
+}
+
+}  // namespace hekat::ring::vectors

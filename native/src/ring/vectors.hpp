@@ -1,0 +1,28 @@
+// The kernels in AVX-512 IFMA, for path `ifma`: their contracts are in ring/kernels.hpp.
+#pragma once
+
+#include "ring/kernels.hpp"
+
+namespace hekat::ring::vectors {
+
+void key_stream(std::uint8_t* out, const Stream& stream, std::uint32_t counter, std::size_t block_count);
+void sample_uniform(Limb* a, const Prime& prime, const Stream& stream);
+void sample_cbd(std::int8_t* e, std::size_t count, const Stream& stream);
+void transform(Limb* a, const Prime& prime);
+void invert_transform(Limb* a, const Prime& prime);
+void add(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+void subtract(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
+void multiply_by_factors(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
+                         const Prime& prime);
+void pack(std::uint8_t* bytes, const Limb* fields, std::size_t count, const FieldLayout& layout);
+void unpack(Limb* fields, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);
+void unpack_onto(Limb* sums, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);
+bool mask(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes, std::size_t used,
+          const MaskFormat& form);
+void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form);
+bool unmask(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues, std::size_t used,
+            const MaskFormat& form);
+
+}  // namespace hekat::ring::vectors
