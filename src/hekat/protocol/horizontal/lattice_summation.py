@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter as Tally
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import UPLOAD_PURPOSE, upload_fields
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
-from hekat.protocol.horizontal.opening.share_message import DigestList
+from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.ways import make_way
 from hekat.protocol.horizontal.roster import Roster
@@ -102,7 +103,7 @@ class LatticeSummation:
     # --- shares ----------------------------------------------------------------------------------------
 
     def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
-        dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, self._check_dealt)
+        dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, partial(self._check_dealt, leg))
         forms = Tally((message.parameter_set, message.lane_count) for message in dealt.values())
         usual = forms.most_common(1)[0][0] if forms else ("", 0)
         for party, message in dealt.items():
@@ -110,13 +111,19 @@ class LatticeSummation:
                 self._roster.expel(party, f"in {leg.step} it deals for an upload of another size or parameter set")
         return {party: message for party, message in dealt.items() if party in self._roster.parties}
 
-    def _check_dealt(self, party: str, message: DealtMessage) -> None:
+    def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
         if message.parameter_set not in SETS or not 1 <= message.lane_count <= MAX_LANES:
             raise InputError("an unknown parameter set or size", expected="one of this release's", got="another")
         digest_count = max(1, len(self._way.members))
         if len(message.share_digests) != digest_count:
             raise InputError(
                 "another number of digests", expected=f"{digest_count}", got=f"{len(message.share_digests)}"
+            )
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, message.parameter_set)
+        fields = dealing_fields(context, message.share_digests)
+        if not self._channel.verify(party, message.signature, DEALING_PURPOSE, *fields):
+            raise InputError(
+                "a signature that does not hold", expected="one over the digests of its shares", got="another"
             )
 
     def _check_shares(self, leg: Leg, dealt: dict[str, DealtMessage]) -> None:

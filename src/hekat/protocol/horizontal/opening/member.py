@@ -21,7 +21,12 @@ from hekat.protocol.horizontal.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.horizontal.opening.field import FieldArray, wipe
 from hekat.protocol.horizontal.opening.included import IncludedSet
 from hekat.protocol.horizontal.opening.share_check import challenge_digest_of
-from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
+from hekat.protocol.horizontal.opening.share_message import (
+    DEALING_PURPOSE,
+    NO_SHARE,
+    DigestList,
+    dealing_fields,
+)
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -76,13 +81,16 @@ class Member:
                 with self._stopwatch.measure("deal"):
                     kept.shares[dealer] = self._way.read(context, dealer, me, message, entry.digests[position], degree)
             except (PartyLostError, ChannelTimeoutError, SealError, WireError):
-                refused[dealer] = "no share came"
+                refused[dealer] = NO_SHARE
             except ProtocolError as error:
                 refused[dealer] = error.what
         with self._stopwatch.measure("deal"):
             challenge = challenge_digest_of(context, lists)
             values = self._way.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
         wide = {dealer: answer.astype(np.uint64) for dealer, answer in values.items()}
+        # A second answer under another challenge would show combinations of a secret: the masks go with the first.
+        for share in kept.shares.values():
+            wipe(share[kept.parameters.form.ring.degree :])
         self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))
         self._kept = kept
         return context
