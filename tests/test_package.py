@@ -20,6 +20,7 @@ def test_everything_promised_is_there():
     assert callable(hekat.array)
     assert callable(hekat.paillier.generate_keys)
     assert callable(hekat.rsa.generate_keys)
+    assert hekat.lattice.choose_parameters(16, 10).name == "A16-16"
     assert hekat.bigint.array([2**64]).tolist() == [2**64]
 
 

@@ -19,8 +19,9 @@ from hekat.errors import (
     WireKindError,
 )
 from hekat.ledger import audit
-from hekat.protocol.horizontal.aggregator import AggregatorRun, EncryptedSummation, run_aggregator
+from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import PublicKeyMessage, SharedSecretsMessage, SumMessage, UpdateMessage
+from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -85,7 +86,7 @@ def test_parties_with_different_models_are_found_and_named(protection, rehearse,
     other = replace(settings, model=replace(settings.model, seed=2))
     rehearsal = rehearse(settings, tables, witness=False)
     rehearsal.stand_ins = {
-        "b": lambda channel: run_party(channel, tables["b"], other, rehearsal._party_run("b", channel))
+        "b": lambda channel: run_party(channel, tables["b"], other, rehearsal._party_run("b", channel, None))
     }
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
@@ -114,7 +115,7 @@ def test_more_rows_than_weight_max_are_refused_by_the_party_itself(rehearse, tab
 # --- an aggregator that does not add what it was given ---------------------------------------------------------------
 
 
-class WrongSummation(EncryptedSummation):
+class WrongSummation(PaillierSummation):
     """Adds as `change` says: total from the list of all parties' ciphertexts."""
 
     change = staticmethod(lambda received, key: received[0])
@@ -165,7 +166,7 @@ def test_an_aggregator_that_returns_another_sum_is_found_out(
     codec = CodecSettings(layout=layout, clipping="fixed", alpha=1.0)
     settings = settings_of(training=ONE_GRADIENT, codec=codec)
     wrong = type("Wrong", (WrongSummation,), {"change": staticmethod(change)})
-    monkeypatch.setattr(aggregator, "EncryptedSummation", wrong)
+    monkeypatch.setattr(aggregator, "PaillierSummation", wrong)
     rehearsal = rehearse(settings, tables, witness=False)
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
@@ -178,7 +179,7 @@ def test_an_aggregator_that_returns_another_sum_is_found_out(
 def test_a_sum_that_claims_other_contributors_is_refused(rehearse, tables_of, settings_of, monkeypatch) -> None:
     tables = tables_of(1)
 
-    class Claiming(EncryptedSummation):
+    class Claiming(PaillierSummation):
         def serve(self, step: str) -> None:
             total = None
             for party in self._settings.parties:
@@ -190,7 +191,7 @@ def test_a_sum_that_claims_other_contributors_is_refused(rehearse, tables_of, se
 
     from hekat.protocol.horizontal import aggregator
 
-    monkeypatch.setattr(aggregator, "EncryptedSummation", Claiming)
+    monkeypatch.setattr(aggregator, "PaillierSummation", Claiming)
     with pytest.raises(PartyStoppedError, match="not the sum that was asked for"):
         rehearse(settings_of(training=ONE_GRADIENT), tables).run()
 
@@ -218,7 +219,7 @@ def test_a_private_key_where_the_public_one_belongs_is_refused(rehearse, tables_
             self._channel.send(to, step, message)
 
     def lead(channel):
-        return run_party(Careless(channel), tables["a"], settings, rehearsal._party_run("a", channel))
+        return run_party(Careless(channel), tables["a"], settings, rehearsal._party_run("a", channel, None))
 
     rehearsal.stand_ins = {"a": lead}
     with pytest.raises(PartyStoppedError) as caught:

@@ -30,9 +30,9 @@ GOOD = HorizontalSettings(("a", "b", "c"), "hub", ("no", "yes"), weight_max=10)
         ({"aggregator": ""}, PolicyError, "name cannot be used"),
         ({"weight_max": 0}, InputError, "weight_max"),
         ({"weight_max": 2**40}, InputError, "weight_max"),
-        ({"key_bits": 1024}, PolicyError, "too small"),
-        ({"key_bits": 3071}, InputError, "key_bits"),
-        ({"key_bits": 10**6}, InputError, "key_bits"),
+        ({"protection": "paillier", "key_bits": 1024}, PolicyError, "too small"),
+        ({"protection": "paillier", "key_bits": 3071}, InputError, "key_bits"),
+        ({"protection": "paillier", "key_bits": 10**6}, InputError, "key_bits"),
         ({"protection": "rot13"}, InputError, "protection"),
     ],
 )

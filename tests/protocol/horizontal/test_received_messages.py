@@ -49,7 +49,7 @@ def stop_of(rehearsal, sender: str, message_type: type, change) -> PartyStoppedE
         altering = Altering(channel, message_type, change)
         if sender == settings.aggregator:
             return run_aggregator(altering, settings, AggregatorRun(Stopwatch()))
-        return run_party(altering, rehearsal.tables[sender], settings, rehearsal._party_run(sender, channel))
+        return run_party(altering, rehearsal.tables[sender], settings, rehearsal._party_run(sender, channel, None))
 
     rehearsal.stand_ins = {sender: play}
     with pytest.raises(PartyStoppedError) as caught:

@@ -58,14 +58,33 @@ class Upload:
 
 @pytest.fixture(scope="session", params=["reference", "cpu"])
 def engine(request) -> Engine:
+    """Every engine in turn."""
     if available_engines()[request.param] != READY:
         pytest.skip(f"engine {request.param}: {available_engines()[request.param]}")
-    return get_engine(request.param)
+    return ring_engine(request.param)
+
+
+@pytest.fixture(scope="session")
+def default_engine() -> Engine:
+    """The engine that users get."""
+    return ring_engine()
 
 
 @pytest.fixture(scope="session")
 def reference() -> Engine:
     return get_engine("reference")
+
+
+def ring_engine(name: str | None = None) -> Engine:
+    engine = get_engine(name)
+    if not hasattr(engine, "mask_values"):
+        pytest.skip("this engine has no ring operations yet")
+    return engine
+
+
+# The reference is slow: one set of each kind there, by primes and lanes; all of them in the native engine.
+ENGINES_AND_SETS = [("reference", name) for name in ("A16-128", "A16-16", "A8-32", "C8-256", "C32-128")]
+ENGINES_AND_SETS += [("cpu", name) for name in SETS]
 
 
 def random_levels(parameters: LatticeParameters, count: int, seed: int) -> np.ndarray:

@@ -117,6 +117,18 @@ def test_contributions_of_other_sizes_leave_the_sum_as_it_was(upload):
     assert list(accumulator.write()) == before
 
 
+def test_an_empty_block_behind_the_last_chunk_is_refused(reference):
+    count = FORM.values_per_chunk
+    written = encrypt(
+        PARAMETERS, generate_secret(PARAMETERS, reference), bytes(32), np.zeros(count, np.int32), reference
+    )
+    accumulator = Accumulator(PARAMETERS, count, reference)
+    for blocks in ([written, b""], [b"", written]):
+        with pytest.raises(InputError, match="a contribution has the wrong size"):
+            accumulator.add(blocks)
+    accumulator.add([written])
+
+
 def test_wrong_secrets_do_not_open(upload, written_sum):
     others = [*upload.secrets[:2], generate_secret(PARAMETERS, upload.engine)]
     refused(upload, written_sum, sum_secrets(others))

@@ -22,10 +22,10 @@ from hekat.scheme.lattice import (
     sum_secrets,
 )
 
-from .conftest import Upload, random_levels
+from .conftest import ENGINES_AND_SETS, Upload, random_levels
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
 def test_sums_of_random_and_extreme_values(engine, name):
     parameters = SETS[name]
     count = 2 * parameters.form.values_per_chunk + 40 if engine.name == "cpu" else 300
@@ -37,7 +37,7 @@ def test_sums_of_random_and_extreme_values(engine, name):
     assert sums[:2].tolist() == [2 * parameters.level, -2 * parameters.level]
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
 def test_as_many_parties_as_a_set_takes(engine, name):
     """One contribution of extreme values, added as often as the set allows."""
     parameters = SETS[name]
@@ -74,14 +74,14 @@ def test_short_contributions(reference, count):
     np.testing.assert_array_equal(sums, upload.total)
 
 
-@pytest.mark.parametrize("name", ["A16-16", "C24-128"])
+@pytest.mark.parametrize(
+    ("engine", "name"), [("reference", "A16-16"), ("cpu", "A16-16"), ("cpu", "C24-128")], indirect=["engine"]
+)
 def test_blocks_join_to_the_whole(engine, name, monkeypatch):
     """Encryption, addition and opening block by block give the bytes and the sums of whole vectors."""
     parameters = SETS[name]
     form = parameters.form
     per_chunk = form.values_per_chunk
-    if engine.name == "reference" and name == "C24-128":
-        pytest.skip("takes seconds there; its chunks are those of the other sets")
     count = 3 * per_chunk + 77
     key = public_key(b"blocks", 3, parameters)
     secrets = [generate_secret(parameters, engine) for _ in range(2)]

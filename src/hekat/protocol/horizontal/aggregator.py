@@ -35,6 +35,7 @@ from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, MIN_ALPHA, HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.upload_state import first_upload_number
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
@@ -91,8 +92,11 @@ def _make_summation(
     if settings.protection == "none":
         return PlainSummation(channel, settings, stopwatch)
     if settings.protection == "lattice":
-        counters = [channel.receive(party, "upload-counter", UploadCounterMessage) for party in settings.parties]
-        return LatticeSummation(channel, settings, roster, stopwatch, max(message.next_number for message in counters))
+        next_numbers = {
+            party: channel.receive(party, "upload-counter", UploadCounterMessage).next_number
+            for party in settings.parties
+        }
+        return LatticeSummation(channel, settings, roster, stopwatch, first_upload_number(next_numbers))
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     return PaillierSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage
-from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg
+from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participants
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import check_included
 from hekat.protocol.horizontal.opening.member import Member
@@ -45,6 +45,8 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
         if not begin.step:
             return
         leg = Leg(begin.step, begin.number, tuple(begin.participants))
+        # To them goes what opens the sum: were the aggregator one of them, it would read every update.
+        check_participants(leg, settings)
         context = member.check_dealt(leg)
         stated = channel.receive(settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.patience_s)
         included = included_set_of(context, stated)

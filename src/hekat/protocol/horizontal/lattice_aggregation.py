@@ -31,13 +31,14 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumBeginMessage,
     SumBlockMessage,
 )
-from hekat.protocol.horizontal.leg import Leg, begin_step
+from hekat.protocol.horizontal.leg import Leg, begin_step, check_participants
 from hekat.protocol.horizontal.opening.included import IncludedSet
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.upload_state import take_upload_number
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.lattice import (
     Decryptor,
@@ -125,24 +126,25 @@ class LatticeAggregation:
         return aggregate
 
     def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
-        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled)
+        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled, timeout_s=self._patience_s)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._patience_s)
 
     def _begin(self, step: str) -> Leg:
         begin = self._receive(begin_step(step), BeginMessage)
-        participants = tuple(begin.participants)
-        if begin.step != step or not set(participants) <= set(self._settings.parties):
+        if begin.step != step:
             raise ProtocolError(
                 "the aggregator began another sum",
-                expected=f"{step}, of parties of the job",
-                got="another step or strangers",
+                expected=step,
+                got="another step",
                 cure="run the same release and job at the aggregator",
             )
+        leg = Leg(step, begin.number, tuple(begin.participants))
+        check_participants(leg, self._settings)
         # Durably gone before the first secret is made for it: no restart takes the number again.
-        self._uploads.take(begin.number)
-        return Leg(step, begin.number, participants)
+        take_upload_number(self._uploads, leg.number)
+        return leg
 
     def _mask(self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, tensors: Tensors, weight: int) -> None:
         self._before(leg.step, "deal")

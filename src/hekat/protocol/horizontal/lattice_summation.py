@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TypeVar
 
-import numpy as np
-
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
 from hekat.protocol.horizontal.lattice_messages import (
@@ -31,9 +30,17 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumBeginMessage,
     SumBlockMessage,
 )
+from hekat.protocol.horizontal.lattice_received import (
+    check_block,
+    check_dealt,
+    check_released,
+    check_statement,
+    read_answer,
+)
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
-from hekat.protocol.horizontal.opening.included import UPLOAD_PURPOSE, upload_fields
+from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
@@ -45,7 +52,6 @@ from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_val
 
 # A sum that does not open although nobody is lost is tried again so often, with everything fresh.
 MAX_UPLOADS = 3
-MAX_LANES = 1 << 40
 
 T = TypeVar("T")
 
@@ -70,39 +76,47 @@ class LatticeSummation:
 
     def serve(self, step: str) -> None:
         """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
+        unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
             self._roster.check_enough(step, self._least)
             leg = Leg(step, self._number, self._roster.parties)
             self._number += 1
-            if self._serve_upload(leg):
+            included, unopened = self._serve_upload(leg)
+            if not unopened:
                 return
-            if self._roster.parties != leg.participants:
+            if set(self._roster.parties) != set(included):
                 raise ProtocolError(
                     f"the sum of {step} did not open, and a party is lost since",
                     expected="the same parties, since no update is ever sent in two different sums",
-                    got=f"lost: {', '.join(sorted(set(leg.participants) - set(self._roster.parties)))}",
+                    got=f"lost: {', '.join(sorted(set(included) - set(self._roster.parties)))}",
                     cure="resume from the last checkpoint: a new session begins",
                 )
         raise ProtocolError(
             f"the sum of {step} does not open",
-            expected=f"one of {MAX_UPLOADS} uploads to open",
-            got="releases that do not fit together each time",
+            expected=f"one of {MAX_UPLOADS} uploads to open at all parties",
+            got=f"none did; the last not at {', '.join(unopened)}",
             cure="the ledgers say whose releases did not fit: find out what runs there",
         )
 
-    def _serve_upload(self, leg: Leg) -> bool:
+    def _serve_upload(self, leg: Leg) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Whose updates the sum holds, and who says that it does not open: nobody, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
         if self._settings.authority is not None:
             self._channel.send(self._settings.authority, AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
-        self._check_shares(leg, dealt)
-        return self._add_and_open(leg, dealt)
+        self._roster.check_enough(leg.step, self._least)
+        context = UploadContext(
+            self._channel.session_id, leg.number, leg.step, next(iter(dealt.values())).parameter_set
+        )
+        self._check_shares(leg, context, dealt)
+        self._roster.check_enough(leg.step, self._least)
+        return self._add_and_open(leg, context, dealt)
 
     # --- shares ----------------------------------------------------------------------------------------
 
     def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
-        dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, self._check_dealt)
+        dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, partial(self._check_dealt, leg))
         forms = Tally((message.parameter_set, message.lane_count) for message in dealt.values())
         usual = forms.most_common(1)[0][0] if forms else ("", 0)
         for party, message in dealt.items():
@@ -110,35 +124,25 @@ class LatticeSummation:
                 self._roster.expel(party, f"in {leg.step} it deals for an upload of another size or parameter set")
         return {party: message for party, message in dealt.items() if party in self._roster.parties}
 
-    def _check_dealt(self, party: str, message: DealtMessage) -> None:
-        if message.parameter_set not in SETS or not 1 <= message.lane_count <= MAX_LANES:
-            raise InputError("an unknown parameter set or size", expected="one of this release's", got="another")
-        digest_count = max(1, len(self._way.members))
-        if len(message.share_digests) != digest_count:
-            raise InputError(
-                "another number of digests", expected=f"{digest_count}", got=f"{len(message.share_digests)}"
-            )
+    def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, message.parameter_set)
+        check_dealt(party, message, context, max(1, len(self._way.members)), self._channel.verify)
 
-    def _check_shares(self, leg: Leg, dealt: dict[str, DealtMessage]) -> None:
+    def _check_shares(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> None:
         """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""
-        if not self._way.members or not dealt:
+        if not self._way.members:
             return
-        parameter_set = next(iter(dealt.values())).parameter_set
         digests = {party: message.share_digests for party, message in dealt.items()}
         signatures = {party: message.signature for party, message in dealt.items()}
-        dealers = DealersMessage(parameter_set, digests, signatures)
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, parameter_set)
+        dealers = DealersMessage(context.set_name, digests, signatures)
         for member in self._reachable_members():
             self._send_to_member(member, leg.name("dealers"), dealers)
         answers: dict[int, CheckAnswer] = {}
         for member in self._reachable_members():
             checked = self._receive_from_member(member, leg.name("checked"), CheckedMessage)
-            if checked is None:
-                continue
-            if len(checked.refused) > len(self._settings.parties) - self._least:
-                self._give_up_member(member, f"it refuses too many shares in {leg.step}")
-            else:
+            if checked is not None:
                 answers[self._way.members.index(member) + 1] = read_answer(checked)
+        self._drop_lone_accusers(leg, dealt, answers)
         with self._stopwatch.measure("aggregate"):
             lists = {party: DigestList(tuple(digests[party]), signatures[party]) for party in dealt}
             verdict = judge_dealers(tuple(dealt), answers, challenge_digest_of(context, lists), self._way.quorum)
@@ -147,37 +151,56 @@ class LatticeSummation:
         for party, reason in verdict.refused.items():
             self._roster.expel(party, f"its shares in {leg.step} were refused: {reason}")
 
+    def _drop_lone_accusers(self, leg: Leg, dealers: Collection[str], answers: dict[int, CheckAnswer]) -> None:
+        """Give up members that refuse more dealers than the sum can do without, and that most members accept."""
+        refusals = Tally(dealer for answer in answers.values() for dealer in answer.refused)
+        accepted = {dealer for dealer in dealers if 2 * refusals[dealer] <= len(answers)}
+        spare = len(self._settings.parties) - self._least
+        for point, answer in list(answers.items()):
+            if len(accepted & answer.refused.keys()) > spare:
+                del answers[point]
+                self._give_up_member(self._way.members[point - 1], f"it refuses too many shares in {leg.step}")
+
     # --- uploads ---------------------------------------------------------------------------------------
 
-    def _add_and_open(self, leg: Leg, dealt: dict[str, DealtMessage]) -> bool:
-        some = next(iter(dealt.values()))
-        parameters = SETS[some.parameter_set]
-        accumulator = Accumulator(parameters, some.lane_count)
+    def _add_and_open(
+        self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        parameters = SETS[context.set_name]
+        accumulator = Accumulator(parameters, next(iter(dealt.values())).lane_count)
         statements: dict[str, StatementMessage] = {}
         for party in self._roster.parties:
-            statement = self._add_upload(leg, party, dealt[party], parameters, accumulator)
+            earlier = [statement.upload_digest for statement in statements.values()]
+            statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
-        if len(statements) < self._least:
-            self._roster.check_enough(leg.step, len(self._settings.parties))
-        included = IncludedMessage(
+        # Before anybody releases: for whom was released in a step cannot be changed afterwards.
+        self._roster.check_enough(leg.step, self._least)
+        self._check_members(leg, self._reachable_members())
+        stated = IncludedMessage(
             upload_digests={party: statement.upload_digest for party, statement in statements.items()},
             share_digests={party: dealt[party].share_digests for party in statements},
             salts={party: statement.salt for party, statement in statements.items()},
             signatures={party: statement.signature for party, statement in statements.items()},
         )
-        self._roster.send_to_all(leg.name("included"), included)
+        self._roster.send_to_all(leg.name("included"), stated)
         if self._settings.authority is not None:
-            self._channel.send(self._settings.authority, leg.name("included"), included)
-        released = self._receive_released(leg)
+            self._channel.send(self._settings.authority, leg.name("included"), stated)
+        released = self._receive_released(leg, included_set_of(context, stated))
         self._send_sum(leg, parameters, accumulator, released)
-        return self._settle(leg)
+        return tuple(statements), self._settle(leg)
 
     def _add_upload(
-        self, leg: Leg, party: str, dealt: DealtMessage, parameters: LatticeParameters, accumulator: Accumulator
+        self,
+        leg: Leg,
+        context: UploadContext,
+        party: str,
+        dealt: DealtMessage,
+        accumulator: Accumulator,
+        earlier: Collection[bytes],
     ) -> StatementMessage | None:
         """Add one party's upload once it is whole and signed; None where the party is lost over it."""
-        expected = parameters.form.written_bytes(dealt.lane_count)
+        expected = SETS[context.set_name].form.written_bytes(dealt.lane_count)
         blocks: list[bytes] = []
         got = 0
         while got < expected:
@@ -186,49 +209,49 @@ class LatticeSummation:
                 return None
             blocks.append(block.written)
             got += len(block.written)
-        statement = self._roster.receive(party, leg.name("statement"), StatementMessage)
-        if statement is None:
-            return None
-        with self._stopwatch.measure("aggregate"):
-            digest = hashlib.sha256()
-            for written in blocks:
-                digest.update(written)
-            problem = ""
-            if digest.digest() != statement.upload_digest:
-                problem = "its statement is not of what it sent"
-            elif not self._is_signed(leg, party, dealt, statement):
-                problem = "its signature does not hold"
-            else:
-                try:
-                    accumulator.add(blocks)
-                except InputError as error:
-                    problem = str(error)
-        if problem:
-            self._roster.expel(party, f"in the upload of {leg.step}: {problem}")
-            return None
-        return statement
 
-    def _is_signed(self, leg: Leg, party: str, dealt: DealtMessage, statement: StatementMessage) -> bool:
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, dealt.parameter_set)
-        fields = upload_fields(context, statement.upload_digest, dealt.share_digests)
-        return self._channel.verify(party, statement.signature, UPLOAD_PURPOSE, *fields)
+        def add(statement: StatementMessage) -> None:
+            with self._stopwatch.measure("aggregate"):
+                digest = hashlib.sha256()
+                for written in blocks:
+                    digest.update(written)
+                check_statement(
+                    party,
+                    statement,
+                    context,
+                    digest.digest(),
+                    dealt.share_digests,
+                    earlier,
+                    self._channel.verify,
+                    salted=not self._way.members,
+                )
+                accumulator.add(blocks)
+
+        return self._roster.receive(party, leg.name("statement"), StatementMessage, add)
 
     # --- the sum ---------------------------------------------------------------------------------------
 
-    def _receive_released(self, leg: Leg) -> list[str]:
+    def _receive_released(self, leg: Leg, included: IncludedSet) -> list[str]:
         """Members that have released; raises ProtocolError where they are too few for the sum to open."""
+        check = check_released(included, self._channel.verify)
         released = []
         for member in self._reachable_members():
-            if self._receive_from_member(member, leg.name("released"), ReleasedMessage) is not None:
+            message = self._receive_from_member(member, leg.name("released"), ReleasedMessage, partial(check, member))
+            if message is not None:
                 released.append(member)
-        if len(released) < self._way.quorum:
+        self._check_members(leg, released)
+        return released
+
+    def _check_members(self, leg: Leg, members: Collection[str]) -> None:
+        if len(members) < self._way.quorum:
+            lost = self._roster.lost
+            gone = "; ".join(f"{member} ({lost[member]})" for member in self._way.members if member in lost)
             raise ProtocolError(
                 f"too few members are left to open the sum of {leg.step}",
                 expected=f"{self._way.quorum} of {', '.join(self._way.members)}",
-                got=", ".join(released) or "none",
+                got=f"{', '.join(members) or 'none'}, lost: {gone}",
                 cure="resume from the last checkpoint once they are back: a new session begins",
             )
-        return released
 
     def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator, released: list[str]) -> None:
         self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
@@ -240,11 +263,17 @@ class LatticeSummation:
                 return
             self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
 
-    def _settle(self, leg: Leg) -> bool:
+    def _settle(self, leg: Leg) -> tuple[str, ...]:
+        """Tell all whether the sum stands; the parties at which it did not open."""
         opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
-        stands = bool(opened) and all(message.opened for message in opened.values())
-        self._roster.send_to_all(leg.name("outcome"), OutcomeMessage(stands))
-        return stands
+        for party, message in opened.items():
+            wrong = [member for member in self._way.members if member in message.wrong_members]
+            if wrong:
+                what = f"{party} found a release that does not fit, of {', '.join(wrong)}"
+                self._channel.ledger.note(leg.name("opened"), what, "public")
+        unopened = tuple(party for party, message in opened.items() if not message.opened)
+        self._roster.send_to_all(leg.name("outcome"), OutcomeMessage(stands=not unopened))
+        return unopened
 
     # --- members ---------------------------------------------------------------------------------------
 
@@ -263,28 +292,11 @@ class LatticeSummation:
         else:
             self._roster.send(member, step, message)
 
-    def _receive_from_member(self, member: str, step: str, message_type: type[T]) -> T | None:
-        if member == self._settings.authority:
-            return self._channel.receive(member, step, message_type)
-        return self._roster.receive(member, step, message_type)
-
-
-def read_answer(checked: CheckedMessage) -> CheckAnswer:
-    """A member's answer as the share check takes it; values that are no 16-bit words become an empty array."""
-    values = {
-        dealer: answer.astype(np.uint16) if answer.size and answer.max() < 1 << 16 else np.zeros(0, np.uint16)
-        for dealer, answer in checked.values.items()
-    }
-    return CheckAnswer(checked.challenge_digest, dict(checked.refused), values)
-
-
-def check_block(most_bytes: int) -> Callable[[MaskedBlockMessage], None]:
-    """Refuses a block that is empty or goes beyond the bytes that are still to come."""
-
-    def check(message: MaskedBlockMessage) -> None:
-        if not 1 <= len(message.written) <= most_bytes:
-            raise InputError(
-                "a block of another size", expected=f"1 to {most_bytes} bytes", got=f"{len(message.written)} bytes"
-            )
-
-    return check
+    def _receive_from_member(
+        self, member: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+    ) -> T | None:
+        if member != self._settings.authority:
+            return self._roster.receive(member, step, message_type, check)
+        message = self._channel.receive(member, step, message_type)
+        check(message)
+        return message

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hekat.errors import ProtocolError
+from hekat.protocol.horizontal.settings import HorizontalSettings
+
 AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
 
@@ -19,6 +22,18 @@ class Leg:
     def name(self, part: str) -> str:
         """The step name of a message of this upload."""
         return f"{self.step}/upload-{self.number}/{part}"
+
+
+def check_participants(leg: Leg, settings: HorizontalSettings) -> None:
+    """Raise ProtocolError unless the participants are parties of the job, none of them twice."""
+    named = leg.participants
+    if len(set(named)) != len(named) or not set(named) <= set(settings.parties):
+        raise ProtocolError(
+            f"the aggregator begins {leg.step} with others than the job's parties",
+            expected=f"some of {', '.join(settings.parties)}",
+            got="strangers, or a party twice",
+            cure="ask the aggregator's operator",
+        )
 
 
 def begin_step(step: str) -> str:

@@ -65,10 +65,10 @@ class Roster:
         return found
 
     def send(self, party: str, step: str, message: Any) -> None:
-        """Send to a party; one that is gone is lost."""
+        """Send to a party; one that is gone, or takes no more in, is lost."""
         try:
             self._channel.send(party, step, message)
-        except PartyLostError as error:
+        except (PartyLostError, ChannelTimeoutError) as error:
             self._drop(party, step, error)
 
     def send_to_all(self, step: str, message: Any) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hekat.errors import InputError, ProtocolError
 from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
 from hekat.state import Counter
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 UPLOADS_FILE = "uploads.counter"
 RELEASES_FILE = "releases.record"
+# What one upload may skip at most, so that no other role can use up a party's 2^63 numbers.
+MAX_SKIPPED = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,38 @@ class UploadState:
     uploads: Counter
     releases: ReleaseRecord
     job_digest: bytes
+
+
+def first_upload_number(next_numbers: Mapping[str, int]) -> int:
+    """The least number that no party has used, from what each says of itself. Raises InputError, naming the party,
+
+    for one that lies so far above another's that this one would not skip so many.
+    """
+    least = max(0, min(next_numbers.values()))
+    for party, number in next_numbers.items():
+        if not 0 <= number <= least + MAX_SKIPPED:
+            raise InputError(
+                f"party {party} states an upload number that cannot be",
+                expected=f"at most 2^32 above the others' {least}",
+                got=str(number),
+                cure="find out what runs at that party, or whose state folder it has",
+            )
+    return max(next_numbers.values())
+
+
+def take_upload_number(uploads: Counter, number: int) -> None:
+    """Use up the number durably: no restart takes it again.
+
+    Raises ProtocolError where it lies more than MAX_SKIPPED above the last one, StateError as `Counter.take`.
+    """
+    if number > uploads.next_value + MAX_SKIPPED:
+        raise ProtocolError(
+            "the aggregator begins an upload with a number far above the last",
+            expected="at most 2^32 above",
+            got=str(number),
+            cure="ask the aggregator's operator, or whoever stated such a number",
+        )
+    uploads.take(number)
 
 
 def open_upload_state(folder: Path, job_digest: bytes) -> UploadState:

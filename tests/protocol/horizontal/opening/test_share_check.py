@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from hekat.protocol.horizontal.opening.field import PRIME, evaluate_at, random_elements, to_field
@@ -140,6 +141,59 @@ def test_the_expanded_challenge_stays_as_it_is() -> None:
     kept = [word for word in words if word < PRIME][: 8 * 4096]
     assert expand_challenge(digest, 4096).ravel().tolist() == kept
     assert len(set(words[: 8 * 4096 + 64])) > PRIME // 4
+
+
+# --- an aggregator that shows different digests to different members -------------------------------------------
+
+N, C, T, CORRUPT = 64, 7, 5, 2
+HONEST = range(CORRUPT + 1, C + 1)
+
+
+def rank(matrix: npt.NDArray[np.int64]) -> int:
+    """The rank mod 65521."""
+    matrix, found = matrix % PRIME, 0
+    for column in range(matrix.shape[1]):
+        rows = np.flatnonzero(matrix[found:, column])
+        if not rows.size:
+            continue
+        matrix[[found, found + rows[0]]] = matrix[[found + rows[0], found]]
+        matrix[found] = matrix[found] * pow(int(matrix[found, column]), -1, PRIME) % PRIME
+        others = np.arange(len(matrix)) != found
+        matrix[others] = (matrix[others] - np.outer(matrix[others, column], matrix[found])) % PRIME
+        found += 1
+        if found == len(matrix):
+            break
+    return found
+
+
+def shows_the_secret(answers: list[tuple[int, bytes]]) -> bool:
+    """Whether some combination of honest members' answers, each (point, challenge), depends on the secret alone.
+
+    Two members are corrupt, so polynomials are known there: what is left of each is (x - 1)(x - 2) times one of degree
+    below 3, whose value at 0 is the secret's, or the mask's. Columns: masks 8 x 3 and high parts 2 N, all uniform; then
+    the N coefficients of the secret.
+    """
+    rows = []
+    for x, digest in answers:
+        challenge = expand_challenge(digest, N).astype(np.int64)
+        powers = [(x - 1) * (x - 2) * x**j for j in range(T - CORRUPT)]
+        for k in range(CHECKS):
+            masks = np.zeros((CHECKS, T - CORRUPT), np.int64)
+            masks[k] = powers
+            parts = [challenge[k] * power % PRIME for power in (*powers[1:], powers[0])]
+            rows.append(np.concatenate([masks.ravel(), *parts]))
+    view = np.array(rows)
+    return rank(view) > rank(view[:, :-N])
+
+
+@pytest.mark.parametrize("challenges", ["aaaaa", "aaaab", "aaabb", "aabbc", "abbcd", "abcde", "babab"])
+def test_answers_to_different_challenges_still_show_nothing_of_the_secret(challenges: str) -> None:
+    assert not shows_the_secret([(x, letter.encode()) for x, letter in zip(HONEST, challenges, strict=True)])
+
+
+def test_two_answers_of_each_member_would_show_it() -> None:
+    """Why a member answers once: this is the control that the test above can fail."""
+    assert shows_the_secret([(x, digest) for x in HONEST for digest in (b"a", b"b")])
 
 
 # --- verdicts ------------------------------------------------------------------------------------------------

@@ -21,9 +21,15 @@ from hekat.protocol.horizontal.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.horizontal.opening.field import FieldArray, wipe
 from hekat.protocol.horizontal.opening.included import IncludedSet
 from hekat.protocol.horizontal.opening.share_check import challenge_digest_of
-from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
+from hekat.protocol.horizontal.opening.share_message import (
+    DEALING_PURPOSE,
+    NO_SHARE,
+    DigestList,
+    dealing_fields,
+)
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
+from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
@@ -64,25 +70,37 @@ class Member:
         """
         aggregator, me = self._settings.aggregator, self._channel.party
         dealers = self._channel.receive(aggregator, leg.name("dealers"), DealersMessage, timeout_s=self._patience_s)
+        if dealers.parameter_set not in SETS:
+            raise ProtocolError(
+                "the aggregator names an unknown parameter set",
+                expected="one of this release's",
+                got="another",
+                cure="run the same release at the aggregator",
+            )
         context = UploadContext(self._channel.session_id, leg.number, leg.step, dealers.parameter_set)
         lists = self._read_lists(context, dealers)
         kept = _Kept(SETS[dealers.parameter_set], {name: entry.digests for name, entry in lists.items()})
         refused: dict[str, str] = {}
         position = self._way.members.index(me)
+        wait = PeerWait(self._patience_s, len(self._settings.parties))
         for dealer, entry in lists.items():
             try:
-                message = own_message if dealer == me and own_message is not None else self._receive_share(leg, dealer)
+                own = own_message if dealer == me else None
+                message = self._receive_share(leg, dealer, wait) if own is None else own
                 degree = kept.parameters.form.ring.degree
                 with self._stopwatch.measure("deal"):
                     kept.shares[dealer] = self._way.read(context, dealer, me, message, entry.digests[position], degree)
             except (PartyLostError, ChannelTimeoutError, SealError, WireError):
-                refused[dealer] = "no share came"
+                refused[dealer] = NO_SHARE
             except ProtocolError as error:
                 refused[dealer] = error.what
         with self._stopwatch.measure("deal"):
             challenge = challenge_digest_of(context, lists)
             values = self._way.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
         wide = {dealer: answer.astype(np.uint64) for dealer, answer in values.items()}
+        # A second answer under another challenge would show combinations of a secret: the masks go with the first.
+        for share in kept.shares.values():
+            wipe(share[kept.parameters.form.ring.degree :])
         self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))
         self._kept = kept
         return context
@@ -124,8 +142,8 @@ class Member:
         except PartyLostError:
             return  # it needs none any more; the others do
 
-    def _receive_share(self, leg: Leg, dealer: str) -> bytes:
-        return self._channel.receive(dealer, leg.name("share"), ShareMessage).content
+    def _receive_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
+        return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content
 
     def _read_lists(self, context: UploadContext, dealers: DealersMessage) -> dict[str, DigestList]:
         """The dealers' signed lists of digests. Raises ProtocolError where they are not what dealers signed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError
+from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.lattice_messages import (
     DealtMessage,
@@ -28,6 +28,7 @@ from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, dea
 from hekat.protocol.horizontal.opening.shared import salt_digest
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
+from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
@@ -48,6 +49,7 @@ class PartyOpening:
         patience_s: float | None = None,
     ) -> None:
         self._channel, self._settings, self._way, self._stopwatch = channel, settings, way, stopwatch
+        self._patience_s = patience_s
         is_member = channel.party in way.members
         self._member = Member(channel, settings, way, state, stopwatch, patience_s=patience_s) if is_member else None
         self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
@@ -115,13 +117,17 @@ class PartyOpening:
         """
         releases: dict[str, bytes] = {}
         other: list[str] = []
+        wait = PeerWait(self._patience_s, len(self._settings.parties))
         for member in (member for member in self._way.members if member in released):
             if member == self._channel.party and self._member is not None:
                 releases[member] = self._member.take_own_release()
                 continue
             try:
-                release = self._channel.receive(member, leg.name("release"), ReleaseMessage)
-            except (PartyLostError, ChannelTimeoutError):
+                release = self._channel.receive(member, leg.name("release"), ReleaseMessage, timeout_s=wait.left_s)
+            except PartyLostError:
+                continue
+            except (ChannelTimeoutError, SealError, WireError):
+                other.append(member)
                 continue
             if release.statement_digest == included.digest:
                 releases[member] = release.content
@@ -131,7 +137,7 @@ class PartyOpening:
             raise ProtocolError(
                 f"too few releases to open the sum of {leg.step}",
                 expected=f"{self._way.quorum} for the stated set",
-                got=f"{len(releases)}" + (f"; for another set: {', '.join(other)}" if other else ""),
+                got=f"{len(releases)}" + (f"; none, or another one, of {', '.join(other)}" if other else ""),
                 cure="abandon this upload number",
             )
         salts = {party: stated.salts.get(party, b"") for party in included.parties}

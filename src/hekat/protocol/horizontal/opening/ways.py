@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hekat.errors import ProtocolError
-from hekat.protocol.horizontal.opening.authority import draw_seed, seed_digest, sum_of_seeds
+from hekat.protocol.horizontal.opening.authority import check_seed, draw_seed, seed_digest, sum_of_seeds
 from hekat.protocol.horizontal.opening.committee import (
     Committee,
     deal,
@@ -16,7 +16,7 @@ from hekat.protocol.horizontal.opening.committee import (
     open_sum,
     sum_shares,
 )
-from hekat.protocol.horizontal.opening.field import FieldArray
+from hekat.protocol.horizontal.opening.field import FieldArray, read_elements, write_elements
 from hekat.protocol.horizontal.opening.shamir import CHECKS
 from hekat.protocol.horizontal.opening.share_check import check_values, expand_challenge
 from hekat.protocol.horizontal.opening.share_message import read_share
@@ -25,7 +25,6 @@ from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, secret_from_seed
-from hekat.scheme.lattice.keys import SEED_BYTES
 
 
 def make_way(settings: HorizontalSettings, shared_key: bytes = b"") -> OpeningWay:
@@ -79,7 +78,7 @@ class CommitteeWay:
         return dict(zip(kept, values, strict=True))
 
     def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
-        return sum_shares(kept.values(), parameters.form.ring.degree).astype("<u2").tobytes()
+        return write_elements(sum_shares(kept.values(), parameters.form.ring.degree))
 
     def open(
         self,
@@ -89,9 +88,17 @@ class CommitteeWay:
         salts: Mapping[str, bytes],
     ) -> tuple[SecretSum, list[str]]:
         degree = parameters.form.ring.degree
-        sums = {self._committee.point_of(name): np.frombuffer(data, "<u2") for name, data in releases.items()}
+        sums = {self._committee.point_of(name): _read_release(data, degree) for name, data in releases.items()}
         coefficients, wrong = open_sum(sums, self.quorum, len(salts), degree)
         return SecretSum(parameters, coefficients, len(salts)), [self._committee.name_of(point) for point in wrong]
+
+
+def _read_release(data: bytes, degree: int) -> FieldArray:
+    """A member's share sums; an empty array where they are malformed, which `open_sum` takes for a wrong release."""
+    try:
+        return read_elements(data, degree)
+    except ProtocolError:
+        return np.zeros(0, np.uint16)
 
 
 class AuthorityWay:
@@ -119,8 +126,7 @@ class AuthorityWay:
     def read(
         self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
     ) -> FieldArray:
-        if len(message) != SEED_BYTES or seed_digest(context, dealer, message) != digest:
-            raise ProtocolError("a seed that is not the one its dealer signed", expected="one of the stated digest")
+        check_seed(context, dealer, message, digest)
         return np.frombuffer(message, "<u2").astype(np.uint16)
 
     def check_values(
