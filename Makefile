@@ -13,6 +13,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
+	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
 	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
@@ -40,8 +41,9 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 
 build: $(VENV)/.demo
 
+# LOSE=PARTY:ROUND, or several, stops parties in the middle of a round.
 demo: $(VENV)/.demo
-	$(BIN)/hekat run examples/hospitals/job.toml
+	$(BIN)/hekat run examples/hospitals/job.toml $(addprefix --lose ,$(LOSE))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -57,7 +57,7 @@ def test_the_text_and_the_json_say_it(run) -> None:
     report = audit_bytes(run.data["server"], run.keys["server"].public)
     text = report.to_text()
     assert "What server learned" in text
-    assert "nothing without the key of: all parties" in text
+    assert "nothing without: all parties" in text
     assert "closed (finished) and signed by key " + run.keys["server"].fingerprint in text
     content = json.loads(report.to_json())
     assert content["learned"][0]["explanation"] == "the key that all parties share"

@@ -13,6 +13,7 @@ from hekat.cli.printable import printable
 from hekat.errors import LedgerError
 from hekat.job.run import LEDGER_FOLDER, PARTIES_FILE
 from hekat.ledger import AuditReport, audit, reconcile
+from hekat.ledger.ledger import STOPPED
 
 NOT_WHOLE = 1
 
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(content, indent=1) + "\n")
     else:
         _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
+        _tell_stopped(reports)
         _warn(missing, unsigned, agree=agree)
     return 0 if agree and not missing and not unsigned else NOT_WHOLE
 
@@ -65,6 +67,14 @@ def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
         sys.stdout.write(printable(report.to_text(), keep="\n") + "\n" + "-" * 100 + "\n\n")
     for text in reconciled:
         sys.stdout.write(text.rstrip() + "\n")
+
+
+def _tell_stopped(reports: list[AuditReport]) -> None:
+    """Roles that left before the end: their ledgers are whole up to there."""
+    stopped = [report for report in reports if report.signed and report.reason.startswith(STOPPED)]
+    lines = [f"{report.party} left before the end ({report.reason}) and signed its ledger then" for report in stopped]
+    if lines:
+        sys.stdout.write("\n" + "".join(f"NOTE: {printable(line)}\n" for line in lines))
 
 
 def _warn(missing: list[str], unsigned: list[str], *, agree: bool) -> None:

@@ -66,9 +66,9 @@ class RunProgress:
         if self._bars is not None and "encrypted" in self._tasks:
             self._bars.update(self._tasks["encrypted"], text=text)
 
-    def lose(self, party: str, step: str) -> None:
-        """Say that a party is lost and the others go on."""
-        line = f"{party} is lost in step {step}; the others go on"
+    def lose(self, party: str, step: str, reason: str) -> None:
+        """Say that a party is lost, where and why."""
+        line = f"{party} is lost in step {step}: {reason}"
         self._console.print(printable(line), style="yellow", highlight=False, markup=False)
 
     def __enter__(self) -> RunProgress:

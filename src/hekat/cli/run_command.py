@@ -14,10 +14,12 @@ from rich.markup import escape
 from hekat.cli.printable import printable
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
-from hekat.errors import HekatError, KeyRefusedError
+from hekat.errors import HekatError, InputError, KeyRefusedError
 from hekat.job.prepare import prepare
 from hekat.job.run import CHECKPOINT_FILE, RunResult, run_job
 from hekat.report import terminal_findings, terminal_tables, write_report
+
+_MOST_DIGITS = 9
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="run a job on this machine",
         description="Check a job and its site file whole, then train. Nothing is written before all checks passed.",
         epilog="Writes one new folder under --runs: events.jsonl, ledger/, checkpoint.npz, model.npz, summary.json, "
-        "parties.json, report.html. Example: hekat run examples/hospitals/job.toml",
+        "parties.json, report.html, state/. Example: hekat run examples/hospitals/job.toml",
     )
     parser.add_argument("job", type=Path, help="the job file (TOML): who trains what together, and how")
     parser.add_argument(
@@ -56,13 +58,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
+    losses = _gather_losses(options.lose)
     prepared = prepare(options.job, options.site, lambda: _read_passphrase(options.passphrase_file))
     console = Console(stderr=options.json)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
     with RunProgress(console) as progress:
         try:
-            result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=dict(options.lose))
+            result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=losses)
         except BaseException as error:
             for note in _how_to_go_on(progress.folder, options.job):
                 error.add_note(note)
@@ -82,9 +85,21 @@ def run(options: argparse.Namespace) -> int:
 
 def _party_and_round(text: str) -> tuple[str, int]:
     party, _, number = text.rpartition(":")
-    if not party or not (number.isascii() and number.isdigit()):
-        raise argparse.ArgumentTypeError(f"expected PARTY:ROUND, such as county:5; got {text!r:.60}")
+    if not party or not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"expected PARTY:ROUND, such as county:5; got {text[:60]!r}")
     return party, int(number)
+
+
+def _gather_losses(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    losses = dict(pairs)
+    if len(losses) < len(pairs):
+        raise InputError(
+            "a party that is lost twice",
+            expected="one --lose for each party",
+            got=", ".join(f"{party}:{number}" for party, number in pairs),
+            cure="leave one of them out",
+        )
+    return losses
 
 
 def _print_path(console: Console, line: str) -> None:

@@ -29,7 +29,7 @@ def check_resumable(what: str, checkpoint: Checkpoint, settings: HorizontalSetti
     _check_arrays(what, "parameters", checkpoint.parameters, shapes)
     _check_optimiser_state(what, checkpoint.optimiser_state, settings, shapes)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
-    clips = settings.protection == "paillier" and settings.codec.clipping == "adaptive"
+    clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
     expected: Shapes = {
         "standardiser/mean": (column_count,),
         "standardiser/spread": (column_count,),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel, run_
 from hekat.data import Table
 from hekat.errors import ChannelError, PartyLostError, PartyStoppedError
 from hekat.job.job_file import Job
+from hekat.job.traffic import SumTraffic, Traffic, sum_traffic_of, traffic_of
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.key_authority import AuthorityRun, run_authority
@@ -21,19 +21,11 @@ from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
-from hekat.protocol.horizontal.upload_state import UploadState, open_upload_state
+from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import KeyPair, generate_keys
 
 PROTOCOL = "horizontal"
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Sealed bytes of one role, hellos and signatures included."""
-
-    sent_bytes: int
-    received_bytes: int
 
 
 @dataclass(frozen=True)
@@ -60,15 +52,15 @@ class Federation:
     key_pair: KeyPair | None = None
     witness: Witness | None = None
     resume_from: TrainingState | None = None
-    state_folders: Mapping[str, Path] = field(default_factory=dict)
-    """Where each role keeps upload numbers and releases, for protection `lattice`."""
+    upload_states: Mapping[str, UploadState] = field(default_factory=dict)
+    """What each role keeps of upload numbers and releases, for protection `lattice`."""
     rehearsed_losses: Mapping[str, int] = field(default_factory=dict)
     """Parties that stop in the middle of that round, to see the others go on."""
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
     packing: Packing | None = None
-    update_traffic: tuple[int, int] = (0, 0)
-    """Sealed bytes of one party's last update, and of the sum that came back."""
+    sum_traffic: SumTraffic | None = None
+    """What the last round's sum took at the first of the parties that are left."""
     lost: list[PartyLostError] = field(default_factory=list)
     """Parties that were lost on the way, in that order; the others went on."""
     seconds: float = 0.0
@@ -117,26 +109,18 @@ class Federation:
             with self._seal(channel) as sealed:
                 session = sealed.open_session()
                 path = None if self.ledger_folder is None else self.ledger_folder / f"{name}.jsonl"
-                with Ledger(
-                    path, name, self.party_keys[name], session, run_id=self.run_id, protocol=PROTOCOL
-                ) as ledger:
-                    result = self._play(name, RecordedChannel(sealed, ledger))
-                self._keep_traffic(name, sealed, result)
+                try:
+                    with Ledger(
+                        path, name, self.party_keys[name], session, run_id=self.run_id, protocol=PROTOCOL
+                    ) as ledger:
+                        result = self._play(name, RecordedChannel(sealed, ledger))
+                finally:
+                    self.traffic[name] = traffic_of(sealed)
+                if result is not None and (self.sum_traffic is None or name == self.settings.leader):
+                    self.sum_traffic = sum_traffic_of(sealed, self.settings.aggregator, result.rounds_done)
                 return result
 
         return play
-
-    def _keep_traffic(self, name: str, sealed: SealedChannel, state: TrainingState | None) -> None:
-        self.traffic[name] = Traffic(sealed.bytes_sent, sealed.bytes_received)
-        if state is None or (name in self.settings.parties[1:] and self.update_traffic != (0, 0)):
-            return
-        exchanged = [
-            traffic
-            for (peer, step), traffic in sealed.traffic.items()
-            if peer == self.settings.aggregator and step.startswith(f"round-{state.rounds_done}/")
-        ]
-        sent, received = (sum(getattr(t, name) for t in exchanged) for name in ("sent_bytes", "received_bytes"))
-        self.update_traffic = (sent, received)
 
     def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
         settings = self.settings
@@ -144,20 +128,11 @@ class Federation:
             done = self.resume_from.rounds_done if self.resume_from else 0
             run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done))
             return None
-        with self._open_state(name) as state:
-            if name == settings.authority:
-                run_authority(channel, settings, AuthorityRun(self.stopwatches[name], state, self._patience_s))
-                return None
-            return run_party(channel, self.tables[name], settings, self._party_run(name, channel, state))
-
-    @contextmanager
-    def _open_state(self, name: str) -> Iterator[UploadState | None]:
-        if self.settings.protection != "lattice":
-            yield None
-            return
-        state = open_upload_state(self.state_folders[name], self.job.digest)
-        with state.uploads:
-            yield state
+        state = self.upload_states.get(name)
+        if name == settings.authority:
+            run_authority(channel, settings, AuthorityRun(self.stopwatches[name], state, self._patience_s))
+            return None
+        return run_party(channel, self.tables[name], settings, self._party_run(name, channel, state))
 
     @property
     def _patience_s(self) -> float:
@@ -186,7 +161,7 @@ class Federation:
 
         def before(step: str, part: str) -> None:
             if step == f"round-{self.rehearsed_losses.get(name)}" and part == "sign":
-                raise ChannelError(f"{name} left in the middle of {step}", cure="none: this loss was asked for")
+                raise ChannelError(f"left in the middle of {step}, as was asked for")
 
         resumed = copy_state(self.resume_from) if self.resume_from else None
         local = LocalRun(stopwatch=self.stopwatches[name], on_round=on_round, save=save, resume_from=resumed)

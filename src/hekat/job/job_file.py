@@ -9,6 +9,7 @@ from pathlib import Path
 from hekat.errors import JobError
 from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.protocol.horizontal.settings import (
+    PROTECTIONS,
     CodecSettings,
     HorizontalSettings,
     ModelSettings,
@@ -17,6 +18,7 @@ from hekat.protocol.horizontal.settings import (
 
 JOB_FORMAT = 1
 TIMEOUT_S_PER_PARTY = 120.0
+_KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice"}
 MAX_TIMEOUT_S = 7 * 24 * 3600.0
 
 
@@ -87,13 +89,10 @@ def _read_timeout(top: Section, party_count: int) -> float:
 def _read_settings(top: Section) -> HorizontalSettings:
     protection = top.take_section("protection")
     kind = protection.take("kind", str, "lattice")
-    opening, authority = "committee", None
-    key_bits = 3072
-    if kind == "lattice":
-        opening = protection.take("opening", str, "committee")
-        authority = protection.take_optional("authority", str)
-    elif kind == "paillier":
-        key_bits = protection.take("key_bits", int, 3072)
+    _check_belongs(protection, kind)
+    opening = protection.take("opening", str, "committee")
+    authority = protection.take_optional("authority", str)
+    key_bits = protection.take("key_bits", int, 3072)
     protection.finish()
     return HorizontalSettings(
         parties=top.take_texts("parties"),
@@ -109,6 +108,26 @@ def _read_settings(top: Section) -> HorizontalSettings:
         codec=_read_codec(top.take_section("codec")),
         training=_read_training(top.take_section("training")),
     )
+
+
+def _check_belongs(protection: Section, kind: str) -> None:
+    """Raise JobError for a key that is another protection's, or for a kind that is none."""
+    if kind not in PROTECTIONS:
+        raise JobError(
+            "protection.kind is no protection",
+            expected=" or ".join(repr(known) for known in PROTECTIONS),
+            got=repr(kind),
+            cure="choose one of them",
+        )
+    for key in protection.remaining():
+        owner = _KEYS_OF_PROTECTIONS.get(key, kind)
+        if owner != kind:
+            raise JobError(
+                f"protection.{key} belongs to another protection",
+                expected=f"protection.kind = {owner!r}",
+                got=f"protection.kind = {kind!r}",
+                cure=f"remove protection.{key}, or say kind = {owner!r}",
+            )
 
 
 def _read_model(section: Section) -> ModelSettings:

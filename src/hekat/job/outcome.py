@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -16,14 +17,20 @@ import numpy as np
 
 from hekat.data import Table
 from hekat.engine.select import get_engine
-from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.errors import PartyLostError
+from hekat.job.aggregator_view import AggregatorView
+from hekat.job.described_settings import describe_settings
 from hekat.job.federation import Federation
-from hekat.job.job_file import Job
+from hekat.job.notes import make_notes
 from hekat.job.prepare import Prepared
+from hekat.job.traffic import SumTraffic
+from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import RoundRecord, TrainingState
+from hekat.scheme.lattice import choose_parameters
 
 SUMMARY_FORMAT = 1
+_ROUND = re.compile(r"round-(\d+)(?:/|$)")
 _METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
 
 
@@ -47,7 +54,7 @@ def summarise(
     alone: Mapping[str, dict[str, float]],
     plain: Finished | None,
     main: Finished,
-    aggregator_saw: list[str],
+    view: AggregatorView,
 ) -> dict[str, Any]:
     """The whole of summary.json."""
     job, settings = prepared.job, prepared.job.settings
@@ -62,7 +69,7 @@ def summarise(
         "versions": _versions(),
         "machine": {"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
         "engine": {"name": get_engine().name, **get_engine().describe()},
-        "settings": _describe_settings(settings),
+        "settings": describe_settings(settings),
         "parties": [_describe_party(name, table, settings) for name, table in prepared.tables.items()],
         "test_rows": None if prepared.test_table is None else len(prepared.test_table),
         "task": task,
@@ -75,8 +82,13 @@ def summarise(
         "packing": None if main.federation.packing is None else asdict(main.federation.packing),
         "clipped": _clipped(main),
         "exactness": [asdict(check) for check in main.federation.witness.checks] if main.federation.witness else [],
-        "aggregator_saw": aggregator_saw,
-        "notes": _notes(job, main),
+        "lost": [_describe_loss(error) for error in main.federation.lost],
+        "included": [asdict(entry) for entry in view.included],
+        "aggregator_saw": list(view.saw),
+        "aggregator_saw_steps": list(view.steps),
+        "notes": make_notes(
+            prepared, main.name, main.federation.resume_from, witnessed=main.federation.witness is not None
+        ),
     }
 
 
@@ -99,38 +111,23 @@ def _core_count() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
 
 
-def _describe_settings(settings: HorizontalSettings) -> dict[str, Any]:
-    training, codec = settings.training, settings.codec
-    return {
-        "algorithm": training.algorithm,
-        "rounds": training.round_count,
-        "local_epochs": training.local_epochs,
-        "batch_rows": training.batch_rows,
-        "learning_rate": training.learning_rate,
-        "optimiser": training.optimiser,
-        "standardise": training.standardise,
-        "model": settings.model.name,
-        "hidden": list(settings.model.hidden),
-        "l2": settings.model.l2,
-        "value_bits": codec.value_bits,
-        "layout": codec.layout,
-        "rounding": codec.rounding,
-        "clipping": codec.clipping,
-        "protection": settings.protection,
-        "key_bits": settings.key_bits,
-        "weight_max": settings.weight_max,
-        "aggregator": settings.aggregator,
-        "leader": settings.leader,
-        "classes": None if settings.classes is None else list(settings.classes),
-    }
-
-
 def _describe_party(name: str, table: Table, settings: HorizontalSettings) -> dict[str, Any]:
     class_rows = None
     if settings.classes is not None and table.labels is not None:
         counts = Counter(table.labels.tolist())
         class_rows = {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
     return {"name": name, "rows": len(table), "class_rows": class_rows}
+
+
+def _describe_loss(error: PartyLostError) -> dict[str, Any]:
+    """`round` is null for a loss before the first one."""
+    found = _ROUND.match(error.step)
+    return {
+        "party": error.party,
+        "step": error.step,
+        "round": None if found is None else int(found[1]),
+        "reason": error.reason,
+    }
 
 
 def _results(alone: Mapping[str, dict[str, float]], finished: list[Finished]) -> list[dict[str, Any]]:
@@ -188,9 +185,10 @@ def _times(plain: Finished | None, main: Finished) -> dict[str, Any]:
 
 
 def _bytes(main: Finished, settings: HorizontalSettings) -> dict[str, Any]:
+    """Sealed bytes of all roles and of one party's last sum; written bytes of what it masked or encrypted."""
     federation = main.federation
     value_count = int(sum(np.asarray(values).size for values in main.state.parameters.values()))
-    update, answer = federation.update_traffic
+    one_sum = federation.sum_traffic or SumTraffic()
     return {
         "by_role": {
             name: {"sent": traffic.sent_bytes, "received": traffic.received_bytes}
@@ -198,10 +196,29 @@ def _bytes(main: Finished, settings: HorizontalSettings) -> dict[str, Any]:
         },
         "update_values": value_count,
         "float32_per_update": 4 * value_count,
-        "update_sealed": update,
-        "sum_sealed": answer,
-        "ratio_to_float32": update / (4 * value_count),
-        "ciphertext_bytes": settings.key_bits // 4 if settings.protection == "paillier" else None,
+        "update_sealed": one_sum.up_bytes,
+        "sum_sealed": one_sum.down_bytes,
+        "to_openers_sealed": one_sum.to_openers_bytes,
+        "from_openers_sealed": one_sum.from_openers_bytes,
+        "ratio_to_float32": one_sum.up_bytes / (4 * value_count),
+        **_ciphertext_bytes(settings, federation.packing),
+    }
+
+
+def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> dict[str, Any]:
+    """Of one ciphertext or full chunk, and of all of an update, before they are sealed."""
+    if settings.protection == "paillier":
+        one = settings.key_bits // 4
+        return {"ciphertext_bytes": one, "update_written": None if packing is None else one * packing.ciphertext_count}
+    if settings.protection == "none" or packing is None:
+        return {"ciphertext_bytes": None, "update_written": None}
+    parameters = choose_parameters(settings.codec.value_bits, len(settings.parties))
+    form = parameters.form
+    return {
+        "ciphertext_bytes": form.written_bytes(form.values_per_chunk),
+        "update_written": form.written_bytes(packing.lane_count),
+        "bits_per_value_up": parameters.upload_bits,
+        "bits_per_value_down": parameters.download_bits,
     }
 
 
@@ -212,35 +229,3 @@ def _clipped(main: Finished) -> dict[str, int] | None:
         "count": sum(record.clipped_count for record in main.records),
         "of": sum(record.value_count for record in main.records),
     }
-
-
-def _notes(job: Job, main: Finished) -> list[str]:
-    settings = job.settings
-    notes = []
-    if settings.protection == "none":
-        notes.append("protection is NONE: the aggregator saw every party's update in the clear")
-    else:
-        notes.append(
-            "all parties share one Paillier private key: a party that obtains another's ciphertext can open it, "
-            "so parties trust each other not to work with the aggregator"
-        )
-        if get_engine().single_tenant:
-            notes.append(
-                f"randomiser tables: {PLAIN_TABLES}; this machine's owner says that nobody else's code runs on it"
-            )
-        if settings.key_bits < 3072:
-            notes.append(f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128")
-    if job.compare_plain and settings.protection != "none":
-        notes.append("the plain comparison sent updates unencrypted, inside this process only, by the site's leave")
-    if main.federation.witness is not None:
-        notes.append("float updates of all parties were compared inside this process to check the stated bound")
-    resumed = main.federation.resume_from
-    if resumed is not None:
-        notes.append(
-            f"resumed after round {resumed.rounds_done}: rounds, seconds, bytes and clipped values of the {main.name} "
-            "run are those of the rounds after it"
-        )
-    if len(settings.parties) == 2:
-        notes.append("with two parties each learns the other's update from every sum")
-    notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
-    return notes

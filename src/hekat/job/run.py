@@ -12,13 +12,15 @@ from typing import Any, Protocol
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError, PolicyError, StateError
+from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError, StateError
+from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import Job
 from hekat.job.outcome import Finished, summarise
 from hekat.job.prepare import Prepared
+from hekat.job.rehearsed_losses import check_losses
 from hekat.job.training_state_file import load_state, save_state, save_trained_model
-from hekat.ledger import audit
+from hekat.job.upload_states import check_upload_states, keep_states_in, open_states, roles_without_own_folder
 from hekat.model import evaluate
 from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -34,7 +36,6 @@ MODEL_FILE = "model.npz"
 SUMMARY_FILE = "summary.json"
 PARTIES_FILE = "parties.json"
 LEDGER_FOLDER = "ledger"
-STATE_FOLDER = "state"
 
 
 class Progress(Protocol):
@@ -48,7 +49,7 @@ class Progress(Protocol):
 
     def search_key(self, tried: int, found: int) -> None: ...
 
-    def lose(self, party: str, step: str) -> None: ...
+    def lose(self, party: str, step: str, reason: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ def run_job(
 
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
     session and a new folder. `losses` names parties that stop in the middle of a round, to see the others go on.
-    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files or
-    there is nothing to resume; PolicyError for losses that cannot be; EngineError, before anything is written, where
-    another run in this process says the opposite of the machine's tenancy.
+    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
+    anything is written: StateError where there is nothing to resume or upload numbers are lost; PolicyError for losses
+    that cannot be; EngineError where another run in this process says the opposite of the machine's tenancy.
     """
     with declare_tenancy(prepared.site.machine.single_tenant):
         return _run(prepared, root, progress, resume_from, losses or {})
@@ -82,8 +83,9 @@ def run_job(
 def _run(
     prepared: Prepared, root: Path, progress: Progress, resume_from: Path | None, losses: Mapping[str, int]
 ) -> RunResult:
-    check_losses(prepared.job.settings, losses)
     state = None if resume_from is None else _load_unfinished(resume_from, prepared)
+    check_losses(prepared.job.settings, losses, 0 if state is None else state.rounds_done)
+    check_upload_states(prepared, resume_from)
     directory = create_run_directory(root)
     with _open_events(directory, prepared.job) as events:
         progress.open_folder(directory.path)
@@ -94,25 +96,6 @@ def _run(
             with suppress(StateError):  # a full disk has told of itself already
                 events.write("stopped", **_describe_stop(error))
             raise
-
-
-def check_losses(settings: HorizontalSettings, losses: Mapping[str, int]) -> None:
-    """Raise PolicyError where a loss cannot be rehearsed: no such party or round, or no protection that bears it."""
-    for party, number in losses.items():
-        if party not in settings.parties or not 1 <= number <= settings.training.round_count:
-            raise PolicyError(
-                "a loss that cannot be rehearsed",
-                expected=f"a party ({', '.join(settings.parties)}) and a round, 1 to {settings.training.round_count}",
-                got=f"{party}, round {number}",
-                cure="correct --lose",
-            )
-    if losses and not settings.bears_losses:
-        raise PolicyError(
-            f"protection '{settings.protection}' bears no losses",
-            expected="protection 'lattice'",
-            got=settings.protection,
-            cure="leave out --lose, or change protection.kind in the job",
-        )
 
 
 def _open_events(directory: RunDirectory, job: Job) -> EventLog:
@@ -187,7 +170,8 @@ class _Session:
 
     def run(self, resumed: TrainingState | None, resumed_folder: Path | None) -> RunResult:
         settings, folder = self._job.settings, self._directory.path
-        self._keep_state(resumed_folder)
+        if roles_without_own_folder(self._prepared):
+            keep_states_in(folder, resumed_folder)
         alone = self._train_alone() if self._job.compare_alone else {}
         plain = None
         if self._job.compare_plain and settings.protection != "none":
@@ -196,7 +180,7 @@ class _Session:
             (folder / LEDGER_FOLDER).mkdir()
         main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
         save_trained_model(folder / MODEL_FILE, self._job, main.state, self._leader_table.feature_names)
-        summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, self._describe_aggregator(main))
+        summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, self._view_aggregator(main))
         replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
         self._events.write("finished", rounds=main.state.rounds_done)
         return RunResult(folder, summary)
@@ -254,35 +238,19 @@ class _Session:
             key_pair=self._prepared.key_pair,
             witness=Witness() if self._job.check_exactness and settings.protection != "none" else None,
             resume_from=resumed,
-            state_folders={name: self._state_folder(name) for name in settings.everyone},
             rehearsed_losses=self._losses if is_main else {},
         )
-        try:
-            state = federation.run()
-        except PartyStoppedError as error:
-            raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
+        with open_states(self._prepared, settings, self._directory.path) as states:
+            federation.upload_states = states
+            try:
+                state = federation.run()
+            except PartyStoppedError as error:
+                raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
         return Finished(federation, state, records, metrics)
-
-    def _keep_state(self, resumed_folder: Path | None) -> None:
-        """A run without state folders of its site's keeps upload numbers and releases itself; one resumed goes on
-
-        with those of the run before, in place: a copy could be resumed twice.
-        """
-        folder = self._directory.path / STATE_FOLDER
-        with disk_errors_as_state_errors(f"{folder} could not be made"):
-            if resumed_folder is not None and (before := resumed_folder.resolve() / STATE_FOLDER).exists():
-                folder.symlink_to(before.resolve(), target_is_directory=True)
-            elif self._job.settings.protection == "lattice":
-                folder.mkdir(mode=0o700)
-
-    def _state_folder(self, name: str) -> Path:
-        site = self._prepared.site.parties.get(name)
-        own = None if site is None else site.state
-        return own if own is not None else self._directory.path / STATE_FOLDER / name
 
     def _note_loss(self, error: PartyLostError) -> None:
         self._events.write("lost", party=error.party, step=error.step, reason=error.reason)
-        self._progress.lose(error.party, error.step)
+        self._progress.lose(error.party, error.step, error.reason)
 
     def _saver(self) -> Callable[[TrainingState], None]:
         path = self._directory.path / CHECKPOINT_FILE
@@ -298,14 +266,7 @@ class _Session:
         texts = {name: key.public.text for name, key in keys.items()}
         replace_file(self._directory.path / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
 
-    def _describe_aggregator(self, main: Finished) -> list[str]:
+    def _view_aggregator(self, main: Finished) -> AggregatorView:
         name = self._job.settings.aggregator
         path = self._directory.path / LEDGER_FOLDER / f"{name}.jsonl"
-        report = audit(path, main.federation.party_keys[name].public)
-        found: dict[tuple[str, str, str], set[str]] = {}
-        for row in report.learned:
-            found.setdefault((row.step, row.disclosure_class, row.explanation), set()).add(row.peer)
-        return [
-            f"{step}: {kind}{f' ({text})' if text else ''}, from {', '.join(sorted(peers))}"
-            for (step, kind, text), peers in found.items()
-        ]
+        return view_of_aggregator(path, main.federation.party_keys[name].public)

@@ -10,7 +10,7 @@ from typing import Any
 from hekat.errors import JobError, PolicyError
 from hekat.job.job_file import Job
 from hekat.job.section import Section, check_format, read_toml
-from hekat.protocol.horizontal.settings import PROTECTIONS
+from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
 
 SITE_FORMAT = 1
 _SOURCES = ("csv", "npz", "python")
@@ -39,9 +39,14 @@ class PartySite:
 
 @dataclass(frozen=True)
 class SitePolicy:
-    """What the site allows; a job that asks for more is refused before anything is read or sent."""
+    """What the site allows; a job that asks for more is refused before anything is read or sent.
+
+    `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
+    leave: there one role, or any party, could open single updates.
+    """
 
     protections: tuple[str, ...] = ("lattice", "paillier")
+    openings: tuple[str, ...] = ("committee",)
     min_key_bits: int = 2048
     exactness_check: bool = False
 
@@ -71,6 +76,7 @@ def load_site(path: Path) -> Site:
         name: _read_party(section, folder) for name, section in top.take_section("party").take_sections().items()
     }
     by_name = top.take_section("common_data").take_sections()
+    _check_states_differ(parties)
     common = {name: _read_source(section) for name, section in by_name.items()}
     policy = _read_policy(top.take_section("policy"))
     machine = _read_machine(top.take_section("machine"))
@@ -96,6 +102,16 @@ def check_site_allows(site: Site, job: Job) -> None:
             )
             + ", or let the site's owner add it to policy.protections",
         )
+    if settings.protection == "lattice" and settings.opening not in policy.openings:
+        raise PolicyError(
+            f"the site does not allow opening '{settings.opening}'",
+            expected=" or ".join(policy.openings) or "no opening at all: policy.openings is empty",
+            got=settings.opening,
+            cure=(
+                f"set protection.opening = {policy.openings[0]!r} in the job" if policy.openings else "change the job"
+            )
+            + ", or let the site's owner add it to policy.openings",
+        )
     if settings.protection == "paillier" and settings.key_bits < policy.min_key_bits:
         raise PolicyError(
             "the job's key is smaller than the site allows",
@@ -118,24 +134,29 @@ def check_site_allows(site: Site, job: Job) -> None:
                 got=party,
                 cure=f"add [party.{party}] to the site file, or correct the job's parties",
             )
-    _check_aggregator(site, settings.aggregator)
+    _check_holds_nothing(site, settings.aggregator, "aggregator")
+    if settings.authority is not None:
+        _check_holds_nothing(site, settings.authority, "key authority")
 
 
-def _check_aggregator(site: Site, name: str) -> None:
-    aggregator = site.parties.get(name)
-    if aggregator is None:
+def _check_holds_nothing(site: Site, name: str, role: str) -> None:
+    """Raise PolicyError where a role that only adds or opens has a Paillier key or rows of its own."""
+    held = site.parties.get(name)
+    if held is None:
         return
-    if aggregator.paillier_key is not None:
+    if held.paillier_key is not None:
         raise PolicyError(
-            "the aggregator is given a private key",
-            expected="an aggregator that can add ciphertexts and open none",
+            f"the {role} is given a private key",
+            expected="an aggregator that can add ciphertexts and open none"
+            if role == "aggregator"
+            else "an authority without keys: it is sent what it opens",
             got=f"paillier_key under [party.{name}]",
-            cure="remove the key from the aggregator's site; only the parties hold it",
+            cure=f"remove the key from the {role}'s site",
         )
-    if aggregator.data:
+    if held.data:
         raise PolicyError(
-            "the aggregator is given data",
-            expected="an aggregator without rows of its own",
+            f"the {role} is given data",
+            expected=f"a {role} without rows of its own" if role != "aggregator" else "an aggregator without rows",
             got=f"data under [party.{name}]",
             cure="move the data to a party",
         )
@@ -169,6 +190,21 @@ def _read_party(section: Section, folder: Path) -> PartySite:
     )
 
 
+def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
+    folders: dict[Path, str] = {}
+    for name, party in parties.items():
+        if party.state is None:
+            continue
+        other = folders.setdefault(party.state.resolve(), name)
+        if other != name:
+            raise JobError(
+                f"parties {other} and {name} keep their state in one folder",
+                expected="a folder for each",
+                got=str(party.state),
+                cure=f"change party.{name}.state",
+            )
+
+
 def _read_source(section: Section) -> DataSource:
     kind = section.take("source", str)
     if kind not in _SOURCES:
@@ -193,22 +229,27 @@ def _read_source(section: Section) -> DataSource:
 
 def _read_policy(section: Section) -> SitePolicy:
     default = SitePolicy()
-    protections = section.take_optional_texts("protections")
-    for name in protections or ():
-        if name not in PROTECTIONS:
-            raise JobError(
-                "policy.protections names no protection",
-                expected=" or ".join(repr(known) for known in PROTECTIONS),
-                got=repr(name),
-                cure="correct policy.protections in the site file",
-            )
     policy = SitePolicy(
-        protections=default.protections if protections is None else protections,
+        protections=_read_names(section, "protections", PROTECTIONS, default.protections),
+        openings=_read_names(section, "openings", OPENINGS, default.openings),
         min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
         exactness_check=section.take("exactness_check", bool, default.exactness_check),
     )
     section.finish()
     return policy
+
+
+def _read_names(section: Section, key: str, known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
+    names = section.take_optional_texts(key)
+    for name in names or ():
+        if name not in known:
+            raise JobError(
+                f"{section.place}.{key} names no {key.removesuffix('s')}",
+                expected=" or ".join(repr(one) for one in known),
+                got=repr(name),
+                cure=f"correct {section.place}.{key} in the site file",
+            )
+    return default if names is None else names
 
 
 def _read_machine(section: Section) -> SiteMachine:

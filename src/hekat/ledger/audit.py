@@ -12,26 +12,16 @@ from pathlib import Path
 from hekat.channel.party_key import PartyPublicKey
 from hekat.errors import LedgerError
 from hekat.ledger.chain import VerifiedLedger, verify_ledger
+from hekat.ledger.condense import SPREAD, CondensedRow, condense
+from hekat.ledger.disclosed import Disclosed
 from hekat.ledger.entry import LedgerEntry
 from hekat.ledger.text_table import format_bytes, format_table
 
 # What matters most to a reader first.
 _CLASS_ORDER = {"disclosed": 0, "sealed": 1, "ciphertext": 2, "public": 3}
 _DIGITS = re.compile(r"\d+")
-
-
-@dataclass(frozen=True)
-class Disclosed:
-    """One field of one kind of message in one kind of step, over all its messages. Rounds show as "*"."""
-
-    peer: str
-    step: str
-    kind: str
-    field: str
-    disclosure_class: str
-    explanation: str
-    message_count: int
-    byte_count: int
+# Of more peers a table gives the number; the JSON of an audit has every name.
+_MOST_NAMES = 7
 
 
 @dataclass(frozen=True)
@@ -204,33 +194,40 @@ def _sum_notes(entries: Iterable[LedgerEntry]) -> tuple[Note, ...]:
 
 
 def _disclosed_table(rows: tuple[Disclosed, ...], peer_title: str) -> str:
-    return format_table(
-        ["class", peer_title, "step", "message", "field", "messages", "bytes", "what it tells"],
+    condensed = condense(rows)
+    table = format_table(
+        ["class", peer_title, "step", "message", "fields", "messages", "bytes", "what it tells"],
         [
             _cells(
-                r.disclosure_class,
-                r.peer,
-                r.step,
-                r.kind,
-                r.field,
-                r.message_count,
-                format_bytes(r.byte_count),
-                _tell(r),
+                row.disclosure_class,
+                _name_peers(row.peers),
+                ", ".join(row.steps),
+                row.kind,
+                ", ".join(row.fields),
+                row.message_count,
+                format_bytes(row.byte_count),
+                _tell(row),
             )
-            for r in rows
+            for row in condensed.rows
         ],
         right_aligned={5, 6},
     )
+    legend = f"\n  {SPREAD} stands for each of: {', '.join(condensed.spread)}" if condensed.spread else ""
+    return table + legend
+
+
+def _name_peers(peers: tuple[str, ...]) -> str:
+    return ", ".join(peers) if len(peers) <= _MOST_NAMES else f"{len(peers)} parties"
 
 
 def _cells(*values: str | int) -> list[str]:
     return [str(value) for value in values]
 
 
-def _tell(row: Disclosed) -> str:
+def _tell(row: CondensedRow) -> str:
     match row.disclosure_class:
         case "ciphertext":
-            return f"nothing without the key of: {row.explanation}"
+            return f"nothing without: {row.explanation}"
         case "public":
             return "nothing the job does not state"
         case _:

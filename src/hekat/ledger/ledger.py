@@ -23,6 +23,8 @@ from hekat.wire import Disclosure
 from hekat.wire.disclosure import DisclosureClass
 
 SESSION_ID_BYTES = 32
+STOPPED = "stopped"
+"""Begins the reason of a ledger whose role ended by an exception."""
 _TAIL_PURPOSE = "hekat/ledger-tail/1"
 
 
@@ -152,7 +154,7 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close("finished" if kind is None else f"stopped: {kind.__name__}")
+        self.close("finished" if kind is None else f"{STOPPED}: {kind.__name__}")
 
     def __repr__(self) -> str:
         return f"Ledger({self.party!r}, {self._count} entries{', closed' if self._closed else ''})"

@@ -1,20 +1,26 @@
-"""Compares two parties' ledgers: whatever one says it sent, the other must say it received, and the reverse."""
+"""Compares two parties' ledgers: whatever one says it sent, the other must say it received, and the reverse.
+
+What did not get there is told apart: a message of which its sender noted that it was not handed over counts as not
+sent, and where one of the two stopped before the end, the last messages may have been on their way.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hekat.errors import LedgerError
 from hekat.ledger.audit import AuditReport
 from hekat.ledger.entry import LedgerEntry
+from hekat.ledger.ledger import STOPPED
+from hekat.ledger.recorded_channel import NOT_HANDED_OVER
 
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """How many messages both ledgers hold alike, and every point on which they do not agree."""
+    """How many messages both ledgers hold alike, every point on which they do not agree, and what was on its way."""
 
     party_a: str
     party_b: str
@@ -22,6 +28,7 @@ class Reconciliation:
     agreed_count: int
     disagreements: tuple[str, ...]
     unsigned: tuple[str, ...]
+    on_their_way: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -36,6 +43,7 @@ class Reconciliation:
         ]
         lines += [f"  ledger of {party} is not signed: messages may be missing at its end" for party in self.unsigned]
         lines += [f"  {text}" for text in self.disagreements]
+        lines += [f"  on its way when one of them stopped: {text}" for text in self.on_their_way]
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> str:
@@ -62,10 +70,12 @@ def reconcile(report_a: AuditReport, report_b: AuditReport) -> Reconciliation:
         )
     agreed_count = 0
     disagreements: list[str] = []
+    on_their_way: list[str] = []
     for sender, receiver in ((report_a, report_b), (report_b, report_a)):
-        count, differing = _compare(sender, receiver)
-        agreed_count += count
-        disagreements += differing
+        compared = _compare(sender, receiver)
+        agreed_count += compared.agreed_count
+        disagreements += compared.disagreements
+        on_their_way += compared.on_their_way
     return Reconciliation(
         report_a.party,
         report_b.party,
@@ -73,28 +83,64 @@ def reconcile(report_a: AuditReport, report_b: AuditReport) -> Reconciliation:
         agreed_count,
         tuple(disagreements),
         tuple(report.party for report in (report_a, report_b) if not report.signed),
+        tuple(on_their_way),
     )
 
 
-def _compare(sender: AuditReport, receiver: AuditReport) -> tuple[int, list[str]]:
+@dataclass
+class _Compared:
+    agreed_count: int = 0
+    disagreements: list[str] = field(default_factory=list)
+    on_their_way: list[str] = field(default_factory=list)
+
+
+def _compare(sender: AuditReport, receiver: AuditReport) -> _Compared:
+    """What `sender` sent beside what `receiver` received."""
+    failed = _not_handed_over(sender)
     sent = _by_step(sender, "sent", receiver.party)
     received = _by_step(receiver, "received", sender.party)
-    agreed_count = 0
-    disagreements: list[str] = []
+    compared = _Compared()
+    unmatched: list[LedgerEntry] = []
+    last_arrived = -1
     for step in dict.fromkeys([*sent, *received]):
-        ours, theirs = sent[step], received[step]
-        where = f"{sender.party} to {receiver.party}, step {step!r}"
+        ours, theirs = [entry for entry in sent[step] if entry.index not in failed], received[step]
+        where = _place(sender, receiver, step)
         for number, (a, b) in enumerate(zip(ours, theirs, strict=False), 1):
+            last_arrived = max(last_arrived, a.index)
             if (a.kind, a.payload_sha256, a.payload_bytes) == (b.kind, b.payload_sha256, b.payload_bytes):
-                agreed_count += 1
+                compared.agreed_count += 1
                 continue
-            disagreements.append(
+            compared.disagreements.append(
                 f"{where}, message {number}: sent {_describe(a)} (line {a.index + 1}), "
                 f"received {_describe(b)} (line {b.index + 1})"
             )
-        disagreements += [f"{where}: sent (line {a.index + 1}) and never received" for a in ours[len(theirs) :]]
-        disagreements += [f"{where}: received (line {b.index + 1}) and never sent" for b in theirs[len(ours) :]]
-    return agreed_count, disagreements
+        unmatched += ours[len(theirs) :]
+        compared.disagreements += [
+            f"{where}: received (line {b.index + 1}) and never sent" for b in theirs[len(ours) :]
+        ]
+    one_stopped = any(report.signed and report.reason.startswith(STOPPED) for report in (sender, receiver))
+    for entry in unmatched:
+        where = f"{_place(sender, receiver, entry.step)}: sent (line {entry.index + 1})"
+        if one_stopped and entry.index > last_arrived:
+            compared.on_their_way.append(where)
+        else:
+            compared.disagreements.append(f"{where} and never received")
+    return compared
+
+
+def _place(sender: AuditReport, receiver: AuditReport, step: str) -> str:
+    return f"{sender.party} to {receiver.party}, step {step!r}"
+
+
+def _not_handed_over(report: AuditReport) -> set[int]:
+    """The lines of messages of which the next line notes that they were not handed over."""
+    return {
+        entry.index
+        for entry, following in zip(report.entries, report.entries[1:], strict=False)
+        if entry.direction == "sent"
+        and (following.direction, following.step) == ("note", entry.step)
+        and any(f"to {entry.peer!r} {NOT_HANDED_OVER}" in record.name for record in following.fields)
+    }
 
 
 def _by_step(report: AuditReport, direction: str, peer: str) -> defaultdict[str, list[LedgerEntry]]:

@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 UNREADABLE = "unreadable"
 EXPEL_STEP = "expel"
+NOT_HANDED_OVER = "recorded last was not handed over"
 _NUMBER_BYTES = 8
 
 
@@ -68,7 +69,7 @@ class RecordedChannel:
         try:
             self.channel.send(to, step, payload)
         except ChannelError as error:
-            what = f"the {kind_name(message_type)} to {to!r} recorded last was not handed over ({type(error).__name__})"
+            what = f"the {kind_name(message_type)} to {to!r} {NOT_HANDED_OVER} ({type(error).__name__})"
             self.ledger.note(step, what, Disclosure("public"))
             raise
 

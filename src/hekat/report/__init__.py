@@ -2,8 +2,8 @@
 
 from hekat.report.findings import verdict
 from hekat.report.summary import load_summary
-from hekat.report.tables import Table, terminal_tables
-from hekat.report.terminal import Finding, terminal_findings
+from hekat.report.tables import Table
+from hekat.report.terminal import Finding, terminal_findings, terminal_tables
 from hekat.report.write import write_report
 
 __all__ = ["Finding", "Table", "load_summary", "terminal_findings", "terminal_tables", "verdict", "write_report"]

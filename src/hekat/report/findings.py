@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hekat.report.byte_text import fills_partly
 from hekat.report.number_text import (
     count_in_words,
     describe_metric,
-    format_byte_count,
     format_count,
     format_difference,
     format_metric,
@@ -23,10 +23,12 @@ from hekat.report.tables import metric_names
 RECOMMENDED_KEY_BITS = 3072
 # Beside this share of the bound, what clipping moved is rounding of the check itself.
 _LEAST_EXCESS = 1e-3
-_SMALL_MODEL = (
-    " With a model as small as this the plain run has next to nothing to do, while every message still costs whole "
-    "ciphertexts: the ratio says little about large models."
-)
+_SMALL_MODEL = {
+    "paillier": " With a model as small as this the plain run has next to nothing to do, while every message still "
+    "costs whole ciphertexts: the ratio says little about large models.",
+    "lattice": " With a model as small as this the plain run has next to nothing to do, while every sum still costs "
+    "its shares, signatures and seals: the ratio says little about large models.",
+}
 
 
 def is_encrypted(summary: Mapping[str, Any]) -> bool:
@@ -80,6 +82,8 @@ def difference_sentences(summary: Mapping[str, Any]) -> list[str]:
             f"The final training losses differ by {format_number(bias)} of the plain one "
             "(convergence bias, FLBooster (ICDE 2023), Eq. 15)."
         )
+    if found and summary.get("lost"):
+        found.append("The plain run kept every party: what was lost with one is in this difference too.")
     return found or ["The difference from the plain run was not measured."]
 
 
@@ -151,39 +155,10 @@ def time_sentences(summary: Mapping[str, Any]) -> list[str]:
     if plain is not None:
         found.append(f"The plain federation took {format_seconds(plain)}.")
     if seconds.get("ratio") is not None:
+        which = "Not counting the key, the" if key else "The"
         found.append(
-            f"Not counting the key, the encrypted one took {format_times(seconds['ratio'])} as long."
-            + (_SMALL_MODEL if _fills_partly(summary) else "")
-        )
-    return found
-
-
-def byte_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """What the byte ratio of this model says, and what it would be for a large one (calculated, and said so)."""
-    sizes, packing = summary["bytes"], summary["packing"]
-    ratio = sizes["ratio_to_float32"]
-    if not is_encrypted(summary):
-        return ["Updates were sealed between party and aggregator but not encrypted: the aggregator reads them."]
-    if packing is None or ratio is None:
-        return ["The packing was not measured."]
-    room = packing["lanes_per_ciphertext"] * packing["ciphertext_count"]
-    found = [
-        f"One update has {format_count(sizes['update_values'])} values; with its weight and counters it fills "
-        f"{format_count(packing['lane_count'])} of {format_count(room)} places in "
-        f"{format_count(packing['ciphertext_count'])} {pluralise(packing['ciphertext_count'], 'ciphertext')}, "
-        f"and it leaves the party {format_times(ratio)} as large as float32."
-    ]
-    size = sizes["ciphertext_bytes"]
-    if size and packing["lanes_per_ciphertext"]:
-        full = size / (4 * packing["lanes_per_ciphertext"])
-        if _fills_partly(summary) or ratio > 2 * full:
-            found.append(
-                "That is the price of a small model: a ciphertext is sent whole however little is in it, and so are "
-                f"the seal and signature around it ({format_byte_count(_envelope_bytes(sizes, packing))} here)."
-            )
-        found.append(
-            f"An update that fills its ciphertexts would come to about {format_times(full)} float32 "
-            "(calculated from the packing, not measured in this run)."
+            f"{which} encrypted one took {format_times(seconds['ratio'])} as long."
+            + (_SMALL_MODEL[summary["settings"]["protection"]] if fills_partly(summary) else "")
         )
     return found
 
@@ -201,16 +176,6 @@ def round_sentence(summary: Mapping[str, Any]) -> str:
     if isinstance(asked, int) and last < asked:
         text += f"; the job allowed {asked}, and the stop rule ended it at round {last}"
     return text + "."
-
-
-def _fills_partly(summary: Mapping[str, Any]) -> bool:
-    """Whether an update leaves a third or more of its ciphertexts empty."""
-    packing = summary["packing"]
-    return bool(packing and packing["lanes_per_ciphertext"] * packing["ciphertext_count"] > 1.5 * packing["lane_count"])
-
-
-def _envelope_bytes(sizes: Mapping[str, Any], packing: Mapping[str, Any]) -> int:
-    return max(0, (sizes["update_sealed"] or 0) - int(sizes["ciphertext_bytes"] * packing["ciphertext_count"]))
 
 
 def _test_rows(summary: Mapping[str, Any]) -> str:

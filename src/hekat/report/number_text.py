@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -106,6 +107,11 @@ def count_in_words(value: int, noun: str) -> str:
     """Five parties; 12 parties: a count that can open a sentence. `noun` is the singular."""
     word = _WORDS[value] if value < len(_WORDS) else format_count(value)
     return f"{word} {pluralise(value, noun)}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """A, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def pluralise(value: int, noun: str) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hekat.report import findings, plots
+from hekat.report.byte_text import byte_sentences, byte_table
+from hekat.report.losses import loss_headline, loss_sentences
 from hekat.report.seen import seen_table
 from hekat.report.style import STYLE
 from hekat.report.tables import (
     Table,
-    byte_table,
     party_table,
     result_table,
     role_byte_table,
@@ -38,9 +39,15 @@ _SETTING_NAMES = {
     "clipping": "clipping bound",
     "protection": "protection",
     "key_bits": "key size in bits",
+    "opening": "who opens sums",
+    "openers": "by name",
+    "openers_needed": "of whom it takes",
+    "parameter_set": "parameter set",
+    "ring": "its ring",
+    "security": "its security",
     "weight_max": "public bound on a party's rows",
     "aggregator": "aggregator",
-    "leader": "party that makes the key pair",
+    "leader": "party that hands out what all share",
     "classes": "classes",
 }
 
@@ -50,7 +57,12 @@ def render_page(summary: Mapping[str, Any]) -> str:
     title = f"Hekat run: {summary['job']}"
     sections = [
         _head(summary, title),
-        _section("Who took part", _table(party_table(summary)), _items(summary["notes"])),
+        _section(
+            "Who took part",
+            _table(party_table(summary)),
+            _paragraphs(*loss_sentences(summary)),
+            _items(summary["notes"]),
+        ),
         _section(
             "Results",
             _table(result_table(summary)),
@@ -70,7 +82,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         _section(
             "Bytes",
-            _paragraphs(*findings.byte_sentences(summary)),
+            _paragraphs(*byte_sentences(summary)),
             _figure(plots.plot_bytes(summary)),
             _table(byte_table(summary)),
             _table(role_byte_table(summary)),
@@ -102,9 +114,9 @@ def _head(summary: Mapping[str, Any], title: str) -> str:
             "away the rows they were made from. Use this setting for comparisons on public data only.</p>"
         )
     parts.append(f'<p class="verdict">{_text(findings.verdict(summary))}</p>')
-    warning = findings.key_warning(summary)
-    if warning is not None:
-        parts.append(f'<p class="caution">{_text(warning)}</p>')
+    for caution in (loss_headline(summary), findings.key_warning(summary)):
+        if caution is not None:
+            parts.append(f'<p class="caution">{_text(caution)}</p>')
     return "<header>\n" + "\n".join(parts) + "\n</header>"
 
 

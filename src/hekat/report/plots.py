@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from hekat.report import svg
 from hekat.report.findings import is_encrypted
 from hekat.report.number_text import describe_metric, format_byte_count, format_number, format_seconds
-from hekat.report.tables import metric_names, seconds_of, step_names
+from hekat.report.steps import step_names
+from hekat.report.tables import metric_names, seconds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

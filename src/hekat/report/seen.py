@@ -27,11 +27,14 @@ def seen_table(summary: Mapping[str, Any]) -> Table:
     everybody = ", ".join(sorted(party["name"] for party in summary["parties"]))
     rows = [_seen_row(line, everybody) for line in summary["aggregator_saw"]]
     rows.sort(key=lambda row: _SEEN_ORDER.index(row[0]))
+    sums = summary.get("aggregator_saw_steps", [])
+    spread = f" A … stands for each of {', '.join(sums)}." if sums else ""
     return Table(
         "What the aggregator was sent, from its signed ledger",
         ("how it could read it", "step", "from", "what it was"),
         tuple((_SEEN_CLASSES[cls], *cells) for cls, *cells in rows),
-        "A * in a step stands for a number, as in every round. Beside this it sees sizes and times of messages.",
+        f"A * in a step stands for a number, as in every round.{spread} "
+        "Beside this it sees sizes and times of messages.",
         text_columns=4,
     )
 
@@ -43,5 +46,5 @@ def _seen_row(line: str, everybody: str) -> tuple[str, str, str, str]:
         return "", "", "", line
     what, peers = found["what"] or "nothing secret", found["peers"]
     if found["cls"] == "ciphertext":
-        what = f"key held by {what}"
+        what = f"nothing without: {what}"
     return found["cls"], found["step"], "every party" if peers == everybody else peers, what

@@ -24,11 +24,19 @@ _SETTINGS = shape.record(
     {
         "algorithm": shape.text,
         "model": shape.text,
-        "protection": shape.one_of("paillier", "none"),
+        "protection": shape.one_of("lattice", "paillier", "none"),
         "aggregator": shape.text,
         "leader": shape.text,
     },
-    {"key_bits": shape.nullable(shape.count), "classes": shape.nullable(shape.list_of(shape.text))},
+    {
+        "key_bits": shape.nullable(shape.count),
+        "classes": shape.nullable(shape.list_of(shape.text)),
+        "opening": shape.text,
+        "openers": shape.list_of(shape.text),
+        "openers_needed": shape.count,
+        "parameter_set": shape.text,
+        "security": shape.text,
+    },
 )
 _BYTES = shape.record(
     {
@@ -39,7 +47,14 @@ _BYTES = shape.record(
         "sum_sealed": shape.nullable(shape.count),
         "ratio_to_float32": shape.nullable(shape.amount),
         "ciphertext_bytes": shape.nullable(shape.count),
-    }
+    },
+    {
+        "update_written": shape.nullable(shape.count),
+        "to_openers_sealed": shape.count,
+        "from_openers_sealed": shape.count,
+        "bits_per_value_up": shape.amount,
+        "bits_per_value_down": shape.amount,
+    },
 )
 _PACKING = shape.record(
     {
@@ -58,6 +73,10 @@ _RESULT = shape.record({"name": shape.text, "kind": shape.one_of("alone", "plain
 _PARTY = shape.record(
     {"name": shape.text, "rows": shape.count, "class_rows": shape.nullable(shape.map_of(shape.count))}
 )
+_LOSS = shape.record(
+    {"party": shape.text, "step": shape.text, "round": shape.nullable(shape.count), "reason": shape.text}
+)
+_INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
 _SECONDS = shape.nullable(shape.amount)
 
 _SUMMARY = shape.record(
@@ -86,7 +105,12 @@ _SUMMARY = shape.record(
         "exactness": shape.list_of(_CHECK),
         "aggregator_saw": shape.list_of(shape.text),
         "notes": shape.list_of(shape.text),
-    }
+    },
+    {
+        "lost": shape.list_of(_LOSS),
+        "included": shape.list_of(_INCLUDED),
+        "aggregator_saw_steps": shape.list_of(shape.text),
+    },
 )
 
 

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from hekat.report.losses import lost_rounds
 from hekat.report.number_text import (
     describe_metric,
     format_byte_count,
     format_count,
     format_metric,
-    format_number,
-    format_share,
-    format_times,
+    join_names,
 )
+from hekat.report.steps import explain_step, step_names
 
-STEPS = {
-    "keys": "making the key pair, once",
-    "train": "training on the party's own rows",
-    "encode": "turning the update into whole numbers, many to a plaintext",
-    "encrypt": "encrypting the update",
-    "send": "sealing and signing messages, handing them over",
-    "open": "opening sealed messages and checking who signed them",
-    "aggregate": "adding the encrypted updates (plain ones without protection)",
-    "decrypt": "decrypting the sum",
-    "decode": "turning the sum back into an average update",
-}
 _METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
 
 
@@ -43,11 +32,6 @@ class Table:
     note: str = ""
     text_columns: int = 1
     marked: frozenset[tuple[int, int]] = frozenset()
-
-
-def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Results, time and bytes for a terminal: marked cells carry an asterisk, which the note explains."""
-    return [_star(table) for table in (result_table(summary), time_table(summary), byte_table(summary))]
 
 
 def metric_names(summary: Mapping[str, Any]) -> list[str]:
@@ -88,12 +72,6 @@ def result_table(summary: Mapping[str, Any]) -> Table:
     )
 
 
-def step_names(summary: Mapping[str, Any]) -> list[str]:
-    """The steps that were measured, in the order of a round."""
-    found = summary["seconds_by_step"]
-    return [step for step in STEPS if step in found] + [step for step in found if step not in STEPS]
-
-
 def time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds by step: all parties together, the aggregator, and what the step is."""
     rows = []
@@ -102,7 +80,7 @@ def time_table(summary: Mapping[str, Any]) -> Table:
         rows.append(
             (
                 step,
-                STEPS.get(step, ""),
+                explain_step(summary, step),
                 format_fixed_seconds(parties),
                 format_fixed_seconds(aggregator),
                 format_fixed_seconds(parties + aggregator),
@@ -136,42 +114,6 @@ def role_time_table(summary: Mapping[str, Any]) -> Table:
     return Table("Time of each role, in seconds", ("role", *steps, "total"), tuple(rows), "– : not this role's step.")
 
 
-def byte_table(summary: Mapping[str, Any]) -> Table:
-    """What one update and one sum weigh, beside float32, and how well the packing does."""
-    sizes, packing = summary["bytes"], summary["packing"]
-    encrypted = summary["settings"]["protection"] != "none"
-    form = "encrypted" if encrypted else "NOT encrypted"
-    rows = [
-        ("values in one update", format_count(sizes["update_values"])),
-        ("the same as plain float32 numbers", format_byte_count(sizes["float32_per_update"])),
-        (f"up, per party and round ({form}, sealed)", format_byte_count(sizes["update_sealed"])),
-        (f"down, per party and round ({form}, sealed)", format_byte_count(sizes["sum_sealed"])),
-        ("up, compared with float32", format_times(sizes["ratio_to_float32"])),
-    ]
-    if packing is not None:
-        rows += [
-            ("one ciphertext", format_byte_count(sizes["ciphertext_bytes"])),
-            ("numbers packed (values, weight, counters)", format_count(packing["lane_count"])),
-            ("room in one ciphertext, in numbers", format_count(packing["lanes_per_ciphertext"])),
-            ("bits of a ciphertext per number", format_count(packing["lane_bits"])),
-            ("ciphertexts in one update", format_count(packing["ciphertext_count"])),
-            ("compression ratio, numbers per ciphertext (Eq. 11)", format_number(packing["compression_ratio"])),
-            ("plaintext-space use (Eq. 12)", format_share(packing["plaintext_space_use"])),
-        ]
-    note = (
-        "Compression ratio and plaintext-space use as in FLBooster (ICDE 2023), Eqs. 11 and 12, "
-        "with this layout's own lanes."
-    )
-    return Table(
-        "Bytes of one update",
-        ("what", "figure"),
-        tuple(rows),
-        note
-        if packing is not None
-        else "Nothing was packed, so there is no compression ratio and no plaintext-space use.",
-    )
-
-
 def role_byte_table(summary: Mapping[str, Any]) -> Table:
     """Sealed bytes that each role sent and received in the whole run."""
     traffic = summary["bytes"]["by_role"]
@@ -193,9 +135,11 @@ def party_table(summary: Mapping[str, Any]) -> Table:
     classes = list(dict.fromkeys(label for party in parties for label in party["class_rows"] or {}))
     rows = []
     for party in parties:
-        role = "party, makes the key pair" if _makes_key(settings, party["name"]) else "party"
+        role = ", ".join(_roles_of(summary, party["name"]))
         rows.append((party["name"], role, format_count(party["rows"]), *_class_cells(party, classes)))
     rows.append((settings["aggregator"], "aggregator, no private key", "none", *("–" for _ in classes)))
+    if settings.get("opening") == "authority":
+        rows.append((join_names(settings["openers"]), "key authority, opens sums", "none", *("–" for _ in classes)))
     total = sum(party["rows"] for party in parties)
     sums = [sum((party["class_rows"] or {}).get(label, 0) for party in parties) for label in classes]
     rows.append(("all parties", "", format_count(total), *(_share_cell(number, total) for number in sums)))
@@ -240,8 +184,14 @@ def _roles(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     return [role for role in wanted if role in found] + sorted(set(found) - set(wanted))
 
 
-def _makes_key(settings: Mapping[str, Any], name: str) -> bool:
-    return bool(settings["protection"] != "none" and name == settings["leader"])
+def _roles_of(summary: Mapping[str, Any], name: str) -> list[str]:
+    settings, when = summary["settings"], lost_rounds(summary)
+    makes = {"paillier": "makes the key pair", "shared": "makes the shared key"}
+    key = makes.get(settings.get("opening", settings["protection"]))
+    found = ["party", *([key] if key is not None and name == settings["leader"] else [])]
+    if settings.get("opening") == "committee" and name in settings["openers"]:
+        found.append("member of the committee")
+    return [*found, *([f"lost {when[name]}"] if name in when else [])]
 
 
 def _class_cells(party: Mapping[str, Any], classes: list[str]) -> list[str]:
@@ -253,11 +203,3 @@ def _class_cells(party: Mapping[str, Any], classes: list[str]) -> list[str]:
 
 def _share_cell(number: int, total: int) -> str:
     return f"{format_count(number)} ({100 * number / total:.0f}%)" if total else format_count(number)
-
-
-def _star(table: Table) -> Table:
-    rows = tuple(
-        tuple(f"{cell} *" if (row, column) in table.marked else cell for column, cell in enumerate(cells))
-        for row, cells in enumerate(table.rows)
-    )
-    return replace(table, rows=rows, note=table.note.replace("Marked:", "*:"), marked=frozenset())

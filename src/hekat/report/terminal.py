@@ -1,13 +1,16 @@
-"""The findings of a run as short paragraphs for a terminal, beside the tables."""
+"""The report of a run for a terminal: its tables, and its findings as short paragraphs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hekat.report.byte_text import byte_table
 from hekat.report.findings import clipping_sentence, difference_sentences, exactness_sentences, verdict
+from hekat.report.losses import loss_sentences
 from hekat.report.seen import seen_table
+from hekat.report.tables import Table, result_table, time_table
 
 
 @dataclass(frozen=True)
@@ -18,10 +21,17 @@ class Finding:
     lines: list[str]
 
 
+def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Results, time and bytes: marked cells carry an asterisk, which the note explains."""
+    return [_star(table) for table in (result_table(summary), time_table(summary), byte_table(summary))]
+
+
 def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
-    """What the run found, whether its sums are right, what was clipped, what the aggregator could see."""
+    """What the run found, who was lost, whether its sums are right, what was clipped, what the aggregator could see."""
+    lost = loss_sentences(summary)
     return [
         Finding("What came out", [verdict(summary), *difference_sentences(summary)]),
+        *([Finding("Lost on the way", lost)] if lost else []),
         Finding("Is the encrypted sum right?", exactness_sentences(summary)),
         Finding("Clipped values", [clipping_sentence(summary)]),
         Finding("What the aggregator could see (from its signed ledger)", _seen_lines(summary)),
@@ -30,6 +40,15 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 
 def _seen_lines(summary: Mapping[str, Any]) -> list[str]:
-    rows = seen_table(summary).rows
-    width = max((len(row[1]) for row in rows), default=0)
-    return [f"{step:<{width}}  {how}: {what}, from {peers}" for how, step, peers, what in rows]
+    table = seen_table(summary)
+    width = max((len(row[1]) for row in table.rows), default=0)
+    lines = [f"{step:<{width}}  {how}: {what}, from {peers}" for how, step, peers, what in table.rows]
+    return [*lines, table.note]
+
+
+def _star(table: Table) -> Table:
+    rows = tuple(
+        tuple(f"{cell} *" if (row, column) in table.marked else cell for column, cell in enumerate(cells))
+        for row, cells in enumerate(table.rows)
+    )
+    return replace(table, rows=rows, note=table.note.replace("Marked:", "*:"), marked=frozenset())

@@ -1,0 +1,65 @@
+"""A job's settings as the plain table of summary.json, with what its protection rests on in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.scheme.lattice import LatticeParameters, choose_parameters
+
+# docs/spec/security-estimate.md; not a word more is claimed.
+CLAIM = "about 140 bits classical by the lattice estimator (MATZOV), about 113 to 115 by core-SVP"
+_CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE = 50, 2048
+
+
+def describe_settings(settings: HorizontalSettings) -> dict[str, Any]:
+    """Every setting; those that another protection has are left out."""
+    training, codec = settings.training, settings.codec
+    return {
+        "algorithm": training.algorithm,
+        "rounds": training.round_count,
+        "local_epochs": training.local_epochs,
+        "batch_rows": training.batch_rows,
+        "learning_rate": training.learning_rate,
+        "optimiser": training.optimiser,
+        "standardise": training.standardise,
+        "model": settings.model.name,
+        "hidden": list(settings.model.hidden),
+        "l2": settings.model.l2,
+        "value_bits": codec.value_bits,
+        "layout": codec.layout,
+        "rounding": codec.rounding,
+        "clipping": codec.clipping,
+        "protection": settings.protection,
+        **_describe_protection(settings),
+        "weight_max": settings.weight_max,
+        "aggregator": settings.aggregator,
+        "leader": settings.leader,
+        "classes": None if settings.classes is None else list(settings.classes),
+    }
+
+
+def security_of(parameters: LatticeParameters) -> str:
+    """What is claimed of a set: the figures of q = 2^50 and N = 2048; every other set is harder by each of them."""
+    ring = parameters.form.ring
+    is_claimed = (ring.modulus.bit_length(), ring.degree) == (_CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE)
+    return CLAIM if is_claimed else f"at least {CLAIM}"
+
+
+def _describe_protection(settings: HorizontalSettings) -> dict[str, Any]:
+    if settings.protection == "paillier":
+        return {"key_bits": settings.key_bits}
+    if settings.protection == "none":
+        return {}
+    parameters = choose_parameters(settings.codec.value_bits, len(settings.parties))
+    ring = parameters.form.ring
+    way = make_way(settings)
+    return {
+        "opening": settings.opening,
+        "openers": list(way.members) or list(settings.parties),
+        "openers_needed": way.quorum or 1,
+        "parameter_set": parameters.name,
+        "ring": f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits",
+        "security": security_of(parameters),
+    }
