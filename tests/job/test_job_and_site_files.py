@@ -11,6 +11,7 @@ from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.job_file import load_job
 from hekat.job.prepare import prepare
 from hekat.job.site_file import check_site_allows, find_source, load_site
+from hekat.protocol.horizontal.opening.committee import form_committee
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
 
@@ -23,6 +24,10 @@ SMALLEST_JOB = {
     "data": '"rows"',
     "weight_max": "10",
 }
+
+PAILLIER = "[protection]\nkind = 'paillier'\n"
+SHARED = "[protection]\nopening = 'shared'\n"
+AUTHORITY = "[protection]\nopening = 'authority'\nauthority = 'notary'\n"
 
 
 def write_job(folder: Path, *, without: str = "", sections: str = "", **changes: str) -> Path:
@@ -43,7 +48,8 @@ def test_the_smallest_job_gets_the_safe_defaults(tmp_path) -> None:
     path = write_job(tmp_path)
     job = load_job(path)
     settings = job.settings
-    assert (settings.protection, settings.key_bits, settings.codec.layout) == ("paillier", 3072, "balanced")
+    assert (settings.protection, settings.opening, settings.codec.layout) == ("lattice", "committee", "balanced")
+    assert (settings.authority, settings.key_bits) == (None, 3072)
     assert (settings.codec.clipping, settings.codec.value_bits) == ("adaptive", 16)
     assert (job.compare_plain, job.check_exactness, settings.allow_two_parties) == (False, False, False)
     assert job.digest == hashlib.sha256(path.read_bytes()).digest()
@@ -189,6 +195,79 @@ def test_a_misspelt_setting_is_answered_with_the_right_one(section, line, sugges
     assert caught.value.cure == suggestion
 
 
+@pytest.mark.parametrize(
+    ("lines", "words", "cure"),
+    [
+        ("key_bits = 3072", "key_bits belongs to another protection", "kind = 'paillier'"),
+        ("kind = 'none'\nkey_bits = 3072", "key_bits belongs to another protection", "kind = 'paillier'"),
+        ("kind = 'paillier'\nopening = 'committee'", "opening belongs to another", "kind = 'lattice'"),
+        ("kind = 'none'\nauthority = 'x'", "authority belongs to another", "kind = 'lattice'"),
+        ("kind = 'latice'\nopening = 'committee'", "protection.kind is no protection", "choose one"),
+        ("kind = ''", "protection.kind is no protection", "choose one"),
+        ("opening = 'commitee'", "setting protection.opening refused", "change protection.opening"),
+        ("opening = 'authority'", "setting protection.authority refused", "change protection.authority"),
+        ("authority = 'x'", "setting protection.authority refused", "change protection.authority"),
+        ("opening = 'authority'\nauthority = 'hub'", "has another role as well", "name of its own"),
+        ("opening = 'authority'\nauthority = 'a'", "has another role as well", "name of its own"),
+        ("opening = 'authority'\nauthority = '../x'", "name cannot be used", "rename it"),
+        ("opening = 3", "protection.opening has the wrong type", "correct"),
+        ("authority = ['x']", "protection.authority has the wrong type", "correct"),
+    ],
+)
+def test_protections_written_wrong(lines, words, cure, tmp_path) -> None:
+    with pytest.raises(HekatError) as caught:
+        load_job(write_job(tmp_path, sections=f"[protection]\n{lines}\n"))
+    assert words in caught.value.what
+    assert cure in caught.value.cure
+    assert caught.value.exit_code == 2
+
+
+def test_a_layout_that_lattice_does_not_have(tmp_path) -> None:
+    with pytest.raises(HekatError, match=r"codec\.layout") as caught:
+        load_job(write_job(tmp_path, sections="[codec]\nlayout = 'offset'\n"))
+    assert "'balanced'" in caught.value.expected
+
+
+def test_more_parties_than_a_parameter_set_holds(tmp_path) -> None:
+    names = [f"p{number}" for number in range(257)]
+    load_job(write_job(tmp_path, parties=str(names[:256])))
+    load_job(write_job(tmp_path, parties=str(names), sections="[protection]\nkind = 'paillier'\n"))
+    with pytest.raises(HekatError) as caught:
+        load_job(write_job(tmp_path, parties=str(names)))
+    assert (caught.value.expected, caught.value.got) == ("1 to 256", "257")
+    assert "'paillier'" in caught.value.cure
+
+
+@pytest.mark.parametrize("sections", ["", PAILLIER])
+def test_two_parties_only_where_both_accept_it(sections, tmp_path) -> None:
+    two = '["a", "b"]'
+    with pytest.raises(PolicyError, match="each other's update"):
+        load_job(write_job(tmp_path, parties=two, sections=sections))
+    assert load_job(write_job(tmp_path, parties=two, sections=sections, allow_two_parties="true"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("[party.notary]\npaillier_key = 'k'", "the key authority is given a private key"),
+        ("[party.notary.data.rows]\nsource = 'npz'\npath = 'x'", "the key authority is given data"),
+        ("[party.hub]\npaillier_key = 'k'", "the aggregator is given a private key"),
+        ("[party.hub.data.rows]\nsource = 'npz'\npath = 'x'", "the aggregator is given data"),
+    ],
+)
+def test_roles_that_hold_nothing_are_given_nothing(entry, words, tmp_path) -> None:
+    site = load_site(write_site(tmp_path, f"[policy]\nopenings = ['authority']\n{SITE}{entry}\n"))
+    with pytest.raises(PolicyError, match=words):
+        check_site_allows(site, load_job(write_job(tmp_path, sections=AUTHORITY)))
+
+
+def test_an_authority_has_a_key_and_a_state_of_its_own(tmp_path) -> None:
+    entry = "[party.notary]\nparty_key = 'n.key'\nstate = 'n'\n"
+    site = load_site(write_site(tmp_path, f"[policy]\nopenings = ['authority']\n{SITE}{entry}"))
+    check_site_allows(site, load_job(write_job(tmp_path, sections=AUTHORITY)))
+    assert site.parties["notary"].state == tmp_path.resolve() / "n"
+
+
 @pytest.mark.parametrize("text", ["[1, true]", '["a", ""]', '["a", 1]', "[[]]"])
 def test_lists_of_mixed_kinds(text, tmp_path) -> None:
     with pytest.raises(JobError, match="parties has an entry of the wrong type"):
@@ -213,6 +292,7 @@ label = "y"
 ignore = ["id"]
 [party.b]
 party_key = "b.key"
+state = "b.state"
 [party.b.data.rows]
 source = "npz"
 path = "b.npz"
@@ -234,7 +314,9 @@ def test_a_site_is_read_with_paths_beside_it(tmp_path) -> None:
     assert find_source(site, "a", "rows").options == {"path": "a.csv", "label": "y", "ignore": ("id",)}
     assert find_source(site, "c", "rows").options == {"function": "c:load", "arguments": {"part": 2}}
     assert find_source(site, None, "test").kind == "csv"
-    assert site.policy.protections == ("paillier",)
+    assert site.parties["b"].state == tmp_path.resolve() / "b.state"
+    assert site.parties["a"].state is None
+    assert (site.policy.protections, site.policy.openings) == (("lattice", "paillier"), ("committee",))
     assert not site.policy.exactness_check
     assert not site.machine.single_tenant
 
@@ -261,7 +343,11 @@ def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
         ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nlabel = 'y'", "label is not a setting"),
         ("[party.a.data]\nrows = 'a.csv'", "party.a.data.rows has the wrong type"),
         ("[party.a]\npaillier_key = 3", "paillier_key has the wrong type"),
-        ("[policy]\nprotections = ['pailier']", "names no protection"),
+        ("[policy]\nprotections = ['pailier']", "policy.protections names no protection"),
+        ("[policy]\nopenings = ['comittee']", "policy.openings names no opening"),
+        ("[policy]\nopenings = 'shared'", "policy.openings has the wrong type"),
+        ("[party.a]\nstate = 3", "party.a.state has the wrong type"),
+        ("[party.a]\nstate = 'x'\n[party.b]\nstate = './x'", "a and b keep their state in one folder"),
         ("[policy]\nprotections = 'paillier'", "policy.protections has the wrong type"),
         ("[policy]\nmin_key_bit = 4096", "min_key_bit is not a setting"),
         ("[parties.a]\n", "parties is not a setting"),
@@ -278,11 +364,16 @@ def test_site_files_written_wrong(text, words, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("policy", "sections", "words"),
     [
-        ("protections = ['none']", "", "does not allow protection 'paillier'"),
-        ("protections = []", "", "does not allow protection 'paillier'"),
+        ("protections = ['none']", "", "does not allow protection 'lattice'"),
+        ("protections = []", "", "does not allow protection 'lattice'"),
+        ("protections = ['lattice']", PAILLIER, "does not allow protection 'paillier'"),
+        ("", SHARED, "does not allow opening 'shared'"),
+        ("", AUTHORITY, "does not allow opening 'authority'"),
+        ("openings = ['shared']", "", "does not allow opening 'committee'"),
+        ("openings = []", "", "does not allow opening 'committee'"),
         ("", "[protection]\nkind = 'none'", "does not allow protection 'none'"),
         ("", "[compare]\nplain = true", "does not allow protection 'none'"),
-        ("min_key_bits = 4096", "", "smaller than the site allows"),
+        ("min_key_bits = 4096", PAILLIER, "smaller than the site allows"),
         ("", "[checks]\nexactness = true", "does not allow the exactness check"),
     ],
 )
@@ -296,10 +387,16 @@ def test_what_a_site_does_not_allow(policy, sections, words, tmp_path) -> None:
 
 
 def test_what_a_site_allows(tmp_path) -> None:
-    policy = "[policy]\nprotections = ['paillier', 'none']\nexactness_check = true\nmin_key_bits = 3072\n"
+    policy = """[policy]
+protections = ["lattice", "paillier", "none"]
+openings = ["committee", "authority", "shared"]
+exactness_check = true
+min_key_bits = 3072
+"""
     site = load_site(write_site(tmp_path, policy + SITE))
-    sections = "[compare]\nplain = true\n[checks]\nexactness = true\n"
-    check_site_allows(site, load_job(write_job(tmp_path, sections=sections)))
+    for protection in ("", PAILLIER, SHARED, AUTHORITY):
+        sections = f"[compare]\nplain = true\n[checks]\nexactness = true\n{protection}"
+        check_site_allows(site, load_job(write_job(tmp_path, sections=sections)))
 
 
 def test_an_empty_site_says_what_is_missing(tmp_path) -> None:
@@ -312,8 +409,10 @@ def test_the_example_is_sound() -> None:
     assert len(prepared.tables) == 5
     assert prepared.test_table is not None
     assert sum(map(len, prepared.tables.values())) + len(prepared.test_table) == 569
-    assert prepared.job.settings.protection == "paillier"
-    assert prepared.job.settings.key_bits == 3072
+    settings = prepared.job.settings
+    assert (settings.protection, settings.opening) == ("lattice", "committee")
+    committee = form_committee(settings.parties)
+    assert (len(committee.members), committee.threshold, committee.least_included) == (5, 4, 4)
     assert prepared.key_pair is None
     assert "key" not in repr(prepared).lower().replace("key_bits", "").replace("_key=none", "")
 
