@@ -61,25 +61,18 @@ def engine(request) -> Engine:
     """Every engine in turn."""
     if available_engines()[request.param] != READY:
         pytest.skip(f"engine {request.param}: {available_engines()[request.param]}")
-    return ring_engine(request.param)
+    return get_engine(request.param)
 
 
 @pytest.fixture(scope="session")
 def default_engine() -> Engine:
     """The engine that users get."""
-    return ring_engine()
+    return get_engine()
 
 
 @pytest.fixture(scope="session")
 def reference() -> Engine:
     return get_engine("reference")
-
-
-def ring_engine(name: str | None = None) -> Engine:
-    engine = get_engine(name)
-    if not hasattr(engine, "mask_values"):
-        pytest.skip("this engine has no ring operations yet")
-    return engine
 
 
 # The reference is slow: one set of each kind there, by primes and lanes; all of them in the native engine.

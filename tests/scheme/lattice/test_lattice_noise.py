@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hekat.engine.interface import Engine
 from hekat.engine.mask_layout import write_fields
 from hekat.engine.reference import ReferenceEngine
 from hekat.scheme.lattice import SETS, SecretKey, SecretSum, decrypt, encrypt, public_key
 
-ENGINE = ReferenceEngine()
+from .conftest import ENGINES_AND_SETS
 
 
 class ExtremeErrors(ReferenceEngine):
@@ -19,29 +20,29 @@ class ExtremeErrors(ReferenceEngine):
         return np.resize(np.array([21, 21, -21], np.int8), (chunk_count, degree))
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_extreme_errors_of_all_parties_open(name):
+@pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
+def test_extreme_errors_of_all_parties_open(engine, name):
     """Errors, secrets and values of all parties at their extremes; rounding errors add up, as parties are alike."""
     parameters = SETS[name]
     form, parties = parameters.form, parameters.max_parties
-    engine = ExtremeErrors()
     signs = np.resize([1, -1, -1, 1, -1], form.ring.degree)
     values = (parameters.level * np.resize([1, -1], 1500)).astype(np.int32)
     key = public_key(b"noise", 1, parameters)
     secret = SecretKey(parameters, (21 * signs).astype(np.int8))
-    written = encrypt(parameters, secret, key, values, engine)
+    written = encrypt(parameters, secret, key, values, ExtremeErrors())
     fields = np.zeros(form.field_count(values.size), np.uint64)
     engine.add_masked(form, fields, np.frombuffer(written, np.uint8), values.size)
     written_sum = engine.write_sum(form, fields * np.uint64(parties), values.size).tobytes()
     secret_sum = SecretSum(parameters, (21 * parties * signs).astype(np.int32), parties)
-    sums = decrypt(parameters, secret_sum, key, written_sum, values.size, ENGINE)
+    sums = decrypt(parameters, secret_sum, key, written_sum, values.size, engine)
     np.testing.assert_array_equal(sums, values.astype(np.int64) * parties)
 
 
 class Opening:
     """Written sums of one full chunk whose phase is what a test says, to the last unit."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
         self.parameters = SETS[name]
         self.form = self.parameters.form
         self.key = public_key(b"phase", 1, self.parameters)
@@ -51,8 +52,8 @@ class Opening:
         coefficients = rng.integers(-bound, bound + 1, ring.degree).astype(np.int32)
         self.secret_sum = SecretSum(self.parameters, coefficients, self.parameters.max_parties)
         residues = np.stack([coefficients.astype(np.int64) % p for p in ring.primes]).astype(np.uint64)
-        a = ENGINE.expand_uniform(ring, self.key, 0, 1)[0]
-        product = ENGINE.ring_intt(ring, ENGINE.ring_mul(ring, a, ENGINE.ring_ntt(ring, residues)))
+        a = engine.expand_uniform(ring, self.key, 0, 1)[0]
+        product = engine.ring_intt(ring, engine.ring_mul(ring, a, engine.ring_ntt(ring, residues)))
         q = ring.modulus
         weights = [q // p * pow(q // p, -1, p) for p in ring.primes]
         self.masks = [sum(w * r for w, r in zip(weights, column, strict=True)) % q for column in product.T.tolist()]
@@ -88,13 +89,13 @@ class Opening:
             columns.append(lanes)
         written = write_fields(coefficients, form.sum_field_bits)
         put_in = np.array(columns).T.reshape(-1)[1:]
-        sums = decrypt(self.parameters, self.secret_sum, self.key, written, put_in.size, ENGINE)
+        sums = decrypt(self.parameters, self.secret_sum, self.key, written, put_in.size, self.engine)
         return sums, put_in
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_noise_at_the_bound_opens_in_every_coefficient(name):
-    opening = Opening(name)
+@pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
+def test_noise_at_the_bound_opens_in_every_coefficient(engine, name):
+    opening = Opening(engine, name)
     bound = opening.parameters.noise_bound
     errors = [bound if n % 2 else -bound for n in range(1, opening.form.ring.degree)]
     sums, put_in = opening.open(errors)
@@ -102,9 +103,9 @@ def test_noise_at_the_bound_opens_in_every_coefficient(name):
 
 
 @pytest.mark.parametrize("name", ["A8-32", "A16-16", "C16-128"])
-def test_half_of_delta_is_where_exactness_ends(name):
+def test_half_of_delta_is_where_exactness_ends(default_engine, name):
     """What the parameters' condition excludes is what goes wrong: the sum is one off, at Delta / 2 on either side."""
-    opening = Opening(name)
+    opening = Opening(default_engine, name)
     half, count = opening.form.delta // 2, opening.form.ring.degree - 1
     signs = np.resize([1, -1], count)
     for error, off_by in ((half, 0), (half + 1, 1)):

@@ -30,10 +30,10 @@ FORM = PARAMETERS.form
 
 
 @pytest.fixture(scope="module")
-def upload(reference) -> Upload:
+def upload(default_engine) -> Upload:
     """Three parties, two full chunks and a third begun."""
     count = 2 * FORM.values_per_chunk + 99
-    return Upload.of(reference, NAME, [random_levels(PARAMETERS, count, seed) for seed in (1, 2, 3)])
+    return Upload.of(default_engine, NAME, [random_levels(PARAMETERS, count, seed) for seed in (1, 2, 3)])
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +117,12 @@ def test_contributions_of_other_sizes_leave_the_sum_as_it_was(upload):
     assert list(accumulator.write()) == before
 
 
-def test_an_empty_block_behind_the_last_chunk_is_refused(reference):
+def test_an_empty_block_behind_the_last_chunk_is_refused(default_engine):
     count = FORM.values_per_chunk
     written = encrypt(
-        PARAMETERS, generate_secret(PARAMETERS, reference), bytes(32), np.zeros(count, np.int32), reference
+        PARAMETERS, generate_secret(PARAMETERS, default_engine), bytes(32), np.zeros(count, np.int32), default_engine
     )
-    accumulator = Accumulator(PARAMETERS, count, reference)
+    accumulator = Accumulator(PARAMETERS, count, default_engine)
     for blocks in ([written, b""], [b"", written]):
         with pytest.raises(InputError, match="a contribution has the wrong size"):
             accumulator.add(blocks)
@@ -143,16 +143,16 @@ def test_another_included_set_does_not_open(upload):
 
 
 @pytest.mark.parametrize(("session", "number", "name"), [(b"other", 1, NAME), (b"s", 2, NAME), (b"s", 1, "A16-128")])
-def test_other_sessions_numbers_and_sets_do_not_open(reference, session, number, name):
+def test_other_sessions_numbers_and_sets_do_not_open(default_engine, session, number, name):
     key = public_key(b"s", 1, PARAMETERS)
-    secret = generate_secret(PARAMETERS, reference)
-    written = encrypt(PARAMETERS, secret, key, np.arange(5, dtype=np.int32), reference)
-    written_sum = add(PARAMETERS, 5, [written], reference)
+    secret = generate_secret(PARAMETERS, default_engine)
+    written = encrypt(PARAMETERS, secret, key, np.arange(5, dtype=np.int32), default_engine)
+    written_sum = add(PARAMETERS, 5, [written], default_engine)
     secret_sum = sum_secrets([secret])
-    assert decrypt(PARAMETERS, secret_sum, key, written_sum, 5, reference).tolist() == [0, 1, 2, 3, 4]
+    assert decrypt(PARAMETERS, secret_sum, key, written_sum, 5, default_engine).tolist() == [0, 1, 2, 3, 4]
     other = public_key(session, number, SETS[name])
     with pytest.raises(BoundError, match="does not open"):
-        decrypt(PARAMETERS, secret_sum, other, written_sum, 5, reference)
+        decrypt(PARAMETERS, secret_sum, other, written_sum, 5, default_engine)
 
 
 class Forged:
@@ -173,38 +173,40 @@ class Forged:
         return encrypt(PARAMETERS, secret, self.key, values, self.engine)
 
 
-def test_a_count_that_is_not_the_number_of_secrets_is_refused(reference):
-    forged = Forged(reference)
+def test_a_count_that_is_not_the_number_of_secrets_is_refused(default_engine):
+    forged = Forged(default_engine)
     assert forged.open().tolist() == [18] * 7
     with pytest.raises(BoundError, match="exactly the 2 contributions"):
         forged.open(forged.with_zero_secret(np.zeros(7, np.int32)))
 
 
-def test_sums_beyond_what_so_many_parties_can_have_are_refused(reference):
+def test_sums_beyond_what_so_many_parties_can_have_are_refused(default_engine):
     """The count is right, a value is not: the second party's own level allows no such sum."""
-    forged = Forged(reference)
+    forged = Forged(default_engine)
     for value in (2 * PARAMETERS.level, -2 * PARAMETERS.level):
         for beyond in (0, 1):
             values = np.full(7, value // 2, np.int32)
             values[3] += beyond * np.sign(value)
             written = [
-                reference.mask_values(FORM, forged.key, secret.transform(reference), bytes(32), 0, values).tobytes()
+                default_engine.mask_values(
+                    FORM, forged.key, secret.transform(default_engine), bytes(32), 0, values
+                ).tobytes()
                 for secret in forged.secrets
             ]
-            written_sum = add(PARAMETERS, 7, written, reference)
+            written_sum = add(PARAMETERS, 7, written, default_engine)
             secret_sum = sum_secrets(forged.secrets)
             if beyond:
                 with pytest.raises(BoundError, match="does not open") as refusal:
-                    decrypt(PARAMETERS, secret_sum, forged.key, written_sum, 7, reference)
+                    decrypt(PARAMETERS, secret_sum, forged.key, written_sum, 7, default_engine)
                 assert str(abs(value)) not in str(refusal.value)
             else:
-                assert (decrypt(PARAMETERS, secret_sum, forged.key, written_sum, 7, reference) == value).all()
+                assert (decrypt(PARAMETERS, secret_sum, forged.key, written_sum, 7, default_engine) == value).all()
 
 
-def test_more_contributions_than_the_set_allows_are_refused(reference):
-    secret = generate_secret(PARAMETERS, reference)
-    written = encrypt(PARAMETERS, secret, bytes(32), np.zeros(3, np.int32), reference)
-    accumulator = Accumulator(PARAMETERS, 3, reference)
+def test_more_contributions_than_the_set_allows_are_refused(default_engine):
+    secret = generate_secret(PARAMETERS, default_engine)
+    written = encrypt(PARAMETERS, secret, bytes(32), np.zeros(3, np.int32), default_engine)
+    accumulator = Accumulator(PARAMETERS, 3, default_engine)
     for _ in range(PARAMETERS.max_parties):
         accumulator.add(written)
     before = list(accumulator.write())
@@ -214,15 +216,15 @@ def test_more_contributions_than_the_set_allows_are_refused(reference):
     assert list(accumulator.write()) == before
 
 
-def test_an_accumulator_does_not_grow(reference):
+def test_an_accumulator_does_not_grow(default_engine):
     """One uint64 a field, however many contributions: also after the fifteenth."""
     count = 1500
-    secret = generate_secret(PARAMETERS, reference)
-    written = encrypt(PARAMETERS, secret, bytes(32), np.zeros(count, np.int32), reference)
+    secret = generate_secret(PARAMETERS, default_engine)
+    written = encrypt(PARAMETERS, secret, bytes(32), np.zeros(count, np.int32), default_engine)
     tracemalloc.start()
     try:
         start, _ = tracemalloc.get_traced_memory()
-        accumulator = Accumulator(PARAMETERS, count, reference)
+        accumulator = Accumulator(PARAMETERS, count, default_engine)
         accumulator.add(written)
         after_one, _ = tracemalloc.get_traced_memory()
         for _ in range(14):
@@ -234,19 +236,19 @@ def test_an_accumulator_does_not_grow(reference):
     assert after_all - after_one < 512
 
 
-def test_writing_a_sum_in_blocks_that_end_within_a_chunk_is_refused(reference):
-    accumulator = Accumulator(PARAMETERS, 3, reference)
+def test_writing_a_sum_in_blocks_that_end_within_a_chunk_is_refused(default_engine):
+    accumulator = Accumulator(PARAMETERS, 3, default_engine)
     with pytest.raises(InputError, match="no sum to write"):
         accumulator.write()
     for block_values in (0, -4095, 4094, 4096):
         with pytest.raises(InputError, match="multiple of 4095"):
             accumulator.write(block_values)
     with pytest.raises(InputError, match="number of values"):
-        Accumulator(PARAMETERS, -1, reference)
+        Accumulator(PARAMETERS, -1, default_engine)
 
 
-def test_levels_that_do_not_fit_are_refused(reference):
-    encryptor = Encryptor(PARAMETERS, generate_secret(PARAMETERS, reference), bytes(32), reference)
+def test_levels_that_do_not_fit_are_refused(default_engine):
+    encryptor = Encryptor(PARAMETERS, generate_secret(PARAMETERS, default_engine), bytes(32), default_engine)
     for value in (1 << 15, -(1 << 15), -(1 << 31), (1 << 31) - 1):
         with pytest.raises(BoundError, match="16 bits") as refusal:
             encryptor.encrypt(np.array([0, value, 0], np.int32), last=True)

@@ -51,14 +51,16 @@ def test_as_many_parties_as_a_set_takes(engine, name):
     np.testing.assert_array_equal(sums, values.astype(np.int64) * parameters.max_parties)
 
 
-def test_any_subset_opens_with_the_sum_of_its_secrets(reference):
+def test_any_subset_opens_with_the_sum_of_its_secrets(default_engine):
     """Weighted contributions; whoever drops out takes weight and values along."""
     weights = np.array([1, 3, 250, 1000])
     x = np.random.default_rng(5).integers(-32, 33, (4, 9))
-    upload = Upload.of(reference, "A16-16", [(w * row).astype(np.int32) for w, row in zip(weights, x, strict=True)])
+    upload = Upload.of(
+        default_engine, "A16-16", [(w * row).astype(np.int32) for w, row in zip(weights, x, strict=True)]
+    )
     for size in (1, 2, 3, 4):
         for included in map(list, combinations(range(4), size)):
-            written = add(upload.parameters, 9, [upload.contributions[i] for i in included], reference)
+            written = add(upload.parameters, 9, [upload.contributions[i] for i in included], default_engine)
             secret_sum = sum_secrets([upload.secrets[i] for i in included])
             sums = upload.open(written, secret_sum)
             np.testing.assert_allclose(
@@ -67,10 +69,10 @@ def test_any_subset_opens_with_the_sum_of_its_secrets(reference):
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
-def test_short_contributions(reference, count):
-    upload = Upload.of(reference, "C16-128", [random_levels(SETS["C16-128"], count, seed) for seed in (1, 2)])
+def test_short_contributions(default_engine, count):
+    upload = Upload.of(default_engine, "C16-128", [random_levels(SETS["C16-128"], count, seed) for seed in (1, 2)])
     assert len(upload.contributions[0]) == upload.parameters.form.written_bytes(count)
-    sums = upload.open(add(upload.parameters, count, upload.contributions, reference))
+    sums = upload.open(add(upload.parameters, count, upload.contributions, default_engine))
     np.testing.assert_array_equal(sums, upload.total)
 
 
@@ -106,18 +108,18 @@ def test_blocks_join_to_the_whole(engine, name, monkeypatch):
     np.testing.assert_array_equal(np.concatenate(sums), np.sum(levels, axis=0, dtype=np.int64))
 
 
-def test_a_contribution_that_ends_with_its_last_full_chunk(reference):
+def test_a_contribution_that_ends_with_its_last_full_chunk(default_engine):
     parameters = SETS["A16-16"]
     key = public_key(b"end", 1, parameters)
     levels = random_levels(parameters, parameters.form.values_per_chunk, 4)
-    secret = generate_secret(parameters, reference)
-    encryptor = Encryptor(parameters, secret, key, reference)
+    secret = generate_secret(parameters, default_engine)
+    encryptor = Encryptor(parameters, secret, key, default_engine)
     written = encryptor.encrypt(levels[:0])
     written += encryptor.encrypt(levels)
     written += encryptor.encrypt(levels[:0], last=True)
     assert len(written) == parameters.form.written_bytes(levels.size)
-    written_sum = add(parameters, levels.size, [written], reference)
-    sums = decrypt(parameters, sum_secrets([secret]), key, written_sum, levels.size, reference)
+    written_sum = add(parameters, levels.size, [written], default_engine)
+    sums = decrypt(parameters, sum_secrets([secret]), key, written_sum, levels.size, default_engine)
     np.testing.assert_array_equal(sums, levels)
 
 
