@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.ring_interface import RingEngine
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import EngineError, InputError
 
@@ -120,8 +121,8 @@ class FixedBaseTable:
         return -(-self.exponent_bits // self.window_bits)
 
 
-class Engine(Protocol):
-    """Batched modular and multi-precision integer arithmetic. Knows no keys and no meaning."""
+class Engine(RingEngine, Protocol):
+    """Batched modular, multi-precision integer and ring arithmetic. Knows no keys and no meaning."""
 
     @property
     def name(self) -> str: ...
