@@ -17,6 +17,7 @@ from hekat.codec import daciq_alpha
 from hekat.data import check_same_schema
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
 from hekat.protocol.horizontal.messages import (
@@ -53,8 +54,9 @@ class AggregatorRun:
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
     """Serve one run to its end. The aggregator learns sizes, times, and what its ledger lists; nothing else."""
     roster = Roster(channel, settings)
-    _gather_parties(channel, settings)
-    summation = _make_summation(channel, settings, roster, run.stopwatch)
+    with needs_everybody():
+        _gather_parties(channel, settings)
+        summation = _make_summation(channel, settings, roster, run.stopwatch)
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:

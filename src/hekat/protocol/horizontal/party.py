@@ -22,6 +22,7 @@ from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import KeyRefusedError, StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
+from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
 from hekat.protocol.horizontal.messages import (
@@ -64,21 +65,27 @@ class PartyRun:
 def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun) -> TrainingState:
     """Train with the others; returns the state that all parties share at the end."""
     check_row_count(channel.party, len(table), settings)
+    with needs_everybody():
+        aggregation, digest_key = _join(channel, table, settings, run)
+    return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+
+
+def _join(
+    channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun
+) -> tuple[Aggregation, bytes]:
+    """This party's side of the sums, and the key of model digests."""
     _announce(channel, table, settings)
-    stopwatch = run.local.stopwatch
-    aggregation: Aggregation
-    digest_key = b""
     if settings.protection == "lattice":
-        aggregation, digest_key = _join_lattice(channel, settings, run)
-    elif settings.protection == "paillier":
+        return _join_lattice(channel, settings, run)
+    if settings.protection == "paillier":
         if get_engine().single_tenant:
             channel.ledger.note("setup", f"randomiser tables: {PLAIN_TABLES}", "public")
         private_key, digest_key = _share_keys(channel, settings, run)
-        aggregation = PaillierAggregation(channel, settings, private_key, stopwatch, run.witness, run.on_packing)
-    else:
-        channel.ledger.note("setup", "protection is NONE: the aggregator sees every update", "disclosed")
-        aggregation = PlainAggregation(channel, settings, stopwatch)
-    return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+        stopwatch = run.local.stopwatch
+        paillier = PaillierAggregation(channel, settings, private_key, stopwatch, run.witness, run.on_packing)
+        return paillier, digest_key
+    channel.ledger.note("setup", "protection is NONE: the aggregator sees every update", "disclosed")
+    return PlainAggregation(channel, settings, run.local.stopwatch), b""
 
 
 def _join_lattice(
