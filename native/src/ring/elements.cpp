@@ -46,9 +46,4 @@ void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Pri
     }
 }
 
-void multiply_by_factors(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
-                         const Prime& prime) {
-    for (std::size_t i = 0; i < count; ++i) a[i] = multiply_by(a[i], w[i], quotients[i], prime.value);
-}
-
 }  // namespace hekat::ring::portable

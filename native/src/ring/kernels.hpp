@@ -38,9 +38,11 @@ struct Kernels {
     // each of the stream's words.
     void (*sample_cbd)(std::int8_t* e, std::size_t count, const Stream& stream);
 
-    // a (N residues) is transformed, in place: canonical in and out. The inverse takes residues below 2 p.
+    // a (N canonical residues) is transformed, in place; back; back after the product with the factors w,
+    // slot by slot.
     void (*transform)(Limb* a, const Prime& prime);
     void (*invert_transform)(Limb* a, const Prime& prime);
+    void (*invert_product)(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime);
 
     // z (count canonical residues, count a multiple of 8) from a and b. z may be either.
     void (*add)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
@@ -49,9 +51,6 @@ struct Kernels {
 
     // The quotients that make factors (Prime::factor) of count canonical residues w.
     void (*find_quotients)(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
-    // a (count) *= w, residues below 2 p.
-    void (*multiply_by_factors)(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
-                                const Prime& prime);
 
     // count fields below 2^width to layout.bytes(count) bytes, padding zero; back; and back onto sums. Fields
     // have room for a multiple of 8 where they are written, sums need none.

@@ -42,6 +42,7 @@ MaskFormat::MaskFormat(std::vector<const Prime*> ring_primes, unsigned lane_coun
       delta(static_cast<Limb>(modulus >> (lanes * lane_bits))),
       one(bits_of(modulus), dropped_bits, primes.size()),
       sum(bits_of(modulus), sum_dropped_bits, primes.size()),
+      offset(0),
       from_offset(0),
       to_quotient(0),
       delta_reciprocal(0),
@@ -51,7 +52,6 @@ MaskFormat::MaskFormat(std::vector<const Prime*> ring_primes, unsigned lane_coun
       lift(0),
       inverse{},
       sum_factors{} {
-    Wide offset = 0;
     for (unsigned j = 0; j < lanes; ++j) offset += Wide{1} << (j * lane_bits + lane_bits - 1);
     from_offset = modulus - delta * offset;
     to_quotient = static_cast<SignedWide>(delta / 2 + delta * offset) - static_cast<SignedWide>(modulus / 2);

@@ -59,6 +59,7 @@ struct MaskFormat {
     WrittenLayout sum;
 
     // u = floor((z + to_quotient) / delta) for z = (phase + (q - 1) / 2) mod q in [0, q).
+    Wide offset;
     Wide from_offset;        // q - delta offset
     SignedWide to_quotient;  // floor(delta / 2) + delta offset - (q - 1) / 2
     // floor((2^(51 + bits of delta) - 1) / delta), and those bits less one: for quotients by delta.

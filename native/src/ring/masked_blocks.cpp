@@ -58,9 +58,7 @@ class MaskedBlocks::Masks {
             const std::size_t row = i * ring_.degree();
             kernels.sample_uniform(rows[i], prime,
                                    public_key_.stream(static_cast<std::uint32_t>(i), first_chunk_ + chunk));
-            kernels.multiply_by_factors(rows[i], secret_ + row, quotients_.data() + row, ring_.degree(),
-                                        prime);
-            kernels.invert_transform(rows[i], prime);
+            kernels.invert_product(rows[i], secret_ + row, quotients_.data() + row, prime);
         }
     }
 
@@ -110,7 +108,10 @@ bool MaskedBlocks::mask_values(ThreadPool& pool, std::uint8_t* out, const Key& p
                 std::fill(row + taken, row + padded(used), 0);
             }
             lane[0] = 1;
-            if (!kernels.mask(rows.data(), error, lane, used, form_)) fits = false;
+            if (!kernels.mask(rows.data(), error, lane, used, form_)) {
+                fits = false;
+                continue;  // without errors nothing may leave
+            }
             std::uint8_t* to = out + chunk * chunk_bytes;
             for (std::size_t i = 0; i < form_.one.fields.size(); ++i) {
                 kernels.pack(to, rows[i], used, form_.one.fields[i]);

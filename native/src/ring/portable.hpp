@@ -10,12 +10,11 @@ void sample_uniform(Limb* a, const Prime& prime, const Stream& stream);
 void sample_cbd(std::int8_t* e, std::size_t count, const Stream& stream);
 void transform(Limb* a, const Prime& prime);
 void invert_transform(Limb* a, const Prime& prime);
+void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime);
 void add(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 void subtract(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
-void multiply_by_factors(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
-                         const Prime& prime);
 void pack(std::uint8_t* bytes, const Limb* fields, std::size_t count, const FieldLayout& layout);
 void unpack(Limb* fields, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);
 void unpack_onto(Limb* sums, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);

@@ -53,4 +53,9 @@ void invert_transform(Limb* a, const Prime& prime) {
     }
 }
 
+void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime) {
+    for (std::size_t i = 0; i < prime.degree; ++i) a[i] = multiply_by(a[i], w[i], quotients[i], prime.value);
+    invert_transform(a, prime);
+}
+
 }  // namespace hekat::ring::portable

@@ -51,12 +51,4 @@ HEKAT_IFMA void find_quotients(Limb* quotients, const Limb* w, std::size_t count
     }
 }
 
-HEKAT_IFMA void multiply_by_factors(Limb* a, const Limb* w, const Limb* quotients, std::size_t count,
-                                    const Prime& tables) {
-    const VectorPrime prime(tables);
-    for (std::size_t i = 0; i < count / 8; ++i) {
-        store(a, i, multiply_by(load(a, i), load(w, i), load(quotients, i), prime));
-    }
-}
-
 }  // namespace hekat::ring::vectors

@@ -49,6 +49,16 @@ HEKAT_IFMA_INLINE Double reduce_double_once(Double x, Double m) {
     return {is_below ? x.low : difference.low, is_below ? x.high : difference.high};
 }
 
+// Loose, from carried.
+HEKAT_IFMA_INLINE Double subtract_unless_negative(Double x, Double m) {
+    const SignedVector is_negative = signed_of(x.high) < 0;
+    return {is_negative ? x.low : x.low - m.low, is_negative ? x.high : x.high - m.high};
+}
+HEKAT_IFMA_INLINE Double add_if_negative(Double x, Double m) {
+    const SignedVector is_negative = signed_of(x.high) < 0;
+    return {is_negative ? x.low + m.low : x.low, is_negative ? x.high + m.high : x.high};
+}
+
 // Two primes' residues to the integer in [0, q).
 class Composition {
   public:
@@ -73,7 +83,7 @@ class Composition {
     VectorPrime second_;
 };
 
-// round(x / 2^dropped) as fields, x below 2^52 or a carried double.
+// round(x / 2^dropped) as fields, x below 2^52 or a loose double.
 class Writer {
   public:
     HEKAT_IFMA_INLINE explicit Writer(const WrittenLayout& layout)
@@ -100,83 +110,89 @@ class Writer {
     unsigned width_;
 };
 
-// Eight lanes of a chunk, each 2^(lane_bits - 1) more than it is.
-class LaneReader {
-  public:
-    HEKAT_IFMA_INLINE LaneReader(const std::int32_t* lanes, const MaskFormat& form)
-        : lanes_(lanes),
-          half_(spread(Limb{1} << (form.lane_bits - 1))),
-          most_(spread((Limb{1} << form.lane_bits) - 2)) {}
-
-    HEKAT_IFMA_INLINE Vector read(std::size_t at) {
-        const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lanes_ + at));
-        const Vector digit = vector_of(_mm512_maskz_cvtepi32_epi64(kAllWords, numbers)) + half_;
-        beyond_ |= (digit - 1) | (most_ - (digit - 1));
-        return digit;
+// Whether all of `count` lanes, a multiple of 8, fit.
+HEKAT_IFMA bool lanes_fit(const std::int32_t* lanes, std::size_t count, unsigned lane_bits) {
+    if (lane_bits > 32) return true;
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+    for (std::size_t i = 0; i < count; i += 16) {
+        const __mmask16 present = count - i >= 16 ? 0xffff : 0xff;
+        const __m512i numbers = _mm512_maskz_loadu_epi32(present, lanes + i);
+        least = _mm512_maskz_min_epi32(0xffff, least, numbers);
+        most = _mm512_maskz_max_epi32(0xffff, most, numbers);
     }
+    std::int32_t ends[32];
+    _mm512_storeu_si512(ends, least);
+    _mm512_storeu_si512(ends + 16, most);
+    const std::int64_t bound = (std::int64_t{1} << (lane_bits - 1)) - 1;
+    std::int64_t beyond = 0;  // the sign
+    for (const std::int32_t end : ends) beyond |= (bound - end) | (bound + end);
+    return reveal(beyond >> 63) == 0;
+}
 
-    // Whether all that were read fit.
-    HEKAT_IFMA_INLINE bool has_fitted() const { return is_zero(beyond_ >> 63); }
-
-  private:
-    const std::int32_t* lanes_;
-    Vector half_;
-    Vector most_;
-    Vector beyond_{};  // the top bits
-};
+// Eight lanes from x on.
+HEKAT_IFMA_INLINE Vector read_lanes(const std::int32_t* x) {
+    const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+    return vector_of(_mm512_maskz_cvtepi32_epi64(kAllWords, numbers));
+}
 
 HEKAT_IFMA_INLINE Vector read_errors(const std::int8_t* errors, std::size_t i) {
     const __m128i numbers = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(errors + 8 * i));
     return vector_of(_mm512_maskz_cvtepi8_epi64(kAllWords, numbers));
 }
 
-HEKAT_IFMA bool mask_one(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
-                         std::size_t used, const MaskFormat& form) {
+HEKAT_IFMA void mask_one(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
+                         std::size_t stride, const MaskFormat& form) {
     const VectorPrime prime(*form.primes[0]);
+    const Writer writer(form.one);
     const Vector delta = spread(form.delta);
     const Vector from_offset = spread(low_limb(form.from_offset));
-    const Writer writer(form.one);
-    LaneReader reader(lanes, form);
-    const std::size_t stride = padded(used);
+    const Vector offset = spread(low_limb(form.offset));
+    const unsigned digits_bits = form.lanes * form.lane_bits;
+    const unsigned lane_bits = form.lane_bits;
     for (std::size_t i = 0; i < stride / 8; ++i) {
-        Vector u = reader.read(8 * i);
-        for (unsigned j = 1; j < form.lanes; ++j)
-            u |= reader.read(j * stride + 8 * i) << (j * form.lane_bits);
+        const std::int32_t* lane = lanes + 8 * i;
+        Vector u = read_lanes(lane) + offset;
+        for (unsigned shift = lane_bits; shift < digits_bits; shift += lane_bits) {
+            u += read_lanes(lane += stride) << shift;
+        }
         // Below 2.5 p.
         const Vector x = add_low(load(residues[0], i) + read_errors(errors, i) + from_offset, u, delta);
         writer.write(residues, i, reduce_once(reduce_once(x, prime.p), prime.p));
     }
-    return reader.has_fitted();
 }
 
-HEKAT_IFMA bool mask_two(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
-                         std::size_t used, const MaskFormat& form) {
+HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
+                         std::size_t stride, const MaskFormat& form) {
     const Composition compose(form);
-    const Double q = spread_wide(form.modulus);
-    const Double from_offset = spread_wide(form.from_offset);
-    const Vector delta = spread(form.delta);
-    const Vector mask = spread(kMask52);
     const Writer writer(form.one);
-    LaneReader reader(lanes, form);
-    const std::size_t stride = padded(used);
+    const Double q = spread_wide(form.modulus);
+    // Less q, which most coefficients are above.
+    const Double from_offset = spread_wide(form.from_offset) - q;
+    const Vector delta = spread(form.delta);
+    const Vector half = spread(Limb{1} << (form.lane_bits - 1));
+    const Vector mask = spread(kMask52);
+    const unsigned digits_bits = form.lanes * form.lane_bits;
+    const unsigned lane_bits = form.lane_bits;
     for (std::size_t i = 0; i < stride / 8; ++i) {
-        Double u{reader.read(8 * i), Vector{}};
-        for (unsigned j = 1; j < form.lanes; ++j) {
-            const Vector digit = reader.read(j * stride + 8 * i);
-            const unsigned shift = j * form.lane_bits;
-            if (shift < 52) {
-                u.low |= digit << shift & mask;
-                u.high |= digit >> (52 - shift);
-            } else {
+        const std::int32_t* lane = lanes + 8 * i;
+        Double u{read_lanes(lane) + half, Vector{}};
+        for (unsigned shift = lane_bits; shift < digits_bits; shift += lane_bits) {
+            const Vector digit = read_lanes(lane += stride) + half;
+            if (shift >= 52) {
                 u.high |= digit << (shift - 52);
+                continue;
             }
+            u.low |= digit << shift & mask;
+            if (shift + lane_bits > 52) u.high |= digit >> (52 - shift);
         }
         Double x = compose(load(residues[0], i), load(residues[1], i)) + from_offset;
         x.low = add_low(x.low + read_errors(errors, i), u.low, delta);
         x.high = add_low(add_high(x.high, u.low, delta), u.high, delta);
-        writer.write(residues, i, reduce_double_once(reduce_double_once(carry(x), q), q));
+        // From [-q, 1.5 q) to [-q, 0.5 q) to [0, q).
+        x = carry(subtract_unless_negative(carry(x), q));
+        writer.write(residues, i, add_if_negative(x, q));
     }
-    return reader.has_fitted();
 }
 
 // The residue of a sum of fields, times 2^dropped_bits.
@@ -308,8 +324,14 @@ HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const
 
 bool mask(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes, std::size_t used,
           const MaskFormat& form) {
-    return form.primes.size() == 1 ? mask_one(residues, errors, lanes, used, form)
-                                   : mask_two(residues, errors, lanes, used, form);
+    const std::size_t stride = padded(used);
+    if (!lanes_fit(lanes, form.lanes * stride, form.lane_bits)) return false;
+    if (form.primes.size() == 1) {
+        mask_one(residues, errors, lanes, stride, form);
+    } else {
+        mask_two(residues, errors, lanes, stride, form);
+    }
+    return true;
 }
 
 HEKAT_IFMA void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form) {

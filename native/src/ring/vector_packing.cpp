@@ -21,30 +21,42 @@ HEKAT_IFMA_INLINE Vector permute(Vector indices, Vector x) {
 HEKAT_IFMA_INLINE __mmask64 first_bytes(std::size_t count) { return (__mmask64{1} << count) - 1; }
 HEKAT_IFMA_INLINE __mmask8 first_words(std::size_t count) { return static_cast<__mmask8>((1U << count) - 1); }
 
-// The bytes of eight fields: terms 0 to term_count - 1 of the layout.
+// What joins eight fields to their bytes, by terms 0 to term_count - 1 of the layout.
 template <unsigned term_count>
-HEKAT_IFMA_INLINE Vector join_fields(Vector fields, const FieldLayout& layout) {
-    Vector bytes = shift_right(permute(load(layout.source[0], 0), fields), load(layout.right, 0));
-#pragma GCC unroll 8
-    for (unsigned c = 1; c < term_count; ++c) {
-        bytes |= shift_left(permute(load(layout.source[c], 0), fields), load(layout.left[c], 0));
+struct Joiner {
+    HEKAT_IFMA_INLINE explicit Joiner(const FieldLayout& layout) : right(load(layout.right, 0)) {
+        for (unsigned c = 0; c < term_count; ++c) {
+            source[c] = load(layout.source[c], 0);
+            left[c] = load(layout.left[c], 0);
+        }
     }
-    return bytes;
-}
+
+    HEKAT_IFMA_INLINE __m512i join(Vector fields) const {
+        Vector bytes = shift_right(permute(source[0], fields), right);
+#pragma GCC unroll 8
+        for (unsigned c = 1; c < term_count; ++c) bytes |= shift_left(permute(source[c], fields), left[c]);
+        return bits_of(bytes);
+    }
+
+    Vector source[term_count];
+    Vector left[term_count];  // but for the first
+    Vector right;
+};
 
 template <unsigned term_count>
 HEKAT_IFMA void pack_fields(std::uint8_t* bytes, const Limb* fields, std::size_t count,
                             const FieldLayout& layout) {
-    const __mmask64 whole = first_bytes(layout.width);
-    for (std::size_t i = 0; i < count / 8; ++i) {
-        const Vector joined = join_fields<term_count>(load(fields, i), layout);
-        _mm512_mask_storeu_epi8(bytes + i * layout.width, whole, bits_of(joined));
-    }
+    const Joiner<term_count> joiner(layout);
+    const std::size_t width = layout.width;
+    const __mmask64 whole = first_bytes(width);
     const std::size_t left = count % 8;
+    std::uint8_t* const last = bytes + count / 8 * width;
+    for (; bytes != last; bytes += width, fields += 8) {
+        _mm512_mask_storeu_epi8(bytes, whole, joiner.join(load(fields, 0)));
+    }
     if (left == 0) return;
-    const Vector last = vector_of(_mm512_maskz_loadu_epi64(first_words(left), fields + count - left));
-    _mm512_mask_storeu_epi8(bytes + count / 8 * layout.width, first_bytes(layout.bytes(left)),
-                            bits_of(join_fields<term_count>(last, layout)));
+    const Vector some = vector_of(_mm512_maskz_loadu_epi64(first_words(left), fields));
+    _mm512_mask_storeu_epi8(bytes, first_bytes(layout.bytes(left)), joiner.join(some));
 }
 
 // What takes eight fields out of their bytes.
@@ -84,25 +96,24 @@ void pack(std::uint8_t* bytes, const Limb* fields, std::size_t count, const Fiel
 HEKAT_IFMA void unpack(Limb* fields, const std::uint8_t* bytes, std::size_t count,
                        const FieldLayout& layout) {
     const Reader reader(layout);
-    const __mmask64 whole = first_bytes(layout.width);
-    for (std::size_t i = 0; i < count / 8; ++i) {
-        store(fields, i, reader.read(bytes + i * layout.width, whole));
-    }
+    const std::size_t width = layout.width;
+    const __mmask64 whole = first_bytes(width);
+    for (std::size_t i = 0; i < count / 8; ++i, bytes += width) store(fields, i, reader.read(bytes, whole));
     const std::size_t left = count % 8;
-    if (left == 0) return;
-    store(fields, count / 8, reader.read(bytes + count / 8 * layout.width, first_bytes(layout.bytes(left))));
+    if (left != 0) store(fields, count / 8, reader.read(bytes, first_bytes(layout.bytes(left))));
 }
 
 HEKAT_IFMA void unpack_onto(Limb* sums, const std::uint8_t* bytes, std::size_t count,
                             const FieldLayout& layout) {
     const Reader reader(layout);
-    const __mmask64 whole = first_bytes(layout.width);
-    for (std::size_t i = 0; i < count / 8; ++i) {
-        store(sums, i, load(sums, i) + reader.read(bytes + i * layout.width, whole));
+    const std::size_t width = layout.width;
+    const __mmask64 whole = first_bytes(width);
+    for (std::size_t i = 0; i < count / 8; ++i, bytes += width) {
+        store(sums, i, load(sums, i) + reader.read(bytes, whole));
     }
     const std::size_t left = count % 8;
     if (left == 0) return;
-    const Vector last = reader.read(bytes + count / 8 * layout.width, first_bytes(layout.bytes(left)));
+    const Vector last = reader.read(bytes, first_bytes(layout.bytes(left)));
     Limb* const to = sums + count - left;
     const Vector before = vector_of(_mm512_maskz_loadu_epi64(first_words(left), to));
     _mm512_mask_storeu_epi64(to, first_words(left), bits_of(before + last));

@@ -144,7 +144,9 @@ HEKAT_IFMA void join_blocks(Limb* a, const Prime& tables) {
     }
 }
 
-HEKAT_IFMA void part_blocks(Limb* a, const Prime& tables) {
+// multiply(x, block) is called on each block's eight vectors first.
+template <typename Multiply>
+HEKAT_IFMA_INLINE void part_blocks(Limb* a, const Prime& tables, const Multiply& multiply) {
     const VectorPrime prime(tables);
     const Factors& factors = tables.inverse;
     const std::size_t degree = tables.degree;
@@ -153,6 +155,7 @@ HEKAT_IFMA void part_blocks(Limb* a, const Prime& tables) {
         Vector x[8];
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < 8; ++i) x[i] = load(from, i);
+        multiply(x, block, prime);
         transpose(x);
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < 4; ++c) {
@@ -175,11 +178,25 @@ HEKAT_IFMA void part_blocks(Limb* a, const Prime& tables) {
     }
 }
 
-}  // namespace
+struct NoFactors {
+    HEKAT_IFMA_INLINE void operator()(Vector (&)[8], std::size_t, const VectorPrime&) const {}
+};
+
+struct SlotFactors {
+    const Limb* w;
+    const Limb* quotients;
+
+    HEKAT_IFMA_INLINE void operator()(Vector (&x)[8], std::size_t block, const VectorPrime& prime) const {
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < 8; ++i) {
+            x[i] = multiply_by(x[i], load(w, 8 * block + i), load(quotients, 8 * block + i), prime);
+        }
+    }
+};
 
 // The levels of 1 to N/128 blocks are 4 to 7: in threes, and in twos where that leaves none over.
 
-void transform(Limb* a, const Prime& prime) {
+void join_upper_levels(Limb* a, const Prime& prime) {
     const std::size_t most = prime.degree / kBlock;
     for (std::size_t blocks = 1; blocks < most;) {
         const std::size_t left = most / blocks;
@@ -191,11 +208,9 @@ void transform(Limb* a, const Prime& prime) {
             blocks *= 8;
         }
     }
-    join_blocks(a, prime);
 }
 
-void invert_transform(Limb* a, const Prime& prime) {
-    part_blocks(a, prime);
+void part_upper_levels(Limb* a, const Prime& prime) {
     for (std::size_t blocks = prime.degree / kBlock; blocks > 1;) {
         if (blocks == 4) {
             part_pass<4, true>(a, blocks /= 4, prime);
@@ -207,6 +222,23 @@ void invert_transform(Limb* a, const Prime& prime) {
             part_pass<8, false>(a, blocks /= 8, prime);
         }
     }
+}
+
+}  // namespace
+
+void transform(Limb* a, const Prime& prime) {
+    join_upper_levels(a, prime);
+    join_blocks(a, prime);
+}
+
+HEKAT_IFMA void invert_transform(Limb* a, const Prime& prime) {
+    part_blocks(a, prime, NoFactors{});
+    part_upper_levels(a, prime);
+}
+
+HEKAT_IFMA void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime) {
+    part_blocks(a, prime, SlotFactors{w, quotients});
+    part_upper_levels(a, prime);
 }
 
 }  // namespace hekat::ring::vectors
