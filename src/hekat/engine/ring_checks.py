@@ -102,21 +102,30 @@ def check_mask_values(
     first_chunk: int,
     values: LevelArray,
 ) -> None:
-    """Raise InputError unless keys, secret, chunks and values of `mask_values` have their sizes and bounds."""
+    """Raise InputError unless keys, secret, chunks and values of `mask_values` have their sizes and types."""
     check_key(public_key, "public key")
     _check_secret(form.ring, secret_ntt)
     check_key(error_key, "error key")
     _check_vector(values, "values", np.int32)
     check_chunks(first_chunk, form.chunk_count(values.size))
+
+
+def check_lanes(form: MaskFormat, values: LevelArray) -> None:
+    """Raise InputError where a value of `mask_values` does not fit its lane; constant-time."""
     limit = 1 << (form.lane_bits - 1)
     # The least and the greatest tell in constant time; int32 values cannot leave a lane of 33 bits.
     if limit < 1 << 32 and values.size and max(int(values.max()), -int(values.min())) >= limit:
-        raise InputError(
-            "values do not fit their lanes",
-            expected=f"|value| < 2^{form.lane_bits - 1}",
-            got="a larger one",
-            cure="clip the values, or take a format with wider lanes",
-        )
+        raise refuse_lanes(form)
+
+
+def refuse_lanes(form: MaskFormat) -> InputError:
+    """The refusal of values of which at least one does not fit its lane."""
+    return InputError(
+        "values do not fit their lanes",
+        expected=f"|value| < 2^{form.lane_bits - 1}",
+        got="a larger one",
+        cure="clip the values, or take a format with wider lanes",
+    )
 
 
 def check_add_masked(form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:

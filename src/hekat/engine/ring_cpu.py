@@ -21,6 +21,7 @@ from hekat.engine.ring_checks import (
     check_operands,
     check_sample_cbd,
     check_unmask_sum,
+    refuse_lanes,
     refuse_opened,
 )
 from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
@@ -130,7 +131,7 @@ class CpuRing:
         """Each chunk from its streams to its bytes in one thread's cache."""
         check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values)
         out = np.empty(form.written_bytes(values.size), np.uint8)
-        _native_blocks(form, self._path).mask_values(
+        fit = _native_blocks(form, self._path).mask_values(
             self._pool,
             out,
             public_key,
@@ -139,6 +140,8 @@ class CpuRing:
             first_chunk,
             np.ascontiguousarray(values),
         )
+        if not fit:
+            raise refuse_lanes(form)
         return out
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:

@@ -18,6 +18,7 @@ from hekat.engine.ring_checks import (
     check_chacha20,
     check_elements,
     check_expand_uniform,
+    check_lanes,
     check_mask_values,
     check_operands,
     check_sample_cbd,
@@ -106,6 +107,7 @@ class ReferenceRing:
     ) -> ByteArray:
         """round((a s + e + delta m) / 2^dropped_bits) of each coefficient, written chunk by chunk."""
         check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values)
+        check_lanes(form, values)
         ring, chunk_count = form.ring, form.chunk_count(values.size)
         a = self.expand_uniform(ring, public_key, first_chunk, chunk_count)
         a_s = self.ring_intt(ring, self.ring_mul(ring, a, secret_ntt))
