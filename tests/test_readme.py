@@ -200,9 +200,7 @@ def test_the_disclosure_table_is_that_of_the_messages() -> None:
 def test_the_engine_table_names_every_operation() -> None:
     section = ARCHITECTURE.split("## Engines")[1].split("\n## ")[0]
     named = {operation for row in _table_rows(section)[1:] for operation in CODE.findall(row[0])}
-    operations = {
-        name for name, value in vars(Engine).items() if inspect.isfunction(value) and not name.startswith("_")
-    }
+    operations = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")}
     assert named == operations
 
 
