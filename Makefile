@@ -39,6 +39,12 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev]'
 	touch $(VENV)/.demo $@
 
+# And with the peers of measurements.
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
+	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev,bench]'
+	touch $(VENV)/.demo $(VENV)/.dev $@
+
 build: $(VENV)/.demo
 
 # LOSE=PARTY:ROUND, or several, stops parties in the middle of a round.
@@ -98,7 +104,7 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/fuzz_wire.py -runs=1000000
 
 # Quiet machines give steady figures; each file checks its results before it times them.
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 	$(BIN)/python benchmarks/write_readme_table.py
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "phe")
+PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "phe", "tenseal")
 
 
 def machine() -> dict[str, str]:

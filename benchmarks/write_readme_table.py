@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from readme_lattice import render_lattice
+
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 BEGIN = "<!-- measured: written by benchmarks/write_readme_table.py -->"
@@ -23,6 +25,7 @@ def render() -> str:
         "From `benchmarks/results/`, where `make bench` leaves every figure with machine and versions.",
         "",
         *_performance(),
+        *_lattice(),
     ]
     rows = [row for name, describe in _DESCRIBE.items() for row in _describe(name, describe)]
     lines += ["| what | figure | on |", "|---|---|---|"]
@@ -43,6 +46,11 @@ def _performance() -> list[str]:
         lines += ["", _line([*head, "of the limit"]), "|---" * (len(head) + 1) + "|"]
         lines += [_performance_line(row, peers) for row in content["rows"]] + [""]
     return lines
+
+
+def _lattice() -> list[str]:
+    content = _read("lattice")
+    return [] if content is None else render_lattice(content, _place(content))
 
 
 def _machine_line(content: dict[str, Any], scheme: str) -> str:

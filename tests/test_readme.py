@@ -16,13 +16,14 @@ import pytest
 from hekat.cli.main import build_parser
 from hekat.engine.interface import Engine
 from hekat.job.prepare import prepare
-from hekat.protocol.horizontal import messages
+from hekat.protocol.horizontal import lattice_messages, messages
+from hekat.protocol.horizontal.opening.committee import equivocation_bound, form_committee
 from hekat.wire import disclosure_of, kind_name
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md")
+    for pattern in ("*.md", "docs/*.md", "docs/spec/*.md", "docs/decisions/*.md")
     for path in ROOT.glob(pattern)
     if not path.name.startswith(".")
 )
@@ -53,7 +54,10 @@ def _anchors(text: str) -> set[str]:
 
 
 def test_the_documents_are_there() -> None:
-    expected = {"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"}
+    expected = {
+        *("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        *("docs/architecture.md", "docs/security.md", "docs/spec/committee.md", "docs/spec/security-estimate.md"),
+    }
     assert expected <= set(TEXTS)
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
@@ -175,7 +179,8 @@ def _table_rows(text: str) -> list[list[str]]:
 
 
 def _message_types() -> list[type]:
-    return [value for _, value in inspect.getmembers(messages, dataclasses.is_dataclass) if isinstance(value, type)]
+    members = [*inspect.getmembers(messages), *inspect.getmembers(lattice_messages)]
+    return [value for _, value in members if dataclasses.is_dataclass(value) and isinstance(value, type)]
 
 
 def test_the_disclosure_table_is_that_of_the_messages() -> None:
@@ -197,12 +202,31 @@ def test_the_disclosure_table_is_that_of_the_messages() -> None:
             assert stated[key][1] == disclosure.detail
 
 
+@pytest.mark.parametrize(
+    ("name", "heading", "columns"),
+    [
+        ("docs/security.md", "## How many may work together", (0, 1, 2, 3, 4, 5, 6)),
+        ("docs/spec/committee.md", "## Sizes", (0, 1, 2, 3, 6, 4, 7)),
+    ],
+)
+def test_the_sizes_of_committees_are_those_of_the_code(name: str, heading: str, columns: tuple[int, ...]) -> None:
+    """Parties, members, threshold, spare members, least included, dishonest members and parties that are borne."""
+    rows = _table_rows(TEXTS[name].split(heading)[1].split("\n## ")[0])[1:]
+    assert len(rows) >= 7
+    for row in rows:
+        stated = [0 if row[column].strip("*") == "none" else int(row[column].strip("*")) for column in columns]
+        count = stated[0]
+        made = form_committee([f"p{number}" for number in range(count)], allow_two_parties=count == 2)
+        members = len(made.members)
+        borne = equivocation_bound(members, made.threshold)
+        spare = members - made.threshold
+        assert stated == [count, members, made.threshold, spare, made.least_included, borne, made.least_included - 2]
+
+
 def test_the_engine_table_names_every_operation() -> None:
     section = ARCHITECTURE.split("## Engines")[1].split("\n## ")[0]
     named = {operation for row in _table_rows(section)[1:] for operation in CODE.findall(row[0])}
-    operations = {
-        name for name, value in vars(Engine).items() if inspect.isfunction(value) and not name.startswith("_")
-    }
+    operations = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")}
     assert named == operations
 
 

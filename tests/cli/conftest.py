@@ -29,7 +29,7 @@ rounds = 2
 batch_rows = 8
 
 [protection]
-key_bits = 2048
+kind = "lattice"
 """
 
 SITE = """format = 1
@@ -83,6 +83,10 @@ class Workplace:
         assert count == 1, f"{pattern} is not in {file}"
         path.write_text(text)
 
+    def use_paillier(self) -> None:
+        """Make the job one under a Paillier key, the leader's stored one."""
+        self.edit("job.toml", 'kind = "lattice"', 'kind = "paillier"\nkey_bits = 2048')
+
     def call(self, *arguments: object) -> Answer:
         self.capture.readouterr()
         try:
@@ -129,3 +133,17 @@ def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys)
     (tmp_path / "site.toml").write_text(SITE)
     save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
     return Workplace(tmp_path, capsys)
+
+
+@pytest.fixture
+def five(workplace: Workplace) -> Workplace:
+    """Five parties, so a committee of five of whom four open, three rounds, every sum held against that of floats."""
+    workplace.edit("job.toml", '"south"', '"south", "west", "middle"')
+    workplace.edit("job.toml", "rounds = 2", "rounds = 3")
+    workplace.edit("job.toml", r"\[protection\]", "[checks]\nexactness = true\n\n[protection]")
+    workplace.edit("site.toml", r"\[policy\]", "[policy]\nexactness_check = true")
+    for seed, party in enumerate(("west", "middle"), 3):
+        write_table(workplace.folder / f"{party}.csv", seed)
+        with (workplace.folder / "site.toml").open("a") as file:
+            file.write(f'\n[party.{party}.data.visits]\nsource = "csv"\npath = "{party}.csv"\nlabel = "ill"\n')
+    return workplace

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hekat.engine import select
+from hekat.protocol.horizontal.upload_state import open_upload_state
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 CELL = r"^([^,\n]+),([^,\n]+),([^,\n]+),(yes|no)$"
@@ -24,6 +25,16 @@ def replace_cell(text: str) -> Callable:
 
 def job(pattern: str, replacement: str) -> Callable:
     return lambda place: place.edit("job.toml", pattern, replacement)
+
+
+def paillier(change: Callable) -> Callable:
+    """The change in a job under a Paillier key."""
+
+    def apply(place) -> None:
+        place.use_paillier()
+        change(place)
+
+    return apply
 
 
 def site(pattern: str, replacement: str) -> Callable:
@@ -67,6 +78,26 @@ def public_key_as_private(place) -> None:
     place.edit("site.toml", "leader.key", "public.key")
 
 
+def state_folder_of_east(place) -> Path:
+    place.edit("site.toml", r"\[party.east.data", '[party.east]\nstate = "east.state"\n[party.east.data')
+    folder = place.folder / "east.state"
+    open_upload_state(folder, b"another job").uploads.close()
+    return folder
+
+
+def half_a_state(place) -> None:
+    (state_folder_of_east(place) / "releases.record").unlink()
+
+
+def damaged_state(place) -> None:
+    (state_folder_of_east(place) / "uploads.counter").write_text("hekat counter 1\n0\n")
+
+
+def state_that_is_a_file(place) -> None:
+    shutil.rmtree(state_folder_of_east(place))
+    (place.folder / "east.state").write_text("")
+
+
 # name: (what is changed, words that the answer must hold: what was wrong, and its cure)
 CASES: dict[str, tuple[Callable, list[str]]] = {
     "a text among numbers": (replace_cell("high"), ["line 2", "'dose'", "a text", "cure"]),
@@ -107,11 +138,64 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
     "a party that is a path": (job('"east"', '"../east"'), ["name cannot be used", "'../east'", "rename"]),
     "a party the site does not know": (job('"east"', '"west"'), ["no party 'west'", "east", "cure"]),
     "the aggregator is a party": (job('"hub"', '"east"'), ["aggregator is also a party", "name of its own"]),
-    "key too small": (job("key_bits = 2048", "key_bits = 1024"), ["too small", "2048", "1024", "cure"]),
-    "key of an odd size": (job("key_bits = 2048", "key_bits = 3001"), ["key_bits", "even", "3001"]),
-    "key file of another size": (job("key_bits = 2048", "key_bits = 3072"), ["3072 bits", "2048 bits", "cure"]),
+    "key too small": (paillier(job("key_bits = 2048", "key_bits = 1024")), ["too small", "2048", "1024", "cure"]),
+    "key of an odd size": (paillier(job("key_bits = 2048", "key_bits = 3001")), ["key_bits", "even", "3001"]),
+    "key file of another size": (
+        paillier(job("key_bits = 2048", "key_bits = 3072")),
+        ["3072 bits", "2048 bits", "cure"],
+    ),
+    "key_bits in a job that has no such key": (
+        job('kind = "lattice"', 'kind = "lattice"\nkey_bits = 3072'),
+        ["key_bits belongs to another protection", "remove protection.key_bits", "'paillier'"],
+    ),
+    "key_bits and nothing else, as before lattice": (
+        job('kind = "lattice"', "key_bits = 3072"),
+        ["key_bits belongs to another protection", "protection.kind = 'lattice'", "say kind = 'paillier'"],
+    ),
+    "a protection misspelt": (job('kind = "lattice"', 'kind = "latice"'), ["no protection", "'lattice'", "'latice'"]),
+    "an opening misspelt": (
+        job('kind = "lattice"', 'opening = "comittee"'),
+        ["protection.opening", "'committee'", "'comittee'"],
+    ),
+    "an opening the site does not allow": (
+        job('kind = "lattice"', 'opening = "shared"'),
+        ["does not allow opening 'shared'", "'committee'", "policy.openings"],
+    ),
+    "an authority the site does not allow": (
+        job('kind = "lattice"', 'opening = "authority"\nauthority = "notary"'),
+        ["does not allow opening 'authority'", "policy.openings"],
+    ),
+    "an authority without a name": (
+        job('kind = "lattice"', 'opening = "authority"'),
+        ["protection.authority", "the name of the role that opens", "cure"],
+    ),
+    "an authority that is a party": (
+        job('kind = "lattice"', 'opening = "authority"\nauthority = "east"'),
+        ["key authority has another role", "name of its own"],
+    ),
+    "an authority of a committee": (
+        job('kind = "lattice"', 'authority = "notary"'),
+        ["protection.authority", "'committee'", "cure"],
+    ),
+    "a layout that lattice does not have": (
+        job(r"\[training\]", '[codec]\nlayout = "two_sign_bits"\n[training]'),
+        ["codec.layout", "'balanced'", "'two_sign_bits'"],
+    ),
+    "more parties than lattice holds": (
+        job(r"parties = .*", f"parties = {[f'p{number}' for number in range(257)]}"),
+        ["1 to 256", "257", "'paillier'"],
+    ),
+    "a state folder of two parties": (
+        lambda place: (place.folder / "site.toml").write_text(
+            (place.folder / "site.toml").read_text() + "\n[party.x]\nstate = 's'\n[party.y]\nstate = 's'\n"
+        ),
+        ["x and y keep their state in one folder", "party.y.state"],
+    ),
+    "half a state": (half_a_state, ["the state of east is not whole", "no releases.record", "begin a new job"]),
+    "a state that is damaged": (damaged_state, ["uploads.counter is damaged", "cure"]),
+    "a state that is a file": (state_that_is_a_file, ["state", "cure"]),
     "a job key misspelt": (job("weight_max", "wieght_max"), ["weight_max", "wieght_max", "misspelt"]),
-    "a training key misspelt": (job("rounds", "round"), ["training.round", "did you mean rounds"]),
+    "a training key misspelt": (job("rounds = 2", "round = 2"), ["training.round", "did you mean rounds"]),
     "a section misspelt": (job(r"\[training\]", "[trainig]"), ["trainig", "did you mean training"]),
     "a site key misspelt": (site("paillier_key", "pailier_key"), ["pailier_key", "did you mean paillier_key"]),
     "a wrong type": (job("rounds = 2", 'rounds = "2"'), ["training.rounds", "a whole number", "a text", "cure"]),
@@ -148,18 +232,18 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         lambda place: place.edit("site.toml", r"\[party.north\]", "[party.south]"),
         ["south", "does not lead", "cure"],
     ),
-    "the key file is not there": (remove("leader.key"), ["leader.key", "No such file", "cure"]),
+    "the key file is not there": (paillier(remove("leader.key")), ["leader.key", "No such file", "cure"]),
     "the key file is readable by others": (
-        lambda place: (place.folder / "leader.key").chmod(0o644),
+        paillier(lambda place: (place.folder / "leader.key").chmod(0o644)),
         ["leader.key", "others", "chmod 600"],
     ),
-    "the key file is a public key": (public_key_as_private, ["public.key", "no private key", "cure"]),
+    "the key file is a public key": (paillier(public_key_as_private), ["public.key", "no private key", "cure"]),
     "the party key is not there": (
         site("paillier_key =", 'party_key = "none.key"\npaillier_key ='),
         ["none.key", "hekat keys"],
     ),
     "protection the site does not allow": (
-        job("key_bits = 2048", 'kind = "none"'),
+        job('kind = "lattice"', 'kind = "none"'),
         ["does not allow protection 'none'", "policy.protections", "protection.kind"],
     ),
     "a comparison the site does not allow": (

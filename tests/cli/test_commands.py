@@ -124,7 +124,8 @@ def test_make_and_show_keys(workplace) -> None:
     again = workplace.call("keys", "generate", file)
     assert again.code == 2
     assert "exists" in again.err
-    # The job takes the protected key with its passphrase, and only so.
+    # A job under such a key takes the protected one with its passphrase, and only so.
+    workplace.use_paillier()
     workplace.edit("site.toml", "leader.key", "new.key")
     without = workplace.run()
     assert without.code == 2
@@ -167,13 +168,11 @@ def test_a_party_key_is_pinned_in_the_run(workplace) -> None:
 
 
 @pytest.fixture
-def hospitals(workplace, paillier_keys):
-    """The example's own job with two rounds and the stored key, so that it takes a second."""
+def hospitals(workplace):
+    """The example's own job with two rounds."""
     for name in ("job.toml", "site.toml", "hospitals.py"):
         shutil.copy(HOSPITALS / name, workplace.folder / name)
     workplace.edit("job.toml", "rounds = 20", "rounds = 2")
-    workplace.edit("job.toml", "key_bits = 3072", "key_bits = 2048")
-    workplace.edit("site.toml", r"\[party.northside.data", '[party.northside]\npaillier_key = "leader.key"\n\\g<0>')
     return workplace
 
 
@@ -184,7 +183,13 @@ def test_the_hospitals_run_report_and_audit(hospitals) -> None:
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     parties = tomllib.loads((hospitals.folder / "job.toml").read_text())["parties"]
     ledgers = {f"ledger/{name}.jsonl" for name in (*parties, "aggregator")}
-    assert files == ledgers | {
+    states = {
+        f"state/{name}/{file}{lock}"
+        for name in parties
+        for file in ("uploads.counter", "releases.record")
+        for lock in ("", ".lock")
+    }
+    assert files == ledgers | states | {
         *("events.jsonl", "checkpoint.npz", "model.npz", "summary.json", "parties.json", "report.html")
     }
     assert str(folder) in answer.out
@@ -195,7 +200,7 @@ def test_the_hospitals_run_report_and_audit(hospitals) -> None:
     assert not any("UNENCRYPTED" in line for line in summary["aggregator_saw"])
     # The README quotes a run: what does not depend on key or machine must be what runs print.
     readme = (HOSPITALS.parents[1] / "README.md").read_text()
-    quoted = re.search(r"numbers packed \(values, weight, counters\)\s+(\d+)", readme)
+    quoted = re.search(r"numbers masked \(values, weight, counters\)\s+(\d+)", readme)
     assert quoted is not None
     assert int(quoted[1]) == summary["packing"]["lane_count"]
     (folder / "report.html").unlink()
@@ -278,7 +283,7 @@ def test_report_of_what_is_no_run(what, workplace) -> None:
 
 
 def test_unprotected_runs_say_so_loudly(workplace) -> None:
-    workplace.edit("job.toml", r"\[protection\]", '[protection]\nkind = "none"')
+    workplace.edit("job.toml", 'kind = "lattice"', 'kind = "none"')
     workplace.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["none"]')
     answer = workplace.run()
     assert answer.code == 0
@@ -288,6 +293,7 @@ def test_unprotected_runs_say_so_loudly(workplace) -> None:
 
 def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
     """One party's update is no number in round 2: the run ends with its name, and goes on once that is mended."""
+    workplace.use_paillier()
     from hekat.protocol.horizontal import training
 
     original = training.local_update
@@ -340,6 +346,7 @@ def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
 
 def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
     """8192 bits take many minutes: the answer to Ctrl-C must not wait for them."""
+    workplace.use_paillier()
     workplace.edit("job.toml", "key_bits = 2048", "key_bits = 8192")
     workplace.edit("site.toml", 'paillier_key = "leader.key"\n', "")
     process = workplace.start(

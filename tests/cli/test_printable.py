@@ -40,7 +40,7 @@ def test_line_breaks_stay_where_they_are_meant() -> None:
         (r'"clinics"', r'"a\\nb"', "name"),
         (r'"clinics"', r'"\\u202eevil"', "name"),
         (r'"horizontal"', r'"\\u001b[31m"', "protocol"),
-        (r"key_bits = 2048", r'kind = "\\u001b[31m"', "protection.kind"),
+        (r'kind = "lattice"', r'kind = "\\u001b[31m"', "protection.kind"),
         (r"^weight_max", '"\\\\\\\\u001b[31m" = 1\nweight_max'.replace("\\\\\\\\", "\\\\"), "is not a setting"),
     ],
 )

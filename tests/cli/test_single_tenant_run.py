@@ -17,6 +17,7 @@ TABLES = "randomiser tables: plain look-ups (single tenant)"
 @pytest.fixture
 def one_round(workplace, monkeypatch):
     monkeypatch.delenv("HEKAT_SINGLE_TENANT", raising=False)
+    workplace.use_paillier()
     workplace.edit("job.toml", "rounds = 2", "rounds = 1")
     return workplace
 

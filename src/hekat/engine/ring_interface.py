@@ -97,8 +97,8 @@ class RingEngine(Protocol):
         """Add the fields of one written block to `accumulator`, uint64 of form.field_count(value_count), in place.
 
         An accumulator holds its fields in the order of the written bytes: chunk by chunk, low ones, then high ones.
-        Field sums stay below 2^64 for up to 2^14 blocks. Raises InputError where sizes do not agree or padding bits
-        behind a last field are not zero; the accumulator is then as it was.
+        Field sums are taken mod 2^64, which up to 2^14 blocks do not reach. Raises InputError where sizes do not agree
+        or padding bits behind a last field are not zero; the accumulator is then as it was.
         """
         ...
 

@@ -67,19 +67,19 @@ def _who_opens(settings: HorizontalSettings) -> str:
         )
     committee = form_committee(settings.parties, allow_two_parties=settings.allow_two_parties)
     members, threshold = len(committee.members), committee.threshold
-    at_most = equivocation_bound(members, threshold)
-    others = committee.least_included - 2
     spare = members - threshold
+    most = equivocation_bound(members, threshold)
+    others = committee.least_included - 2
     return (
         f"no key opens an update: {threshold} of {members} committee members open each sum, of at least "
-        f"{committee.least_included} parties; {spare or 'none'} of them may be lost. This holds while at most "
-        f"{_count_colluders(at_most, others, everybody=members == len(settings.parties))} work with the aggregator"
+        f"{committee.least_included} parties; {spare or 'none'} of them may be lost. This holds against the aggregator "
+        f"{_colluders(most, others, everybody=members == len(settings.parties))}"
     )
 
 
-def _count_colluders(members: int, parties: int, *, everybody: bool) -> str:
+def _colluders(members: int, parties: int, *, everybody: bool) -> str:
     """Both bounds hold at once; where all parties are members the lower one says it all."""
-    if everybody:
-        most = max(0, min(members, parties))
-        return f"{most} {'party' if most == 1 else 'parties'}"
-    return f"{members} members, and {parties} parties in all,"
+    if not everybody:
+        return f"together with up to {members} of these members, and up to {parties} parties in all"
+    most = max(0, min(members, parties))
+    return f"together with up to {most} {'party' if most == 1 else 'parties'}" if most else "alone"

@@ -37,14 +37,14 @@ def check_upload_states(prepared: Prepared, resumed_folder: Path | None) -> None
         folder = own if own is not None else Path(resumed_folder or "") / STATE_FOLDER / role
         with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
             missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
-        if resumed_folder is None and len(missing) == 2:
+        if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
             continue  # a party's first run
         if missing:
             raise StateError(
                 f"the state of {role} is not whole",
                 expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",
                 got=f"no {' and no '.join(missing)}",
-                cure="put the folder back in place, as the last run left it; else begin a new job, under another name",
+                cure="put the folder back as the last run left it; else begin a new job, with another training.seed",
             )
         open_upload_state(folder, prepared.job.digest).uploads.close()
 

@@ -167,11 +167,14 @@ def plot_bytes(summary: Mapping[str, Any]) -> str | None:
         (f"up: {form}", sizes["update_sealed"], colour),
         (f"down: {form}", sizes["sum_sealed"], colour),
     ]
+    if sizes.get("to_openers_sealed"):
+        rows.append(("shares, to those who open", sizes["to_openers_sealed"], svg.PARTIES))
+        rows.append(("sums of shares, from them", sizes["from_openers_sealed"], svg.PARTIES))
     known = [row for row in rows if row[1] is not None]
     largest = max(row[1] for row in known)
     if len(known) < 2 or not largest:
         return None
-    figure = svg.new_figure(WIDTH_IN, 1.75)
+    figure = svg.new_figure(WIDTH_IN, 0.85 + 0.3 * len(known))
     axes = figure.subplots()
     places = range(len(known))
     axes.barh(places, [row[1] for row in known], height=0.6, color=[row[2] for row in known])
@@ -181,7 +184,7 @@ def plot_bytes(summary: Mapping[str, Any]) -> str | None:
     axes.set_ylim(len(known) - 0.5, -0.5)
     axes.set_xlim(0, 1.13 * largest)
     axes.xaxis.set_major_formatter(lambda value, place: format_byte_count(round(value)))
-    axes.set_xlabel("bytes of one message, per party and round")
+    axes.set_xlabel("bytes of one party in one round")
     _style(axes, grid=None)
     axes.locator_params(axis="x", nbins=6)
     _title(figure, "What travels")

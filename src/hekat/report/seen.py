@@ -12,6 +12,9 @@ _SEEN_LINE = re.compile(
     r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)(?: \((?P<what>.*)\))?, from (?P<peers>.+)",
     re.DOTALL,
 )
+_NOTHING_SECRET = "nothing secret"
+# Class, step, from whom, what it was.
+_Row = tuple[str, str, str, str]
 _SEEN_ORDER = ("disclosed", "ciphertext", "sealed", "public", "")
 _SEEN_CLASSES = {
     "disclosed": "readable to it",
@@ -26,7 +29,7 @@ def seen_table(summary: Mapping[str, Any]) -> Table:
     """Everything the aggregator was sent: what it can read first."""
     everybody = ", ".join(sorted(party["name"] for party in summary["parties"]))
     rows = [_seen_row(line, everybody) for line in summary["aggregator_saw"]]
-    rows.sort(key=lambda row: _SEEN_ORDER.index(row[0]))
+    rows = _merge_public(sorted(rows, key=lambda row: _SEEN_ORDER.index(row[0])))
     sums = summary.get("aggregator_saw_steps", [])
     spread = f" A … stands for each of {', '.join(sums)}." if sums else ""
     return Table(
@@ -39,12 +42,22 @@ def seen_table(summary: Mapping[str, Any]) -> Table:
     )
 
 
-def _seen_row(line: str, everybody: str) -> tuple[str, str, str, str]:
+def _merge_public(rows: list[_Row]) -> list[_Row]:
+    """The rows with those that hold nothing secret in one for each sender: they are many, and say the same."""
+    merged: dict[tuple[str, str, str, str], _Row] = {}
+    for cls, step, peers, what in rows:
+        key = (cls, "" if what == _NOTHING_SECRET else step, peers, what)
+        steps = f"{merged[key][1]}, {step}" if key in merged and what == _NOTHING_SECRET else step
+        merged[key] = (cls, steps, peers, what)
+    return list(merged.values())
+
+
+def _seen_row(line: str, everybody: str) -> _Row:
     """(class, step, from whom, text) of a line of the summary; one of another form is kept whole, without a class."""
     found = _SEEN_LINE.fullmatch(line)
     if found is None:
         return "", "", "", line
-    what, peers = found["what"] or "nothing secret", found["peers"]
+    what, peers = found["what"] or _NOTHING_SECRET, found["peers"]
     if found["cls"] == "ciphertext":
         what = f"nothing without: {what}"
     return found["cls"], found["step"], "every party" if peers == everybody else peers, what

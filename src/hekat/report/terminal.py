@@ -41,7 +41,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 def _seen_lines(summary: Mapping[str, Any]) -> list[str]:
     table = seen_table(summary)
-    width = max((len(row[1]) for row in table.rows), default=0)
+    width = max((len(row[1]) for row in table.rows if "," not in row[1]), default=0)
     lines = [f"{step:<{width}}  {how}: {what}, from {peers}" for how, step, peers, what in table.rows]
     return [*lines, table.note]
 

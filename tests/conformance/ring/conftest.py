@@ -227,11 +227,3 @@ class Oracle:
 @pytest.fixture(scope="session")
 def oracle() -> type[Oracle]:
     return Oracle
-
-
-@pytest.fixture
-def engine(engine: Any) -> Any:
-    """Each engine that has the ring operations."""
-    if not hasattr(engine, "mask_values"):
-        pytest.skip("this engine has no ring operations yet")
-    return engine

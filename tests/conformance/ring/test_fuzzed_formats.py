@@ -15,7 +15,7 @@ from hekat.engine.ring import MAX_DELTA_BITS, MAX_LANE_BITS, MAX_LANES, MaskForm
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 
-LONG_RUNS = 300
+LONG_RUNS = 100
 # Powers of two about which primes are taken, and the largest products.
 PRIME_BITS = [14, 15, 17, 20, 25, 26, 30, 32, 33, 38, 45, 49, 50]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,12 @@ import pytest
 
 from hekat.channel import PartyKey
 from hekat.data import Table
+from hekat.errors import HekatError
 from hekat.job.federation import Federation, Listener, copy_state
 from hekat.job.job_file import Job
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
+from hekat.protocol.horizontal.lattice_messages import OpenedMessage
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training import RoundRecord, TrainingState
 from hekat.protocol.horizontal.upload_state import UploadState, open_upload_state
@@ -60,6 +63,31 @@ class Meddler:
         return message if self._incoming is None else self._incoming(sender, step, message)
 
 
+class Watch:
+    """What a meddled role is told, and what it sends as `change` says: another message, a list of (step, message)."""
+
+    def __init__(self, change: Callable[[str, str, Any], Any]) -> None:
+        self.received: list[tuple[str, str, object]] = []
+        self._change = change
+
+    def outgoing(self, to: str, step: str, message: Any) -> list[tuple[str, Any]]:
+        changed = self._change(to, step, message)
+        if isinstance(changed, list):
+            return changed
+        return [(step, message if changed is None else changed)]
+
+    def incoming(self, sender: str, step: str, message: Any) -> Any:
+        self.received.append((sender, step, message))
+        return message
+
+    def senders_of(self, kind: type, part: str = "") -> list[str]:
+        return [sender for sender, step, message in self.received if isinstance(message, kind) and part in step]
+
+    @property
+    def opened_at(self) -> list[str]:
+        return [sender for sender, _, message in self.received if isinstance(message, OpenedMessage) and message.opened]
+
+
 @dataclass
 class LatticeRehearsal(Federation):
     """A federation with what a test puts between its roles, and what it told its listener.
@@ -85,6 +113,10 @@ class LatticeRehearsal(Federation):
     def _party_run(self, name: str, *others: Any) -> Any:
         run = super()._party_run(name, *others)
         return replace(run, before=self.hooks[name]) if name in self.hooks else run
+
+    @property
+    def reasons(self) -> str:
+        return " | ".join(str(error) for error in self.lost)
 
     @property
     def lost_names(self) -> list[str]:
@@ -140,6 +172,12 @@ def one_step_of(parties: Iterable[str], tables: Mapping[str, Table], training: T
         / rows
         for name, values in parameters.items()
     }
+
+
+@pytest.fixture(autouse=True)
+def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No machine stops in these tests: counters and records are written, and not waited for until they are on disk."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 @pytest.fixture
@@ -222,3 +260,25 @@ def expect_step() -> Callable[[TrainingState, Iterable[str]], None]:
 def meddle() -> Callable[..., Callable[[RecordedChannel], Meddler]]:
     """`meddle(outgoing, incoming)` as an entry of `meddlers`."""
     return lambda outgoing=None, incoming=None: lambda channel: Meddler(channel, outgoing, incoming)
+
+
+@pytest.fixture
+def play(rehearse_lattice: Callable[..., LatticeRehearsal]) -> Callable[..., Any]:
+    """Runs where `change(to, step, message)` alters what the aggregator (or `role`) sends; None leaves it as it is.
+
+    Returns the rehearsal, what that role received, and the error that ended the run or None.
+    """
+
+    def run(
+        change: Callable[[str, str, Any], Any], *, role: str = AGGREGATOR, **others: Any
+    ) -> tuple[LatticeRehearsal, Watch, HekatError | None]:
+        watch = Watch(change)
+        meddler = {role: lambda channel: Meddler(channel, watch.outgoing, watch.incoming)}
+        rehearsal = rehearse_lattice(meddlers=meddler, **others)
+        try:
+            rehearsal.run()
+        except HekatError as error:
+            return rehearsal, watch, error
+        return rehearsal, watch, None
+
+    return run

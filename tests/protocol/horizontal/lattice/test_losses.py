@@ -181,7 +181,7 @@ def test_one_member_too_few_ends_the_run_and_names_the_lost(rehearse_lattice, la
 
 
 def test_members_are_counted_before_anybody_releases(rehearse_lattice, lattice_settings, meddle) -> None:
-    """Of six parties four are enough for a sum, and four members are too few to open one: nobody is asked to release."""
+    """Of six parties four make a sum, but four members are too few to open one: nobody is asked to release."""
     stated = []
 
     def outgoing(to, step, message):

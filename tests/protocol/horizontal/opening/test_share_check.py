@@ -233,7 +233,42 @@ def test_an_inconsistent_dealer_and_a_refused_one_are_left_out_by_name(make_roun
     del answers[6].values["party-2"]
     verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, 5)
     assert verdict.usable == ("party-0", "party-1", "party-3", "party-5", "party-6")
-    assert verdict.refused == {"party-2": "member 6: no share came", "party-4": "its shares lie on no polynomial"}
+    assert verdict.refused == {
+        "party-2": "member 6: no share came",
+        "party-4": "what members answer of its shares lies on no polynomial",
+    }
+    assert verdict.faulty_members == {}
+
+
+@pytest.mark.parametrize("lies_about", [("party-1", "party-4"), ("party-0", "party-1", "party-2", "party-6")])
+def test_a_member_that_lies_about_several_dealers_is_named_and_they_are_not(
+    lies_about: tuple[str, ...], make_round: Callable[..., Any]
+) -> None:
+    this = make_round(7, seed=55)
+    answers = this.answers()
+    for dealer in lies_about:
+        answers[3].values[dealer][5] ^= 1
+    answers[3].refused["party-3"] = NO_SHARE
+    del answers[3].values["party-3"]
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, 5)
+    assert verdict.usable == this.parties
+    assert verdict.refused == {}
+    assert verdict.faulty_members == {3: "gave check values that fit no others"}
+    assert verdict.checked
+
+
+@pytest.mark.parametrize(("member_count", "threshold", "liars"), [(5, 4, (3,)), (7, 5, (3, 6))])
+def test_who_lies_cannot_be_told_without_answers_to_spare(
+    member_count: int, threshold: int, liars: tuple[int, ...], make_round: Callable[..., Any]
+) -> None:
+    this = make_round(member_count, seed=56)
+    answers = this.answers()
+    for liar in liars:
+        for dealer in ("party-1", "party-2"):
+            answers[liar].values[dealer][5] ^= 1
+    verdict = judge_dealers(this.parties, answers, answers[1].challenge_digest, threshold)
+    assert set(verdict.refused) == {"party-1", "party-2"}
+    assert verdict.faulty_members == {}
 
 
 def test_members_whose_answers_are_no_answers_do_not_count(make_round: Callable[..., Any]) -> None:

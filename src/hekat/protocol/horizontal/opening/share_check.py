@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -85,7 +85,8 @@ def judge_dealers(
     dealers: Collection[str], answers: Mapping[int, CheckAnswer], challenge_digest: bytes, threshold: int
 ) -> DealerVerdict:
     """What follows from the members' answers, by point: a dealer is usable if every member that counts holds its share
-    and its check values agree. Anybody who is given the answers comes to the same verdict."""
+    and its check values agree. Where several dealers' do not, and do without one member's answer, it is that member.
+    Anybody who is given the answers comes to the same verdict."""
     faulty = {
         point: fault
         for point, answer in sorted(answers.items())
@@ -103,9 +104,35 @@ def judge_dealers(
         for dealer in dealers
         if dealer not in refused
     }
-    refused |= dict.fromkeys(inconsistent_dealers(values, threshold), "its shares lie on no polynomial")
+    inconsistent = inconsistent_dealers(values, threshold)
+    liar = _lone_liar({dealer: values[dealer] for dealer in inconsistent}, tuple(sound), threshold)
+    if liar is not None:
+        others = {point: answer for point, answer in answers.items() if point != liar}
+        verdict = judge_dealers(dealers, others, challenge_digest, threshold)
+        return replace(verdict, faulty_members=verdict.faulty_members | {liar: "gave check values that fit no others"})
+    refused |= dict.fromkeys(inconsistent, "what members answer of its shares lies on no polynomial")
     usable = tuple(dealer for dealer in dealers if dealer not in refused)
     return DealerVerdict(usable, refused, faulty, checked=len(sound) > threshold)
+
+
+def _lone_liar(
+    inconsistent: Mapping[str, Mapping[int, UnsignedArray]], points: Sequence[int], threshold: int
+) -> int | None:
+    """The one member without whose answers all of several inconsistent dealers are consistent; None without such one.
+
+    A dealer alone may have dealt wrongly to one member: that looks the same. With t answers left nothing is compared.
+    """
+    if len(inconsistent) < 2 or len(points) - 1 <= threshold:
+        return None
+    liars = [
+        liar
+        for liar in points
+        if all(
+            _lies_on_polynomial({point: row for point, row in by_point.items() if point != liar}, threshold)
+            for by_point in inconsistent.values()
+        )
+    ]
+    return liars[0] if len(liars) == 1 else None
 
 
 def _lies_on_polynomial(by_point: Mapping[int, UnsignedArray], threshold: int) -> bool:
