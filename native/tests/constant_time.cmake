@@ -24,26 +24,39 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # The vector path emulated, since valgrind does not know its instructions; in small blocks and at -O1, or it would
     # take minutes to compile.
     set(vector_files ${HEKAT_NATIVE_SOURCES})
-    list(FILTER vector_files INCLUDE REGEX "/bigint/vector_[a-z]+\\.cpp$")
+    list(FILTER vector_files INCLUDE REGEX "/(bigint|ring)/vector_[a-z]+\\.cpp$")
     set_source_files_properties(
       ${vector_files} PROPERTIES COMPILE_DEFINITIONS HEKAT_SMALL_BLOCKS COMPILE_OPTIONS
                                  "-O1;-Wno-psabi;-include;${CMAKE_CURRENT_LIST_DIR}/emulated_avx512.hpp")
   endif()
 endif()
 
-add_executable(test_constant_time test_constant_time.cpp)
-target_link_libraries(test_constant_time PRIVATE hekat_native)
-hekat_strict_warnings(test_constant_time)
+foreach(name IN ITEMS test_constant_time test_ring_constant_time)
+  add_executable(${name} ${name}.cpp)
+  target_link_libraries(${name} PRIVATE hekat_native)
+  hekat_strict_warnings(${name})
+endforeach()
+
+# TEST: COMMAND, to be reported at what matches WHERE.
+function(add_leak test command where)
+  add_test(NAME ${test} COMMAND ${command})
+  set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 PASS_REGULAR_EXPRESSION
+                                                              "uninitiali[sz]ed.value.*${where}")
+endfunction()
 
 foreach(path IN LISTS paths)
   set(command ${checker} $<TARGET_FILE:test_constant_time> ${path})
   add_test(NAME constant_time_${path} COMMAND ${command})
-  add_test(NAME leak_by_branch_${path} COMMAND ${command} leak-by-branch)
-  add_test(NAME leak_by_address_${path} COMMAND ${command} leak-by-address)
-  set_tests_properties(constant_time_${path} leak_by_branch_${path} leak_by_address_${path} PROPERTIES SKIP_RETURN_CODE
-                                                                                                       77)
-  set_tests_properties(leak_by_branch_${path} PROPERTIES PASS_REGULAR_EXPRESSION
-                                                         "uninitiali[sz]ed.value.*power_vartime")
-  set_tests_properties(leak_by_address_${path} PROPERTIES PASS_REGULAR_EXPRESSION
-                                                          "uninitiali[sz]ed.value.*fixed_base_powers_vartime")
+  set_tests_properties(constant_time_${path} PROPERTIES SKIP_RETURN_CODE 77)
+  add_leak(leak_by_branch_${path} "${command};leak-by-branch" power_vartime)
+  add_leak(leak_by_address_${path} "${command};leak-by-address" fixed_base_powers_vartime)
+endforeach()
+
+# Rings have no kernels of their own for path x86.
+list(REMOVE_ITEM paths x86)
+foreach(path IN LISTS paths)
+  set(command ${checker} $<TARGET_FILE:test_ring_constant_time> ${path})
+  add_test(NAME ring_constant_time_${path} COMMAND ${command})
+  set_tests_properties(ring_constant_time_${path} PROPERTIES SKIP_RETURN_CODE 77)
+  add_leak(ring_leak_${path} "${command};leak" sample_uniform)
 endforeach()

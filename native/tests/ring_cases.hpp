@@ -20,7 +20,7 @@ inline bool is_prime(Limb n) {
     Limb odd = n - 1;
     unsigned twos = 0;
     for (; odd % 2 == 0; odd /= 2) ++twos;
-    for (const Limb base : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}) {
+    for (const Limb base : {2U, 3U, 5U, 7U, 11U, 13U, 17U, 19U, 23U, 29U, 31U, 37U}) {
         if (n % base == 0) return n == base;
         Limb x = ring::power_vartime(base, odd, n);
         bool is_witness = x != 1;

@@ -42,21 +42,21 @@ HEKAT_IFMA_INLINE Double carry(Double x) {
     return {x.low & spread(kMask52), x.high + reinterpret_cast<Vector>(signed_of(x.low) >> 52)};
 }
 
-// x - m where x >= m, else x.
-HEKAT_IFMA_INLINE Double reduce_double_once(Double x, Double m) {
-    const Double difference = carry(x - m);
-    const SignedVector is_below = signed_of(difference.high) < 0;
-    return {is_below ? x.low : difference.low, is_below ? x.high : difference.high};
+// The lanes in which a carried double is negative.
+HEKAT_IFMA_INLINE __mmask8 negative_lanes(Double x) { return _mm512_movepi64_mask(bits_of(x.high)); }
+
+// x + m in the chosen lanes, x in the others.
+HEKAT_IFMA_INLINE Double add_in(__mmask8 chosen, Double x, Double m) {
+    return {vector_of(_mm512_mask_add_epi64(bits_of(x.low), chosen, bits_of(x.low), bits_of(m.low))),
+            vector_of(_mm512_mask_add_epi64(bits_of(x.high), chosen, bits_of(x.high), bits_of(m.high)))};
 }
 
-// Loose, from carried.
-HEKAT_IFMA_INLINE Double subtract_unless_negative(Double x, Double m) {
-    const SignedVector is_negative = signed_of(x.high) < 0;
-    return {is_negative ? x.low : x.low - m.low, is_negative ? x.high : x.high - m.high};
-}
-HEKAT_IFMA_INLINE Double add_if_negative(Double x, Double m) {
-    const SignedVector is_negative = signed_of(x.high) < 0;
-    return {is_negative ? x.low + m.low : x.low, is_negative ? x.high + m.high : x.high};
+// From [-m, m) to [0, m), loose.
+HEKAT_IFMA_INLINE Double add_if_negative(Double x, Double m) { return add_in(negative_lanes(x), x, m); }
+
+// From [-m, 3 m / 2) to [-m, m / 2), loose; minus_m is -m.
+HEKAT_IFMA_INLINE Double subtract_unless_negative(Double x, Double minus_m) {
+    return add_in(static_cast<__mmask8>(~negative_lanes(x)), x, minus_m);
 }
 
 // Two primes' residues to the integer in [0, q).
@@ -167,7 +167,7 @@ HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const
     const Composition compose(form);
     const Writer writer(form.one);
     const Double q = spread_wide(form.modulus);
-    // Less q, which most coefficients are above.
+    const Double minus_q = Double{} - q;
     const Double from_offset = spread_wide(form.from_offset) - q;
     const Vector delta = spread(form.delta);
     const Vector half = spread(Limb{1} << (form.lane_bits - 1));
@@ -189,8 +189,7 @@ HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const
         Double x = compose(load(residues[0], i), load(residues[1], i)) + from_offset;
         x.low = add_low(x.low + read_errors(errors, i), u.low, delta);
         x.high = add_low(add_high(x.high, u.low, delta), u.high, delta);
-        // From [-q, 1.5 q) to [-q, 0.5 q) to [0, q).
-        x = carry(subtract_unless_negative(carry(x), q));
+        x = carry(subtract_unless_negative(carry(x), minus_q));
         writer.write(residues, i, add_if_negative(x, q));
     }
 }
@@ -272,7 +271,8 @@ HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const
     const Division by_delta(form);
     const Double q = spread_wide(form.modulus);
     const Double twice = spread_wide(2 * form.modulus);
-    const Double centre = spread_wide(form.modulus + form.modulus / 2);
+    // Less q.
+    const Double centre = spread_wide(form.modulus / 2) - q;
     // Signed: what spread takes for its upper words keeps the sign in 64 bits.
     const Double to_quotient = spread_wide(static_cast<Wide>(form.to_quotient));
     const Vector step_quotient = spread(form.step_quotient);
@@ -297,9 +297,10 @@ HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const
         } else {
             written.high |= high << (place - 52);
         }
-        // Below 3.5 q.
-        const Double phase = carry(written + centre - compose(load(residues[0], i), load(residues[1], i)));
-        const Double y = carry(reduce_double_once(reduce_double_once(phase, twice), q) + to_quotient);
+        // From [-3 q / 2, 3 q / 2) to [-q, q) to [0, q).
+        const Double wide = carry(written + centre - compose(load(residues[0], i), load(residues[1], i)));
+        const Double phase = carry(add_in(negative_lanes(wide), wide - q, twice));
+        const Double y = carry(add_if_negative(phase, q) + to_quotient);
         Vector rest;
         const Vector upper = by_delta.quotient(y.high << 1 | y.low >> 51, &rest);
         const Vector lower_part = add_low(y.low & spread(kMask51), rest, step_rest);
