@@ -68,9 +68,10 @@ struct Kernels {
     // 2^sum_dropped_bits).
     void (*round_sums)(Limb* const* sums, std::size_t used, const MaskFormat& form);
     // lanes[j * padded(used) + n] = digit j of coefficient n of what the fields of a written sum hold under
-    // the mask with the canonical residues. Returns whether every coefficient ends with its last digit.
-    bool (*unmask)(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
-                   std::size_t used, const MaskFormat& form);
+    // the mask with the canonical residues, which are used up. Returns whether every coefficient ends with
+    // its last digit.
+    bool (*unmask)(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
+                   const MaskFormat& form);
 };
 
 const Kernels& kernels_of(CpuPath path);

@@ -82,7 +82,7 @@ void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form) {
     }
 }
 
-bool unmask(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues, std::size_t used,
+bool unmask(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
             const MaskFormat& form) {
     const std::size_t stride = padded(used);
     const unsigned digits_bits = form.lanes * form.lane_bits;

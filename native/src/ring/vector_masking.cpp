@@ -59,29 +59,31 @@ HEKAT_IFMA_INLINE Double subtract_unless_negative(Double x, Double minus_m) {
     return add_in(static_cast<__mmask8>(~negative_lanes(x)), x, minus_m);
 }
 
-// Two primes' residues to the integer in [0, q).
-class Composition {
-  public:
-    HEKAT_IFMA_INLINE explicit Composition(const MaskFormat& form)
-        : lift_(spread(form.lift)),
-          inverse_(spread(form.inverse.value)),
-          quotient_(spread(form.inverse.quotient)),
-          first_(spread(form.primes[0]->value)),
-          second_(*form.primes[1]) {}
+HEKAT_IFMA_INLINE Double load_double(const Limb* const* rows, std::size_t i) {
+    return {load(rows[0], i), load(rows[1], i)};
+}
+HEKAT_IFMA_INLINE void store_double(Limb* const* rows, std::size_t i, Double x) {
+    store(rows[0], i, x.low);
+    store(rows[1], i, x.high);
+}
 
-    HEKAT_IFMA_INLINE Double operator()(Vector r0, Vector r1) const {
-        const Vector product = multiply_by(r1 + lift_ - r0, inverse_, quotient_, second_);
-        const Vector h = reduce_once(product, second_.p);
-        return carry({add_low(r0, first_, h), add_high(Vector{}, first_, h)});
+// With two primes the work is cut into passes over a piece: a processor looks ahead from one short chain of
+// instructions to the next, but not beyond a long one.
+
+// Two primes' residues to the integers in [0, q) that have them, in place.
+HEKAT_IFMA void compose(Limb* const* rows, std::size_t stride, const MaskFormat& form) {
+    const Vector lift = spread(form.lift);
+    const Vector inverse = spread(form.inverse.value);
+    const Vector quotient = spread(form.inverse.quotient);
+    const Vector first = spread(form.primes[0]->value);
+    const VectorPrime second(*form.primes[1]);
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        const Vector r0 = load(rows[0], i);
+        const Vector product = multiply_by(load(rows[1], i) + lift - r0, inverse, quotient, second);
+        const Vector h = reduce_once(product, second.p);
+        store_double(rows, i, carry({add_low(r0, first, h), add_high(Vector{}, first, h)}));
     }
-
-  private:
-    Vector lift_;
-    Vector inverse_;
-    Vector quotient_;
-    Vector first_;
-    VectorPrime second_;
-};
+}
 
 // round(x / 2^dropped) as fields, x below 2^52 or a loose double.
 class Writer {
@@ -164,7 +166,6 @@ HEKAT_IFMA void mask_one(Limb* const* residues, const std::int8_t* errors, const
 
 HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes,
                          std::size_t stride, const MaskFormat& form) {
-    const Composition compose(form);
     const Writer writer(form.one);
     const Double q = spread_wide(form.modulus);
     const Double minus_q = Double{} - q;
@@ -174,6 +175,7 @@ HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const
     const Vector mask = spread(kMask52);
     const unsigned digits_bits = form.lanes * form.lane_bits;
     const unsigned lane_bits = form.lane_bits;
+    compose(residues, stride, form);
     for (std::size_t i = 0; i < stride / 8; ++i) {
         const std::int32_t* lane = lanes + 8 * i;
         Double u{read_lanes(lane) + half, Vector{}};
@@ -186,7 +188,7 @@ HEKAT_IFMA void mask_two(Limb* const* residues, const std::int8_t* errors, const
             u.low |= digit << shift & mask;
             if (shift + lane_bits > 52) u.high |= digit >> (52 - shift);
         }
-        Double x = compose(load(residues[0], i), load(residues[1], i)) + from_offset;
+        Double x = load_double(residues, i) + from_offset;
         x.low = add_low(x.low + read_errors(errors, i), u.low, delta);
         x.high = add_low(add_high(x.high, u.low, delta), u.high, delta);
         x = carry(subtract_unless_negative(carry(x), minus_q));
@@ -240,7 +242,7 @@ class Division {
     unsigned shift_;
 };
 
-HEKAT_IFMA bool unmask_one(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
+HEKAT_IFMA bool unmask_one(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues,
                            std::size_t used, const MaskFormat& form) {
     const VectorPrime prime(*form.primes[0]);
     const Limb p = form.primes[0]->value;
@@ -265,31 +267,20 @@ HEKAT_IFMA bool unmask_one(std::int64_t* lanes, const Limb* const* fields, const
     return is_zero(beyond);
 }
 
-HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues,
-                           std::size_t used, const MaskFormat& form) {
-    const Composition compose(form);
-    const Division by_delta(form);
+// residues = (phase + (q - 1) / 2) mod q, in place, of the written sums' fields.
+HEKAT_IFMA void find_phases(Limb* const* residues, const Limb* const* fields, std::size_t stride,
+                            const MaskFormat& form) {
     const Double q = spread_wide(form.modulus);
     const Double twice = spread_wide(2 * form.modulus);
     // Less q.
     const Double centre = spread_wide(form.modulus / 2) - q;
-    // Signed: what spread takes for its upper words keeps the sign in 64 bits.
-    const Double to_quotient = spread_wide(static_cast<Wide>(form.to_quotient));
-    const Vector step_quotient = spread(form.step_quotient);
-    const Vector step_rest = spread(form.step_rest);
-    const Vector digit_mask = spread((Limb{1} << form.lane_bits) - 1);
-    const Vector half = spread(Limb{1} << (form.lane_bits - 1));
     const Vector mask = spread(kMask52);
     const unsigned dropped = form.sum.dropped;
-    const unsigned width = form.sum.fields[0].width;
-    const unsigned digits_bits = form.lanes * form.lane_bits;
-    const std::size_t stride = padded(used);
-    Vector beyond{};
+    const unsigned place = form.sum.fields[0].width + dropped;  // of the high field
     for (std::size_t i = 0; i < stride / 8; ++i) {
-        // The written sum times 2^dropped: a low field has at most 50 bits, with those dropped at most 60.
+        // The written sum times 2^dropped: a low field has at most 50 bits, with those dropped at most 70.
         const Vector low = load(fields[0], i);
         const Vector high = load(fields[1], i);
-        const unsigned place = width + dropped;  // of the high field
         Double written{low << dropped & mask, low >> (52 - dropped)};
         if (place < 52) {
             written.low |= high << place & mask;
@@ -298,12 +289,33 @@ HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const
             written.high |= high << (place - 52);
         }
         // From [-3 q / 2, 3 q / 2) to [-q, q) to [0, q).
-        const Double wide = carry(written + centre - compose(load(residues[0], i), load(residues[1], i)));
+        const Double wide = carry(written + centre - load_double(residues, i));
         const Double phase = carry(add_in(negative_lanes(wide), wide - q, twice));
-        const Double y = carry(add_if_negative(phase, q) + to_quotient);
+        store_double(residues, i, carry(add_if_negative(phase, q)));
+    }
+}
+
+HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues,
+                           std::size_t used, const MaskFormat& form) {
+    const Division by_delta(form);
+    // Signed: what spread_wide takes for its upper word keeps the sign.
+    const Double to_quotient = spread_wide(static_cast<Wide>(form.to_quotient));
+    const Vector step_quotient = spread(form.step_quotient);
+    const Vector step_rest = spread(form.step_rest);
+    const Vector digit_mask = spread((Limb{1} << form.lane_bits) - 1);
+    const Vector half = spread(Limb{1} << (form.lane_bits - 1));
+    const Vector mask51 = spread(kMask51);
+    const unsigned lane_bits = form.lane_bits;
+    const unsigned digits_bits = form.lanes * lane_bits;
+    const std::size_t stride = padded(used);
+    Vector beyond{};
+    compose(residues, stride, form);
+    find_phases(residues, fields, stride, form);
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        const Double y = carry(load_double(residues, i) + to_quotient);
         Vector rest;
         const Vector upper = by_delta.quotient(y.high << 1 | y.low >> 51, &rest);
-        const Vector lower_part = add_low(y.low & spread(kMask51), rest, step_rest);
+        const Vector lower_part = add_low(y.low & mask51, rest, step_rest);
         const Vector more = add_low(Vector{}, rest, step_quotient);
         const Vector lower = by_delta.quotient(lower_part, &rest) + more;
         // u = lower + 2^51 upper, as 128 bits.
@@ -311,11 +323,11 @@ HEKAT_IFMA bool unmask_two(std::int64_t* lanes, const Limb* const* fields, const
         const Vector u_high = upper >> 13;
         const Vector over = digits_bits < 64 ? u_low >> digits_bits | u_high : u_high >> (digits_bits - 64);
         beyond |= (y.high >> 63 | over) & first_words(used - 8 * i);
-        for (unsigned j = 0; j < form.lanes; ++j) {
-            const unsigned shift = j * form.lane_bits;
+        Limb* lane = reinterpret_cast<Limb*>(lanes) + 8 * i;
+        for (unsigned shift = 0; shift < digits_bits; shift += lane_bits, lane += stride) {
             Vector digit = shift < 64 ? u_low >> shift : u_high >> (shift - 64);
-            if (shift > 0 && shift < 64) digit |= u_high << (64 - shift);
-            store(reinterpret_cast<Limb*>(lanes) + j * stride, i, (digit & digit_mask) - half);
+            if (shift < 64 && shift + lane_bits > 64) digit |= u_high << (64 - shift);
+            store(lane, 0, (digit & digit_mask) - half);
         }
     }
     return is_zero(beyond);
@@ -345,15 +357,16 @@ HEKAT_IFMA void round_sums(Limb* const* sums, std::size_t used, const MaskFormat
         return;
     }
     const SumReduction second(form, 1);
-    const Composition compose(form);
-    for (std::size_t i = 0; i < padded(used) / 8; ++i) {
-        const Vector low = load(sums[0], i);
-        const Vector high = load(sums[1], i);
-        writer.write(sums, i, compose(first(low, high), second(low, high)));
+    const std::size_t stride = padded(used);
+    for (std::size_t i = 0; i < stride / 8; ++i) {
+        const Double sum = load_double(sums, i);
+        store_double(sums, i, {first(sum.low, sum.high), second(sum.low, sum.high)});
     }
+    compose(sums, stride, form);
+    for (std::size_t i = 0; i < stride / 8; ++i) writer.write(sums, i, load_double(sums, i));
 }
 
-bool unmask(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues, std::size_t used,
+bool unmask(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
             const MaskFormat& form) {
     return form.primes.size() == 1 ? unmask_one(lanes, fields, residues, used, form)
                                    : unmask_two(lanes, fields, residues, used, form);

@@ -21,7 +21,7 @@ void unpack_onto(Limb* sums, const std::uint8_t* bytes, std::size_t count, const
 bool mask(Limb* const* residues, const std::int8_t* errors, const std::int32_t* lanes, std::size_t used,
           const MaskFormat& form);
 void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form);
-bool unmask(std::int64_t* lanes, const Limb* const* fields, const Limb* const* residues, std::size_t used,
+bool unmask(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
             const MaskFormat& form);
 
 }  // namespace hekat::ring::vectors
