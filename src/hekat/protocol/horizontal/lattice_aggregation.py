@@ -184,13 +184,15 @@ class LatticeAggregation:
             secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
         except (BoundError, ProtocolError) as error:
             failure = error
-        if wrong:
-            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         aggregate = None
         try:
             aggregate = self._unmask(leg, parameters, stream, secret_sum)
         except BoundError as error:
             failure = failure or error
+        if wrong:
+            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
+        if failure is not None:
+            self._channel.ledger.note(leg.name("sum"), str(failure), "public")
         self._send(leg.name("opened"), OpenedMessage(opened=aggregate is not None, wrong_members=wrong))
         return aggregate, failure
 
