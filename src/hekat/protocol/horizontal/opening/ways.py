@@ -57,7 +57,7 @@ class CommitteeWay:
         parties = max(0, self._committee.least_included - 2)
         return (
             f"sums are opened by {self.quorum} of {len(self.members)} members ({', '.join(self.members)}): "
-            f"{spare} may be lost; with the aggregator may work {parties} parties, {min(members, parties)} of them members"
+            f"{spare} may be lost; {parties} parties, {min(members, parties)} of them members, may work with the aggregator"
         )
 
     def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
