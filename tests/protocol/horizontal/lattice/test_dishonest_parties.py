@@ -208,10 +208,10 @@ def statement(change):
 
 
 UPLOADS = {
-    "truncated": (block(lambda written: [written[:-1]]), "upload-0/block"),
+    "truncated": (block(lambda written: [written[:-1]]), "a block of another size"),
     "too long": (block(lambda written: [written + b"\0"]), "a block of another size"),
     "empty": (block(lambda written: [b""]), "a block of another size"),
-    "in halves": (block(lambda written: [written[:9], written[9:]]), "wrong size"),
+    "in halves": (block(lambda written: [written[:9], written[9:]]), "a block of another size"),
     "twice": (block(lambda written: [written, written]), "upload-0/statement"),
     "none": (block(lambda written: []), "upload-0/block"),
     "another": (block(lambda written: [bytes(len(written))]), "its statement is not of what it sent"),
