@@ -30,6 +30,9 @@ class Quiet:
     def search_key(self, tried: int, found: int) -> None:
         return None
 
+    def lose(self, party: str, step: str, reason: str) -> None:
+        return None
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -53,13 +56,15 @@ def main() -> None:
 
     row = {
         "what": f"demo: {len(first['parties'])} hospitals, {first['settings']['rounds']} rounds, "
-        f"{first['settings']['key_bits']}-bit Paillier, {first['bytes']['update_values']} parameters",
+        f"{first['settings']['protection']} {first['settings'].get('parameter_set', '')}, "
+        f"{first['bytes']['update_values']} parameters",
         "encrypted_s": median("seconds", "encrypted"),
         "key_s": median("seconds", "key"),
         "plain_s": median("seconds", "plain"),
         "time_ratio_without_key": median("seconds", "ratio"),
         "update_sealed_bytes": first["bytes"]["update_sealed"],
         "update_float32_bytes": first["bytes"]["float32_per_update"],
+        "to_openers_sealed_bytes": first["bytes"]["to_openers_sealed"],
         "bytes_ratio": first["bytes"]["ratio_to_float32"],
         "metric_difference": first["difference"],
         "convergence_bias": first["convergence_bias"],

@@ -90,8 +90,8 @@ def _check(round_: Round, updates: list[FloatArray], engine: Engine) -> dict[str
     if not error <= allowed:
         raise SystemExit(f"{round_.parameters.name}: the decoded mean is beyond the stated bound, nothing timed")
     return {
-        "upload_bytes": uploads[0].byte_count,
-        "upload_over_float32": round_4(uploads[0].byte_count / updates[0].nbytes),
+        "upload_bytes": sum(map(len, uploads[0])),
+        "upload_over_float32": round_4(sum(map(len, uploads[0])) / updates[0].nbytes),
         "download_bytes": round_.sum_bytes(),
         "largest_error": round_4(error),
         "error_bound": round_4(allowed),
@@ -152,7 +152,7 @@ def _aggregation_figures(passes: list[dict[str, float]], theirs: list[dict[str, 
 
 
 def _throughput_figures(passes: list[dict[str, float]], numpy_s: list[float], count: int) -> dict[str, Any]:
-    """Values a second: from float32 to bytes and back with digest, and of the int32 levels alone."""
+    """Values a second: from float32 to bytes and back, and of the int32 levels alone."""
 
     def rate(stages: tuple[str, ...]) -> float:
         return round_4(count / statistics.median(sum(one[stage] for stage in stages) for one in passes))

@@ -1,13 +1,13 @@
 """One aggregation as the protocol does it, without network: a party's upload, the sum of the uploads, the mean of it.
 
-Made of the functions that the roles call, in blocks of the same size; sealing, signatures and shares are apart.
+Made of the functions that the roles call, in blocks of the same size; sealing, the ledger and shares are apart. What a
+party signs is made of the digests that its ledger takes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -34,21 +34,9 @@ WEIGHT_MAX = 1000
 NAME = "update"
 PUBLIC_KEY = hashlib.sha256(b"hekat benchmark: public, of no real upload").digest()
 
-PARTY_SENDS = ("quantise", "mask", "digest")
-AGGREGATOR = ("check digests", "add", "write sum")
+PARTY_SENDS = ("quantise", "mask")
+AGGREGATOR = ("add", "write sum")
 PARTY_READS = ("unmask", "dequantise")
-
-
-@dataclass(frozen=True)
-class Upload:
-    """What a party sends: blocks, and the digest that it signs."""
-
-    blocks: list[bytes]
-    digest: bytes
-
-    @property
-    def byte_count(self) -> int:
-        return sum(map(len, self.blocks))
 
 
 class Round:
@@ -62,15 +50,9 @@ class Round:
         )
         self._block_lanes = block_values(self.parameters, BLOCK_LANES)
 
-    def upload(self, values: FloatArray, weight: int, secret: SecretKey, stages: Stages) -> Upload:
-        """One party's update, from floats to bytes."""
-        digest = hashlib.sha256()
-        blocks = []
-        for written in self.masked_blocks(values, weight, secret, stages):
-            with stages.measure("digest"):
-                digest.update(written)
-            blocks.append(written)
-        return Upload(blocks, digest.digest())
+    def upload(self, values: FloatArray, weight: int, secret: SecretKey, stages: Stages) -> list[bytes]:
+        """One party's update, from floats to the bytes of its blocks."""
+        return list(self.masked_blocks(values, weight, secret, stages))
 
     def masked_blocks(self, values: FloatArray, weight: int, secret: SecretKey, stages: Stages) -> Iterator[bytes]:
         """The blocks of one update as they leave, one after the other."""
@@ -89,15 +71,10 @@ class Round:
     def accumulator(self) -> Accumulator:
         return Accumulator(self.parameters, self.stream.lane_count, self._engine)
 
-    def add(self, accumulator: Accumulator, upload: Upload, stages: Stages) -> None:
+    def add(self, accumulator: Accumulator, upload: Sequence[bytes], stages: Stages) -> None:
         """What the aggregator does with one upload once it is whole."""
-        with stages.measure("check digests"):
-            digest = hashlib.sha256()
-            for written in upload.blocks:
-                digest.update(written)
-            assert digest.digest() == upload.digest, "an upload is not what was sent"
         with stages.measure("add"):
-            accumulator.add(upload.blocks)
+            accumulator.add(upload)
 
     def write(self, accumulator: Accumulator, stages: Stages) -> Iterator[bytes]:
         """The sum's blocks."""
@@ -109,7 +86,7 @@ class Round:
                 return
             yield written
 
-    def aggregate(self, uploads: Sequence[Upload], stages: Stages) -> list[bytes]:
+    def aggregate(self, uploads: Sequence[Sequence[bytes]], stages: Stages) -> list[bytes]:
         """The sum of all uploads, from bytes to bytes."""
         with stages.measure("add"):
             accumulator = self.accumulator()

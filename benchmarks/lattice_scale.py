@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from lattice_committee import CommitteeOpening
-from lattice_round import ALPHA, FloatArray, Round, Upload
+from lattice_round import ALPHA, FloatArray, Round
 from processor import PeakMemory, Stages, clock_of, median_of, touch_memory
 
 from hekat.engine.interface import Engine
@@ -161,7 +161,7 @@ def measure_round(
     }
 
 
-def _aggregator_peak_bytes(round_: Round, upload: Upload, party_count: int) -> int:
+def _aggregator_peak_bytes(round_: Round, upload: Sequence[bytes], party_count: int) -> int:
     """Most that so many uploads of this size take at the aggregator: what it allocates, and the one it is adding."""
     tracemalloc.start()
     accumulator = round_.accumulator()
@@ -171,4 +171,4 @@ def _aggregator_peak_bytes(round_: Round, upload: Upload, party_count: int) -> i
         pass
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak + upload.byte_count
+    return peak + sum(map(len, upload))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-STAGES = ("quantise", "mask", "digest", "check digests", "add", "write sum", "unmask", "dequantise")
+STAGES = ("quantise", "mask", "add", "write sum", "unmask", "dequantise")
 _MEMORY_HEAD = ("sends", "reads", "aggregator")
 _COMMITTEE_HEAD = ("members", "deal", "check", "release", "open", "shares")
 
@@ -39,8 +39,8 @@ def _introduction(content: dict[str, Any], place: str) -> str:
     sentences = [
         f"On {place}, path `{'`, `'.join(paths)}`: one aggregation of {row['values']:,} float32 values of "
         f"{row['parties']} parties, the size of FedML-HE's Table 5.",
-        "Encrypt and decrypt are one party's, from float32 to bytes and from bytes to the float32 mean, with its "
-        "digest; aggregate is from bytes to bytes, with the digests checked.",
+        "Encrypt and decrypt are one party's, from float32 to bytes and from bytes to the float32 mean; aggregate is "
+        "from bytes to bytes.",
     ]
     if _has_peer(row):
         sentences.append(
@@ -50,7 +50,7 @@ def _introduction(content: dict[str, Any], place: str) -> str:
         )
     if missing:
         sentences.append(f"Not measured: {'; '.join(missing)}.")
-    sentences.append("Shares, sealing, sending and the ledger are in neither.")
+    sentences.append("Shares, sealing, sending and the ledger, whose digests are what a party signs, are in neither.")
     sentences.append("One core is processor time, two are wall time.")
     return " ".join(sentences)
 

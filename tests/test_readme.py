@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import inspect
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,15 @@ def test_make_targets_exist(name: str) -> None:
     commands = [*_spans(TEXTS[name]), *"\n".join(_blocks(TEXTS[name], "sh")).splitlines()]
     named = {match[1] for command in commands if (match := re.match(r"make ([a-z-]+)", command))}
     assert named - targets == set()
+
+
+def test_the_demo_takes_the_losses_of_the_readme() -> None:
+    assert 'LOSE="county:5 riverside:9"' in README
+    made = subprocess.run(
+        ["make", "-n", "demo", "LOSE=county:5 riverside:9"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    command = made.stdout.strip().splitlines()[-1].split()
+    assert command[1:] == ["run", "examples/hospitals/job.toml", "--lose", "county:5", "--lose", "riverside:9"]
 
 
 # --- commands ------------------------------------------------------------------------------------------------

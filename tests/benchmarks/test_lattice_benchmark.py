@@ -46,10 +46,10 @@ def test_more_cores_than_there_are_are_refused(load: Any) -> None:
 
 def test_stages_add_up(load: Any, ticking: Any) -> None:
     stages = load("processor").Stages(ticking)
-    for stage in ("mask", "digest", "mask"):
+    for stage in ("mask", "add", "mask"):
         with stages.measure(stage):
             pass
-    assert stages.seconds == {"mask": 2.0, "digest": 1.0}
+    assert stages.seconds == {"mask": 2.0, "add": 1.0}
     assert (stages.total(), stages.total(("mask",))) == (3.0, 2.0)
 
 
@@ -76,20 +76,9 @@ def test_a_round_gives_the_weighted_mean_and_times_every_stage(load: Any, tickin
     exact = np.average(np.stack(updates).astype(np.float64), axis=0, weights=scale.WEIGHTS)
     assert mean.dtype == np.float32
     assert np.abs(mean - exact).max() <= round_.allowed_error(3, sum(scale.WEIGHTS))
-    assert uploads[0].byte_count == round_.parameters.form.written_bytes(round_.stream.lane_count)
+    assert sum(map(len, uploads[0])) == round_.parameters.form.written_bytes(round_.stream.lane_count)
     every = lattice_round.PARTY_SENDS + lattice_round.AGGREGATOR + lattice_round.PARTY_READS
     assert set(stages.seconds) == set(every)
-
-
-def test_an_upload_that_is_not_what_was_sent_is_found(load: Any, ticking: Any) -> None:
-    lattice_round, processor = load("lattice_round"), load("processor")
-    values = load("lattice_scale").draw_update(COUNT)
-    round_ = lattice_round.Round(16, 3, values, get_engine())
-    stages = processor.Stages(ticking)
-    sent = round_.upload(values, 1, generate_secret(round_.parameters), stages)
-    other = lattice_round.Upload([bytes(len(sent.blocks[0]))], sent.digest)
-    with pytest.raises(AssertionError, match="not what was sent"):
-        round_.add(round_.accumulator(), other, stages)
 
 
 def test_a_round_of_many_parties_has_every_figure(load: Any) -> None:
@@ -109,7 +98,7 @@ def test_the_aggregators_memory_is_flat(load: Any) -> None:
         scale.draw_update(COUNT), 1, generate_secret(round_.parameters), load("processor").Stages(lambda: 0.0)
     )
     few, many = (scale._aggregator_peak_bytes(round_, upload, count) for count in (2, 16))
-    assert many - few < upload.byte_count
+    assert many - few < sum(map(len, upload))
 
 
 def test_a_large_model_is_put_back_and_its_upload_is_set_against_a_gigabit(load: Any, ticking: Any) -> None:
@@ -160,6 +149,6 @@ def test_a_ratio_is_of_the_same_turn_and_of_all_stages(load: Any) -> None:
     ours = [dict.fromkeys(every, 1.0), dict.fromkeys(every, 2.0), dict.fromkeys(every, 3.0)]
     theirs = [{"encrypt": 8.0}, {"encrypt": 160.0}, {"encrypt": 72.0}]
     figures = bench._aggregation_figures(ours, theirs)
-    assert (figures["encrypt_s"], figures["aggregate_s"], figures["decrypt_s"], figures["total_s"]) == (6, 6, 4, 16)
-    assert (figures["tenseal_total_s"], figures["times_tenseal"]) == (72, 3)
+    assert (figures["encrypt_s"], figures["aggregate_s"], figures["decrypt_s"], figures["total_s"]) == (4, 4, 4, 12)
+    assert (figures["tenseal_total_s"], figures["times_tenseal"]) == (72, 4)
     assert "times_tenseal" not in bench._aggregation_figures(ours, [])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-STAGES = ("quantise", "mask", "digest", "check digests", "add", "write sum", "unmask", "dequantise")
+STAGES = ("quantise", "mask", "add", "write sum", "unmask", "dequantise")
 ROW = {
     "bits": 16, "set": "A16-16", "cores": 1, "parties": 3, "values": 1_000_000, "encrypt_s": 0.0101,
     "aggregate_s": 0.0202, "decrypt_s": 0.0303, "total_s": 0.0606, "upload_bytes": 4_800_000,
@@ -59,7 +59,7 @@ def test_every_table_has_its_row(render: Any) -> None:
     lines = render()
     for line in (
         "| 16 | A16-16 | 1 | 10.1 ms | 20.2 ms | 30.3 ms | 60.6 ms | 1,800 ms | 45 | 4.8 MB | 0.72 | 95.7 MB |",
-        "| 16 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 |",
+        "| 16 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 | 1.50 |",
         "| 16 | 1 | 120 | 160 | 210 | 220 | 900 |",
         "| 2 | 0.50 s | 1.00 s | 0.25 s | 1.75 s | 2.50 s | 4.0 MB | 410.0 MB | 700.0 MB |",
         "| 200 | C16-256 | 27 ms | 298 ms | 6.5 ms | 16.9 MB | 5 of 7 | 0.6 ms | 30.7 ms | 21.9 ms | 0.5 ms | 58 kB |",

@@ -20,7 +20,7 @@ AnyFloatArray = npt.NDArray[np.floating[Any]]
 
 MAX_LEVEL = (1 << 31) - 1
 # The float64 of so many values stay in the processor's second cache from one pass to the next.
-BLOCK_VALUES = 16384
+BLOCK_VALUES = 32768
 
 
 def quantise_levels(

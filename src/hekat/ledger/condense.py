@@ -74,13 +74,13 @@ def condense(rows: Iterable[Disclosed]) -> Condensed:
 
 def _find_spread(groups: list[tuple[str, ...]]) -> tuple[str, ...]:
     """What stands before the common ends of steps, in the group that has most."""
-    found = [tuple(step.removesuffix(_common_end(steps)).rstrip("/") for step in steps) for steps in groups]
-    return max((heads for heads in found if len(heads) >= _LEAST_SPREAD and all(heads)), key=len, default=())
+    ended = [(steps, end) for steps in groups if len(steps) >= _LEAST_SPREAD and (end := _common_end(steps))]
+    return max((tuple(step.removesuffix(f"/{end}") for step in steps) for steps, end in ended), key=len, default=())
 
 
 def _name_steps(steps: tuple[str, ...], spread: tuple[str, ...]) -> tuple[str, ...]:
     end = _common_end(steps)
-    if spread and end and {step.removesuffix(end).rstrip("/") for step in steps} == set(spread):
+    if end and {step.removesuffix(f"/{end}") for step in steps} == set(spread):
         return (f"{SPREAD}/{end}",)
     return steps
 

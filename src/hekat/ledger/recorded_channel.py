@@ -52,8 +52,8 @@ class RecordedChannel:
         """As `SealedChannel.session_id`. Raises PolicyError where the channel does not seal."""
         return self._sealed("a session needs a sealed channel").session_id
 
-    def send(self, to: str, step: str, message: Any) -> None:
-        """Record and send `message`, an object of a message type.
+    def send(self, to: str, step: str, message: Any) -> bytes:
+        """Record and send `message`, an object of a message type; returns the SHA-256 of its bytes, as recorded.
 
         Raises:
             InputError: no message, or values that its type does not allow.
@@ -65,16 +65,24 @@ class RecordedChannel:
         disclosures = disclosure_of(message_type)
         self._check_seal(message_type, disclosures)
         payload = to_bytes(message)
-        self.ledger.record("sent", to, step, kind_name(message_type), _records(message, disclosures), payload)
+        records = _records(message, disclosures)
+        digest = self.ledger.record("sent", to, step, kind_name(message_type), records, payload)
         try:
             self.channel.send(to, step, payload)
         except ChannelError as error:
             what = f"the {kind_name(message_type)} to {to!r} {NOT_HANDED_OVER} ({type(error).__name__})"
             self.ledger.note(step, what, Disclosure("public"))
             raise
+        return digest
 
     def receive(self, sender: str, step: str, message_type: type[T], timeout_s: float | None = None) -> T:
-        """The next message of `sender` for `step`, of type `message_type`, recorded.
+        """The next message of `sender` for `step`, of type `message_type`, recorded. Raises as `receive_digested`."""
+        return self.receive_digested(sender, step, message_type, timeout_s)[0]
+
+    def receive_digested(
+        self, sender: str, step: str, message_type: type[T], timeout_s: float | None = None
+    ) -> tuple[T, bytes]:
+        """As `receive`, and the SHA-256 of the message's bytes, as recorded.
 
         Raises:
             WireError: what came is no such message; it is recorded as unreadable.
@@ -89,8 +97,8 @@ class RecordedChannel:
             record = FieldRecord("payload", "disclosed", f"bytes that are no {kind_name(message_type)}", len(payload))
             self.ledger.record("received", sender, step, UNREADABLE, [record], payload)
             raise
-        self.ledger.record("received", sender, step, kind_name(message_type), _records(message, disclosures), payload)
-        return message
+        records = _records(message, disclosures)
+        return message, self.ledger.record("received", sender, step, kind_name(message_type), records, payload)
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""

@@ -12,7 +12,7 @@ _SEEN_LINE = re.compile(
     r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)(?: \((?P<what>.*)\))?, from (?P<peers>.+)",
     re.DOTALL,
 )
-_NOTHING_SECRET = "nothing secret"
+_NOTHING = "nothing secret"
 # Class, step, from whom, what it was.
 _Row = tuple[str, str, str, str]
 _SEEN_ORDER = ("disclosed", "ciphertext", "sealed", "public", "")
@@ -46,8 +46,8 @@ def _merge_public(rows: list[_Row]) -> list[_Row]:
     """The rows with those that hold nothing secret in one for each sender: they are many, and say the same."""
     merged: dict[tuple[str, str, str, str], _Row] = {}
     for cls, step, peers, what in rows:
-        key = (cls, "" if what == _NOTHING_SECRET else step, peers, what)
-        steps = f"{merged[key][1]}, {step}" if key in merged and what == _NOTHING_SECRET else step
+        key = (cls, "" if what == _NOTHING else step, peers, what)
+        steps = f"{merged[key][1]}, {step}" if key in merged and what == _NOTHING else step
         merged[key] = (cls, steps, peers, what)
     return list(merged.values())
 
@@ -57,7 +57,7 @@ def _seen_row(line: str, everybody: str) -> _Row:
     found = _SEEN_LINE.fullmatch(line)
     if found is None:
         return "", "", "", line
-    what, peers = found["what"] or _NOTHING_SECRET, found["peers"]
+    what, peers = found["what"] or _NOTHING, found["peers"]
     if found["cls"] == "ciphertext":
         what = f"nothing without: {what}"
     return found["cls"], found["step"], "every party" if peers == everybody else peers, what

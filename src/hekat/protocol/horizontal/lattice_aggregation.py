@@ -12,7 +12,6 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -32,7 +31,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumBlockMessage,
 )
 from hekat.protocol.horizontal.leg import Leg, begin_step, check_participants
-from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.round_end import finish_round
@@ -152,7 +151,7 @@ class LatticeAggregation:
         self._opening.check_dealt(leg)
         self._before(leg.step, "upload")
         encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
-        digest = hashlib.sha256()
+        digests: list[bytes] = []
         block_lanes = block_values(parameters, BLOCK_LANES)
         blocks = stream.blocks(tensors, weight, block_lanes)
         left = stream.lane_count
@@ -162,10 +161,9 @@ class LatticeAggregation:
             left -= block.size
             with self._stopwatch.measure("encrypt"):
                 written = encryptor.encrypt(block, last=not left)
-                digest.update(written)
-            self._send(leg.name("block"), MaskedBlockMessage(written))
+            digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
-        self._send(leg.name("statement"), self._opening.sign(leg, parameters, digest.digest()))
+        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
 
     def _open(
         self,
@@ -184,13 +182,15 @@ class LatticeAggregation:
             secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
         except (BoundError, ProtocolError) as error:
             failure = error
-        if wrong:
-            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         aggregate = None
         try:
             aggregate = self._unmask(leg, parameters, stream, secret_sum)
         except BoundError as error:
             failure = failure or error
+        if wrong:
+            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
+        if failure is not None:
+            self._channel.ledger.note(leg.name("sum"), str(failure), "public")
         self._send(leg.name("opened"), OpenedMessage(opened=aggregate is not None, wrong_members=wrong))
         return aggregate, failure
 
@@ -228,8 +228,8 @@ class LatticeAggregation:
     def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
         return public_key(self._channel.session_id, leg.number, parameters)
 
-    def _send(self, step: str, message: object) -> None:
-        self._channel.send(self._settings.aggregator, step, message)
+    def _send(self, step: str, message: object) -> bytes:
+        return self._channel.send(self._settings.aggregator, step, message)
 
     def _receive(self, step: str, message_type: type[T]) -> T:
         return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._patience_s)

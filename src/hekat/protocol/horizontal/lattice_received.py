@@ -50,13 +50,13 @@ def read_answer(checked: CheckedMessage) -> CheckAnswer:
     return CheckAnswer(checked.challenge_digest, dict(checked.refused), values)
 
 
-def check_block(most_bytes: int) -> Callable[[MaskedBlockMessage], None]:
-    """Refuses a block that is empty or goes beyond the bytes that are still to come."""
+def check_block(byte_count: int) -> Callable[[MaskedBlockMessage], None]:
+    """Refuses a block of another size: smaller ones could be any number."""
 
     def check(message: MaskedBlockMessage) -> None:
-        if not 1 <= len(message.written) <= most_bytes:
+        if len(message.written) != byte_count:
             raise InputError(
-                "a block of another size", expected=f"1 to {most_bytes} bytes", got=f"{len(message.written)} bytes"
+                "a block of another size", expected=f"{byte_count} bytes", got=f"{len(message.written)} bytes"
             )
 
     return check

@@ -7,7 +7,6 @@ docs/spec/committee.md. Memory: one accumulator, and the blocks of the one uploa
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter as Tally
 from collections.abc import Callable, Collection
 from functools import partial
@@ -39,7 +38,7 @@ from hekat.protocol.horizontal.lattice_received import (
 )
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
-from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
@@ -200,26 +199,26 @@ class LatticeSummation:
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
         """Add one party's upload once it is whole and signed; None where the party is lost over it."""
-        expected = SETS[context.set_name].form.written_bytes(dealt.lane_count)
+        parameters = SETS[context.set_name]
+        block_lanes = block_values(parameters, BLOCK_LANES)
         blocks: list[bytes] = []
-        got = 0
-        while got < expected:
-            block = self._roster.receive(party, leg.name("block"), MaskedBlockMessage, check_block(expected - got))
-            if block is None:
+        digests: list[bytes] = []
+        for start in range(0, dealt.lane_count, block_lanes):
+            check = check_block(parameters.form.written_bytes(min(block_lanes, dealt.lane_count - start)))
+            received = self._roster.receive_digested(party, leg.name("block"), MaskedBlockMessage, check)
+            if received is None:
                 return None
+            block, digest = received
             blocks.append(block.written)
-            got += len(block.written)
+            digests.append(digest)
 
         def add(statement: StatementMessage) -> None:
             with self._stopwatch.measure("aggregate"):
-                digest = hashlib.sha256()
-                for written in blocks:
-                    digest.update(written)
                 check_statement(
                     party,
                     statement,
                     context,
-                    digest.digest(),
+                    upload_digest_of(digests),
                     dealt.share_digests,
                     earlier,
                     self._channel.verify,

@@ -43,15 +43,22 @@ class Roster:
         self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
     ) -> T | None:
         """The party's next message, for which `check` raised nothing; None where the party is lost by that."""
+        received = self.receive_digested(party, step, message_type, check)
+        return None if received is None else received[0]
+
+    def receive_digested(
+        self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+    ) -> tuple[T, bytes] | None:
+        """As `receive`, and the SHA-256 of the message's bytes."""
         try:
-            message = self._channel.receive(party, step, message_type)
+            message, digest = self._channel.receive_digested(party, step, message_type)
             check(message)
         except PartyStoppedError:
             raise
         except (PartyLostError, ChannelTimeoutError, SealError, WireError, InputError, ProtocolError) as error:
             self._drop(party, step, error)
             return None
-        return message
+        return message, digest
 
     def receive_from_all(
         self, step: str, message_type: type[T], check: Callable[[str, T], None] = lambda party, message: None
@@ -100,6 +107,6 @@ class Roster:
         if not self._settings.bears_losses:
             raise error
         if isinstance(error, PartyLostError):
-            self._lost[party] = error.what
+            self._lost[party] = f"in step {error.step}: {error.reason}"
         else:
             self.expel(party, f"in step {step}: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -24,6 +25,7 @@ from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings
 from hekat.protocol.horizontal.training import RoundRecord, TrainingState
 from hekat.protocol.horizontal.upload_state import UploadState, open_upload_state
 from hekat.protocol.horizontal.witness import Witness
+from hekat.wire import to_bytes
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 AGGREGATOR = "hub"
@@ -53,14 +55,21 @@ class Meddler:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._channel, name)
 
-    def send(self, to: str, step: str, message: Any) -> None:
+    def send(self, to: str, step: str, message: Any) -> bytes:
+        """The digest is that of the message that the role meant to send."""
         sent = [(step, message)] if self._outgoing is None else self._outgoing(to, step, message)
         for other_step, other in sent:
             self._channel.send(to, other_step, other)
+        return hashlib.sha256(to_bytes(message)).digest()
 
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None) -> Any:
-        message = self._channel.receive(sender, step, message_type, timeout_s)
-        return message if self._incoming is None else self._incoming(sender, step, message)
+        return self.receive_digested(sender, step, message_type, timeout_s)[0]
+
+    def receive_digested(
+        self, sender: str, step: str, message_type: type, timeout_s: float | None = None
+    ) -> tuple[Any, bytes]:
+        message, digest = self._channel.receive_digested(sender, step, message_type, timeout_s)
+        return (message if self._incoming is None else self._incoming(sender, step, message)), digest
 
 
 class Watch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hekat.channel.canonical import encode_fields
@@ -11,6 +11,7 @@ from hekat.errors import ProtocolError
 from hekat.protocol.horizontal.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
 
 UPLOAD_PURPOSE = "hekat/lattice/upload/1"
+_BLOCKS_LABEL = b"hekat/lattice/upload-blocks/1"
 _STATEMENT_LABEL = b"hekat/lattice/included/1"
 _PARTIES_LABEL = b"hekat/lattice/included-parties/1"
 _CURE = "release nothing; abandon this upload number, and ask the aggregator's operator"
@@ -57,6 +58,11 @@ class IncludedSet:
 def upload_fields(context: UploadContext, upload_digest: bytes, share_digests: Sequence[bytes]) -> tuple[bytes, ...]:
     """What a party signs, for UPLOAD_PURPOSE: session, number, step, set name, upload digest, share digests."""
     return *context.statement_fields, upload_digest, *share_digests
+
+
+def upload_digest_of(block_digests: Iterable[bytes]) -> bytes:
+    """SHA-256 over label and the SHA-256 of every block's message, in order: what both ends' ledgers hold of it."""
+    return _hash(_BLOCKS_LABEL, *block_digests)
 
 
 def state_included(context: UploadContext, uploads: Collection[IncludedUpload]) -> IncludedSet:

@@ -60,8 +60,9 @@ class PartyOpening:
         context = self._context(leg, parameters)
         with self._stopwatch.measure("deal"):
             dealt = self._dealt = self._way.deal(context, self._channel.party, parameters)
+        gone = set(self._settings.parties) - set(leg.participants)
         for member, message in dealt.messages.items():
-            if member != self._channel.party:
+            if member != self._channel.party and member not in gone:
                 self._send_share(leg, member, message)
         signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
         answer = DealtMessage(parameters.name, lane_count, list(dealt.digests), signature)

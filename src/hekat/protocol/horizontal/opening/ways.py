@@ -53,10 +53,11 @@ class CommitteeWay:
 
     def describe(self) -> str:
         spare = len(self.members) - self.quorum
-        bound = equivocation_bound(len(self.members), self.quorum)
+        parties = max(0, self._committee.least_included - 2)
+        among = min(parties, equivocation_bound(len(self.members), self.quorum))
         return (
             f"sums are opened by {self.quorum} of {len(self.members)} members ({', '.join(self.members)}): "
-            f"{spare} may be lost, {bound} may work with the aggregator"
+            f"{spare} may be lost; {parties} parties, {among} of them members, may work with the aggregator"
         )
 
     def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
