@@ -47,9 +47,9 @@ struct Factors {
 
 // A prime p < 2^50 with p = 1 mod 2N. Entry m + i of `forward`, for m a power of two and i < m, is
 // psi^brv(m + i), brv reversing the bits of a number below N; `inverse` has the inverses, its entry 1 times
-// 1 / N, and 1 / N as entry 0. For path ifma the last three levels are in the order of vectors: of the
-// entries m + 8 g c + i, where c is 1, 2 or 4 for m = N/8, N/4 or N/2, entry m + 8 g c + c i + k stands at m
-// + 8 g c + 8 k + i.
+// 1 / N, and 1 / N as entry 0. For path ifma the last three levels, which have c = 1, 2 or 4 entries for each
+// block of eight coefficients, are in the order of vectors: entry k of the c of block 8 g + i, that is
+// m + 8 g c + c i + k, stands at m + 8 g c + 8 k + i.
 struct Prime {
     // root: psi, a primitive 2N-th root of unity mod p.
     Prime(Limb p, Limb root, std::size_t ring_degree, CpuPath path);
