@@ -140,6 +140,20 @@ def test_one_member_that_is_told_nonsense_refuses_and_the_others_go_on(play, exp
     assert rehearsal.records[0].party_count == 5
 
 
+@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+def test_a_party_that_is_left_out_takes_no_part_in_what_follows(opening, play, lattice_settings) -> None:
+    """It would otherwise go on from a sum that its update is not in, and that it was told nothing about."""
+
+    def changed(to, step, message):
+        return without(message, "h") if isinstance(message, IncludedMessage) else None
+
+    rehearsal, _, error = play(changed, settings=lattice_settings(8, opening))
+    assert error is not None, "the sum is of all eight, so it does not open"
+    assert "h" in rehearsal.lost_names
+    assert "the aggregator leaves this party out of a sum" in rehearsal.reasons
+    assert rehearsal.records == []
+
+
 def test_a_set_of_an_earlier_round_is_refused(play, lattice_settings) -> None:
     first: list[IncludedMessage] = []
 

@@ -73,10 +73,12 @@ def swap_first_blocks():
     return changed
 
 
-def flip_count(written: bytes) -> list[bytes]:
-    """The top bit of the first coefficient, which counts."""
-    # A16-16 writes a sum's coefficients in 44 bits: bit 43 is in the sixth byte.
-    return [written[:5] + bytes([written[5] ^ 0x08]) + written[6:]]
+def count_one_more(written: bytes) -> list[bytes]:
+    """Delta added to the first coefficient, whose lower lane counts: nothing else than the count changes."""
+    # A16-16 writes a sum's coefficients in 44 bits, in units of 2^6; its Delta is 1023.
+    first = int.from_bytes(written[:8], "little")
+    field = ((first & (1 << 44) - 1) + 16) % (1 << 44)
+    return [(first >> 44 << 44 | field).to_bytes(8, "little") + written[8:]]
 
 
 BLOCKS = {
@@ -88,7 +90,7 @@ BLOCKS = {
     "empty": lambda: on_block(1, lambda written: [b""]),
     "too long": lambda: on_block(2, lambda written: [written + b"\0"]),
     "zeros": lambda: on_block(1, lambda written: [bytes(len(written))]),
-    "another count": lambda: on_block(1, flip_count),
+    "another count": lambda: on_block(1, count_one_more),
 }
 
 

@@ -19,12 +19,14 @@ from hekat.protocol.horizontal.lattice_messages import (
     ShareMessage,
     StatementMessage,
 )
+from hekat.protocol.horizontal.messages import RangeMessage
 from hekat.protocol.horizontal.opening.field import PRIME
 from hekat.protocol.horizontal.opening.included import UPLOAD_PURPOSE, upload_fields
 from hekat.protocol.horizontal.opening.share_message import SALT_BYTES, share_digest
 from hekat.protocol.horizontal.opening.shared import draw_salt
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.ways import CommitteeWay
+from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.scheme.lattice import generate_secret
 
 REST = tuple("abce")
@@ -344,6 +346,14 @@ def test_two_dealers_of_wrong_shares_are_believed_less_the_more_members_report_t
     assert set(rehearsal.lost_names) == {"d", "e"}, "not the members that report both"
     assert "d (its shares" in str(caught.value)
     assert "e (its shares" in str(caught.value)
+
+
+def test_a_party_that_tells_no_range_is_given_up_and_not_those_that_wait_for_bounds(play, lattice_settings) -> None:
+    def changed(to, step, message):
+        return [] if isinstance(message, RangeMessage) else None
+
+    settings = lattice_settings(5, codec=CodecSettings(clipping="daciq"))
+    left_out(play(changed, role="d", settings=settings), "round-1/range")
 
 
 def test_a_message_of_another_kind_costs_its_sender_only(play) -> None:
