@@ -18,6 +18,7 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.key_authority import AuthorityRun, run_authority
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.party import PartyRun, run_party
+from hekat.protocol.horizontal.patience import patience_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
@@ -126,7 +127,7 @@ class Federation:
         settings = self.settings
         if name == settings.aggregator:
             done = self.resume_from.rounds_done if self.resume_from else 0
-            run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done))
+            run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done, self.job.timeout_s))
             return None
         state = self.upload_states.get(name)
         if name == settings.authority:
@@ -137,7 +138,7 @@ class Federation:
     @property
     def _patience_s(self) -> float:
         """How long a role waits for the aggregator, which may be waiting for each of the parties."""
-        return self.job.timeout_s * (len(self.settings.parties) + 1)
+        return patience_of(self.job.timeout_s, len(self.settings.parties))
 
     def _party_run(self, name: str, channel: RecordedChannel, state: UploadState | None) -> PartyRun:
         leads = name == self.settings.leader

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +46,11 @@ Summation = PaillierSummation | PlainSummation | LatticeSummation
 
 @dataclass(frozen=True)
 class AggregatorRun:
-    """What the machine gives the aggregator; `rounds_done` above 0 resumes."""
+    """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message."""
 
     stopwatch: Stopwatch
     rounds_done: int = 0
+    step_timeout_s: float | None = None
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -56,7 +58,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     roster = Roster(channel, settings)
     with needs_everybody():
         _gather_parties(channel, settings)
-        summation = _make_summation(channel, settings, roster, run.stopwatch)
+        summation = _make_summation(channel, settings, roster, run)
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
@@ -89,8 +91,9 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> N
 
 
 def _make_summation(
-    channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, stopwatch: Stopwatch
+    channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, run: AggregatorRun
 ) -> Summation:
+    stopwatch = run.stopwatch
     if settings.protection == "none":
         return PlainSummation(channel, settings, stopwatch)
     if settings.protection == "lattice":
@@ -98,7 +101,8 @@ def _make_summation(
             party: channel.receive(party, "upload-counter", UploadCounterMessage).next_number
             for party in settings.parties
         }
-        return LatticeSummation(channel, settings, roster, stopwatch, first_upload_number(next_numbers))
+        number = first_upload_number(next_numbers)
+        return LatticeSummation(channel, settings, roster, stopwatch, number, step_timeout_s=run.step_timeout_s)
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     return PaillierSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
 
@@ -111,14 +115,7 @@ def _serve_bounds(
         summation.serve(f"{step}/exponents")
     if codec.clipping != "daciq":
         return
-    received: list[RangeMessage] = []
-
-    def check(party: str, message: RangeMessage) -> None:
-        check_ranges(message, party, step, received[0] if received else None)
-        received.append(message)
-
-    ranges = list(roster.receive_from_all(f"{step}/range", RangeMessage, check).values())
-    roster.check_enough(step, 1)
+    ranges = _receive_ranges(roster, settings, step)
     minimum = np.min([message.minimum for message in ranges], axis=0)
     maximum = np.max([message.maximum for message in ranges], axis=0)
     sizes = ranges[0].sizes
@@ -134,6 +131,19 @@ def _serve_bounds(
         for low, high, size in zip(minimum, maximum, sizes, strict=True)
     ]
     roster.send_to_all(f"{step}/clip", ClipMessage(alpha=np.array(alphas)))
+
+
+def _receive_ranges(roster: Roster, settings: HorizontalSettings, step: str) -> list[RangeMessage]:
+    """Every party's ranges; who has other tensors than most cannot take part."""
+    found = roster.receive_from_all(
+        f"{step}/range", RangeMessage, lambda party, message: check_ranges(message, party, step, None)
+    )
+    sizes = Counter(tuple(message.sizes.tolist()) for message in found.values())
+    for party, message in found.items():
+        if tuple(message.sizes.tolist()) != sizes.most_common(1)[0][0]:
+            roster.expel(party, f"its ranges in {step} are of other tensors than most parties'")
+    roster.check_enough(step, 1)
+    return [message for party, message in found.items() if party in roster.parties]
 
 
 def _finish_round(roster: Roster, step: str) -> bool:

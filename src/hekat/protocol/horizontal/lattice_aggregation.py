@@ -12,9 +12,12 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from hekat.channel.canonical import encode_fields, encode_number
 from hekat.codec import clip
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
@@ -29,8 +32,9 @@ from hekat.protocol.horizontal.lattice_messages import (
     OutcomeMessage,
     SumBeginMessage,
     SumBlockMessage,
+    TurnMessage,
 )
-from hekat.protocol.horizontal.leg import Leg, begin_step, check_participants
+from hekat.protocol.horizontal.leg import MAX_UPLOADS, Leg, begin_step, check_participants
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
 from hekat.protocol.horizontal.packing import Packing
@@ -52,6 +56,8 @@ from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
 
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/1"
+
 
 class LatticeAggregation:
     """Sums of masked updates that only the sum of this upload's secrets opens."""
@@ -66,19 +72,23 @@ class LatticeAggregation:
         uploads: DurableCounter,
         stopwatch: Stopwatch,
         *,
+        digest_key: bytes,
+        model_digest: bytes = b"",
         patience_s: float | None = None,
         witness: Witness | None = None,
         on_packing: Callable[[Packing], None] = lambda packing: None,
         before: Callable[[str, str], None] = lambda step, part: None,
     ) -> None:
-        """`uploads` gives each upload number once in this party's life. `patience_s`: how long to wait for the
+        """`uploads` gives each upload number once in this party's life; `digest_key` is all parties' alone.
 
-        aggregator, which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of
-        an upload ("deal", "upload", "sign", "release", "open"): rehearsals of a loss raise there.
+        `model_digest` is that of a resumed run's model. `patience_s`: how long to wait for the aggregator, which itself
+        may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload ("deal",
+        "upload", "sign", "release", "open"): rehearsals of a loss raise there.
         """
         self._channel, self._settings, self._opening, self._uploads = channel, settings, opening, uploads
         self._stopwatch, self._patience_s, self._witness = stopwatch, patience_s, witness
         self._on_packing, self._before = on_packing, before
+        self._digest_key, self._model_digest = digest_key, model_digest
 
     def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
@@ -107,18 +117,26 @@ class LatticeAggregation:
         self._describe_packing(parameters, stream.lane_count)
         if self._witness is not None and tensors:
             self._deposit(self._witness, step, tensors, bounds, weight)
-        while True:
-            leg = self._begin(step)
+        agreement = self._agree(step, bits, bounds, counters)
+        stands = False
+        for _ in range(MAX_UPLOADS):
+            leg = self._begin(step, agreement)
             self._mask(leg, parameters, stream, tensors, weight)
             stated = self._receive(leg.name("included"), IncludedMessage)
             included = self._opening.check_included(leg, parameters, stated)
             self._before(leg.step, "release")
             self._opening.release(leg, included)
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
-            if self._receive(leg.name("outcome"), OutcomeMessage).stands:
+            stands = self._receive(leg.name("outcome"), OutcomeMessage).stands
+            if stands:
                 break
-        if aggregate is None:
-            raise failure or ProtocolError("the aggregator says that a sum stands which it was told does not open")
+        if aggregate is None or not stands:
+            raise failure or ProtocolError(
+                f"the sum of {step} does not open",
+                expected=f"one of {MAX_UPLOADS} uploads to stand at all parties",
+                got="none that did, or one that stands without opening here",
+                cure="the ledgers say whose releases did not fit: find out what runs there",
+            )
         if self._witness is not None and tensors:
             allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
             self._witness.check(step, aggregate.mean, allowed, included.parties)
@@ -128,9 +146,22 @@ class LatticeAggregation:
         return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled, timeout_s=self._patience_s)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        self._model_digest = model_digest
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._patience_s)
 
-    def _begin(self, step: str) -> Leg:
+    def _agree(self, step: str, bits: int, bounds: Mapping[str, float], counters: Sequence[Counter]) -> bytes:
+        """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
+
+        An aggregator that told parties different bounds, or sums, would otherwise single one update out.
+        """
+        fields = [_AGREEMENT_LABEL, step.encode(), encode_number(bits), self._model_digest]
+        for name, bound in sorted(bounds.items()):
+            fields += [name.encode(), bound.hex().encode()]
+        for counter in counters:
+            fields += [counter.name.encode(), str(counter.maximum).encode()]
+        return hmac.new(self._digest_key, encode_fields(*fields), hashlib.sha256).digest()
+
+    def _begin(self, step: str, agreement: bytes) -> Leg:
         begin = self._receive(begin_step(step), BeginMessage)
         if begin.step != step:
             raise ProtocolError(
@@ -139,7 +170,7 @@ class LatticeAggregation:
                 got="another step",
                 cure="run the same release and job at the aggregator",
             )
-        leg = Leg(step, begin.number, tuple(begin.participants))
+        leg = Leg(step, begin.number, tuple(begin.participants), agreement)
         check_participants(leg, self._settings)
         # Durably gone before the first secret is made for it: no restart takes the number again.
         take_upload_number(self._uploads, leg.number)
@@ -150,9 +181,17 @@ class LatticeAggregation:
         secret = self._opening.deal(leg, parameters, stream.lane_count)
         self._opening.check_dealt(leg)
         self._before(leg.step, "upload")
+        block_lanes = block_values(parameters, BLOCK_LANES)
+        turn = self._receive(leg.name("turn"), TurnMessage)
+        if turn.block_count != -(-stream.lane_count // block_lanes):
+            raise ProtocolError(
+                f"the aggregator awaits another upload in {leg.step}",
+                expected=f"{-(-stream.lane_count // block_lanes)} blocks",
+                got=f"{turn.block_count}",
+                cure="run the same release and job at the aggregator",
+            )
         encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
         digests: list[bytes] = []
-        block_lanes = block_values(parameters, BLOCK_LANES)
         blocks = stream.blocks(tensors, weight, block_lanes)
         left = stream.lane_count
         while left:

@@ -52,6 +52,7 @@ class DealtMessage:
 
     parameter_set: str = public()
     lane_count: int = public()
+    agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")
     share_digests: list[bytes] = public()
     signature: bytes = public()
 
@@ -62,6 +63,7 @@ class DealersMessage:
     """Aggregator to each member: who dealt, and the digests of all their shares with the dealers' signatures."""
 
     parameter_set: str = public()
+    agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
     share_digests: dict[str, list[bytes]] = public()
     signatures: dict[str, bytes] = public()
 
@@ -74,6 +76,14 @@ class CheckedMessage:
     challenge_digest: bytes = public()
     refused: dict[str, str] = public()
     values: dict[str, npt.NDArray[np.uint64]] = disclosed("combinations of shares under masks used once: noise")
+
+
+@message("horizontal/upload-turn", version=1)
+@dataclass(frozen=True)
+class TurnMessage:
+    """Aggregator to party: its shares are accepted, and it may upload now; one party at a time."""
+
+    block_count: int = public()
 
 
 @message("horizontal/masked-block", version=1)

@@ -28,6 +28,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     StatementMessage,
     SumBeginMessage,
     SumBlockMessage,
+    TurnMessage,
 )
 from hekat.protocol.horizontal.lattice_received import (
     check_block,
@@ -36,21 +37,19 @@ from hekat.protocol.horizontal.lattice_received import (
     check_statement,
     read_answer,
 )
-from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
+from hekat.protocol.horizontal.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
-from hekat.protocol.horizontal.opening.upload_context import UploadContext
+from hekat.protocol.horizontal.opening.upload_context import UploadContext, group_of
 from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
-
-# A sum that does not open although nobody is lost is tried again so often, with everything fresh.
-MAX_UPLOADS = 3
 
 T = TypeVar("T")
 
@@ -59,11 +58,20 @@ class LatticeSummation:
     """Adds masked updates, upload by upload, and tells the members whose they are."""
 
     def __init__(
-        self, channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, stopwatch: Stopwatch, number: int
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        roster: Roster,
+        stopwatch: Stopwatch,
+        number: int,
+        *,
+        step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used."""
+        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload."""
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
-        self._number = number
+        self._number, self._step_timeout_s = number, step_timeout_s
+        self._group = ""
+        self._group_parties: tuple[str, ...] = ()
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
         self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
@@ -78,9 +86,11 @@ class LatticeSummation:
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
             self._roster.check_enough(step, self._least)
+            self._check_group(step)
             leg = Leg(step, self._number, self._roster.parties)
             self._number += 1
             included, unopened = self._serve_upload(leg)
+            self._group, self._group_parties = group_of(step), included
             if not unopened:
                 return
             if set(self._roster.parties) != set(included):
@@ -97,6 +107,17 @@ class LatticeSummation:
             cure="the ledgers say whose releases did not fit: find out what runs there",
         )
 
+    def _check_group(self, step: str) -> None:
+        """Raise ProtocolError where a party is lost between two sums of the same updates: they would tell its part."""
+        gone = set(self._group_parties) - set(self._roster.parties)
+        if group_of(step) == self._group and gone:
+            raise ProtocolError(
+                f"a party is lost in the middle of {self._group!r}",
+                expected="the same parties in all its sums, whose difference is somebody's update",
+                got=f"lost: {', '.join(sorted(gone))}",
+                cure="resume from the last checkpoint, or begin again: a new session begins",
+            )
+
     def _serve_upload(self, leg: Leg) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Whose updates the sum holds, and who says that it does not open: nobody, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
@@ -105,26 +126,30 @@ class LatticeSummation:
             self._channel.send(self._settings.authority, AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
         self._roster.check_enough(leg.step, self._least)
-        context = UploadContext(
-            self._channel.session_id, leg.number, leg.step, next(iter(dealt.values())).parameter_set
-        )
+        some = next(iter(dealt.values()))
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
         self._check_shares(leg, context, dealt)
-        self._roster.check_enough(leg.step, self._least)
         return self._add_and_open(leg, context, dealt)
 
     # --- shares ----------------------------------------------------------------------------------------
 
     def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
         dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, partial(self._check_dealt, leg))
-        forms = Tally((message.parameter_set, message.lane_count) for message in dealt.values())
-        usual = forms.most_common(1)[0][0] if forms else ("", 0)
+        forms = Tally(_form_of(message) for message in dealt.values())
+        usual = forms.most_common(1)[0][0] if forms else None
         for party, message in dealt.items():
-            if (message.parameter_set, message.lane_count) != usual:
-                self._roster.expel(party, f"in {leg.step} it deals for an upload of another size or parameter set")
+            if _form_of(message) != usual:
+                self._roster.expel(
+                    party,
+                    f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
+                    "bounds or counters than most",
+                )
         return {party: message for party, message in dealt.items() if party in self._roster.parties}
 
     def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, message.parameter_set)
+        context = UploadContext(
+            self._channel.session_id, leg.number, leg.step, message.parameter_set, message.agreement
+        )
         check_dealt(party, message, context, max(1, len(self._way.members)), self._channel.verify)
 
     def _check_shares(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> None:
@@ -133,7 +158,7 @@ class LatticeSummation:
             return
         digests = {party: message.share_digests for party, message in dealt.items()}
         signatures = {party: message.signature for party, message in dealt.items()}
-        dealers = DealersMessage(context.set_name, digests, signatures)
+        dealers = DealersMessage(context.set_name, context.agreement, digests, signatures)
         for member in self._reachable_members():
             self._send_to_member(member, leg.name("dealers"), dealers)
         answers: dict[int, CheckAnswer] = {}
@@ -175,6 +200,7 @@ class LatticeSummation:
                 statements[party] = statement
         # Before anybody releases: for whom was released in a step cannot be changed afterwards.
         self._roster.check_enough(leg.step, self._least)
+        self._check_group(leg.step)
         self._check_members(leg, self._reachable_members())
         stated = IncludedMessage(
             upload_digests={party: statement.upload_digest for party, statement in statements.items()},
@@ -198,14 +224,22 @@ class LatticeSummation:
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
-        """Add one party's upload once it is whole and signed; None where the party is lost over it."""
+        """Ask for one party's upload, and add it once it is whole and signed; None where the party is lost over it.
+
+        One party uploads at a time: what waits in queues is no more than one upload, and each has a step's time.
+        """
         parameters = SETS[context.set_name]
         block_lanes = block_values(parameters, BLOCK_LANES)
+        turn = TurnMessage(block_count=-(-dealt.lane_count // block_lanes))
+        self._roster.send(party, leg.name("turn"), turn)
+        deadline = Deadline(self._step_timeout_s)
         blocks: list[bytes] = []
         digests: list[bytes] = []
         for start in range(0, dealt.lane_count, block_lanes):
             check = check_block(parameters.form.written_bytes(min(block_lanes, dealt.lane_count - start)))
-            received = self._roster.receive_digested(party, leg.name("block"), MaskedBlockMessage, check)
+            received = self._roster.receive_digested(
+                party, leg.name("block"), MaskedBlockMessage, check, deadline.left_s
+            )
             if received is None:
                 return None
             block, digest = received
@@ -299,3 +333,8 @@ class LatticeSummation:
         message = self._channel.receive(member, step, message_type)
         check(message)
         return message
+
+
+def _form_of(message: DealtMessage) -> tuple[str, int, bytes]:
+    """What all parties of one upload have in common."""
+    return message.parameter_set, message.lane_count, message.agreement

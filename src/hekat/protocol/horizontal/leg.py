@@ -9,15 +9,21 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 
 AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
+MAX_UPLOADS = 3
+"""A sum that does not open although nobody is lost is tried again so often, with everything fresh."""
 
 
 @dataclass(frozen=True)
 class Leg:
-    """`step` is what is summed ("round-3"); `number` is used once by every party, whatever step, run or session."""
+    """`step` is what is summed ("round-3"); `number` is used once by every party, whatever step, run or session.
+
+    `agreement` is a party's own, as in UploadContext; None at roles that hold no model.
+    """
 
     step: str
     number: int
     participants: tuple[str, ...]
+    agreement: bytes | None = None
 
     def name(self, part: str) -> str:
         """The step name of a message of this upload."""

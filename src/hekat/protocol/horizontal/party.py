@@ -38,7 +38,7 @@ from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
 from hekat.protocol.horizontal.received import check_party_count
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, HorizontalSettings, check_row_count
-from hekat.protocol.horizontal.training import LocalRun, TrainingState, train
+from hekat.protocol.horizontal.training import LocalRun, TrainingState, digest_model, train
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import KeyPair, PrivateKey, generate_keys
@@ -109,6 +109,8 @@ def _join_lattice(
         opening,
         run.upload_state.uploads,
         run.local.stopwatch,
+        digest_key=digest_key,
+        model_digest=b"" if run.local.resume_from is None else digest_model(run.local.resume_from, digest_key),
         patience_s=run.patience_s,
         witness=run.witness,
         on_packing=run.on_packing,

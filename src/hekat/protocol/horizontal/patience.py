@@ -10,18 +10,26 @@ import time
 _LEAST_S = 1e-3
 
 
-class PeerWait:
-    """Time for one part of an upload, shared by all peers that something is awaited of."""
+def patience_of(step_timeout_s: float, party_count: int) -> float:
+    """How long a role waits for the aggregator: time for it to wait for each party's shares and for its upload."""
+    return 2 * (party_count + 2) * step_timeout_s
 
-    def __init__(self, patience_s: float | None, party_count: int) -> None:
-        """`patience_s` is the role's patience with the aggregator, time for it to wait for each party and more.
 
-        None: as long as the channel waits for anybody.
-        """
-        share_s = None if patience_s is None else patience_s / (2 * (party_count + 1))
-        self._until = None if share_s is None else time.monotonic() + share_s
+class Deadline:
+    """One span of time for several messages of one party; None: as long as the channel waits for each."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._until = None if seconds is None else time.monotonic() + seconds
 
     @property
     def left_s(self) -> float | None:
-        """What is left for the next peer; what has come already is received in any time."""
+        """What is left for the next message; what has come already is received in any time."""
         return None if self._until is None else max(self._until - time.monotonic(), _LEAST_S)
+
+
+class PeerWait(Deadline):
+    """Time for one part of an upload, shared by all peers that something is awaited of."""
+
+    def __init__(self, patience_s: float | None, party_count: int) -> None:
+        """`patience_s` is the role's patience with the aggregator (`patience_of`): half a step's time is shared."""
+        super().__init__(None if patience_s is None else patience_s / patience_of(2, party_count))

@@ -8,7 +8,7 @@ from hekat.errors import InputError, WireCorruptError
 from hekat.protocol.horizontal.aggregation import FloatArray
 from hekat.protocol.horizontal.counters import PLAIN_COUNTER_LIMBS
 from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMessage, RangeMessage
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, HorizontalSettings
 from hekat.scheme.paillier import Ciphertexts
 
 
@@ -81,11 +81,11 @@ def check_ranges(ranges: RangeMessage, party: str, step: str, first: RangeMessag
 
 
 def check_bounds(alpha: FloatArray, aggregator: str, step: str, tensor_count: int) -> None:
-    """Raises WireCorruptError where clipping bounds are not one finite number above 0 for each tensor."""
+    """Raises WireCorruptError where clipping bounds are not one number within the usual range for each tensor."""
     if alpha.shape != (tensor_count,):
         _refuse_answer(aggregator, step, f"{tensor_count} clipping bounds", f"shape {alpha.shape}")
-    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-        _refuse_answer(aggregator, step, "finite bounds above 0", "others")
+    if not (alpha >= MIN_ALPHA).all() or not (alpha <= MAX_ALPHA).all():
+        _refuse_answer(aggregator, step, "bounds from 2^-40 to 2^40", "others")
 
 
 def check_party_count(party_count: int, aggregator: str, step: str, settings: HorizontalSettings) -> None:

@@ -47,11 +47,16 @@ class Roster:
         return None if received is None else received[0]
 
     def receive_digested(
-        self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+        self,
+        party: str,
+        step: str,
+        message_type: type[T],
+        check: Callable[[T], None] = lambda message: None,
+        timeout_s: float | None = None,
     ) -> tuple[T, bytes] | None:
-        """As `receive`, and the SHA-256 of the message's bytes."""
+        """As `receive`, and the SHA-256 of the message's bytes; waits `timeout_s` (None: the channel's default)."""
         try:
-            message, digest = self._channel.receive_digested(party, step, message_type)
+            message, digest = self._channel.receive_digested(party, step, message_type, timeout_s)
             check(message)
         except PartyStoppedError:
             raise

@@ -21,6 +21,7 @@ OPENINGS = ("committee", "authority", "shared")
 # What the aggregator is told beside ciphertexts and public facts.
 DISCLOSED = {
     ("horizontal/checked", "values"),
+    ("horizontal/dealt", "agreement"),
     ("horizontal/ready", "columns"),
     ("horizontal/ready", "schema"),
     ("horizontal/round-end", "model_digest"),
@@ -36,7 +37,8 @@ KINDS = {
     "horizontal/opened",
     "horizontal/round-end",
 }
-LEAST_BYTES = 24
+# In the widest form, 8 bytes, these are 12 coefficients: no run of so many zeros comes by chance.
+LEAST_BYTES = 96
 
 
 class Secrets:
@@ -113,7 +115,9 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     }
     without = {"horizontal/checked", "horizontal/released"} if opening == "shared" else set()
     assert {row.kind for row in report.learned} == KINDS - without
-    assert {row.disclosure_class for row in report.given} <= {"ciphertext", "public"}
+    given = {(row.kind, row.field) for row in report.given if row.disclosure_class == "disclosed"}
+    assert given <= {("horizontal/dealers", "agreement")}
+    assert {row.disclosure_class for row in report.given} <= {"ciphertext", "public", "disclosed"}
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
@@ -137,9 +141,9 @@ def test_no_byte_that_it_receives_or_sends_is_of_a_secret(opening, play, lattice
 @pytest.mark.parametrize(
     "piece",
     [
-        lambda secret: secret.astype(np.int8).tobytes()[-48:],
-        lambda secret: to_field(secret).astype("<u2").tobytes()[:48],
-        lambda secret: secret.astype("<i4").tobytes()[4096 - 24 : 4096 + 24],
+        lambda secret: secret.astype(np.int8).tobytes()[-96:],
+        lambda secret: to_field(secret).astype("<u2").tobytes()[:96],
+        lambda secret: secret.astype("<i4").tobytes()[4096 - 48 : 4096 + 48],
     ],
     ids=["bytes", "field elements", "words"],
 )

@@ -22,6 +22,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     StatementMessage,
     SumBeginMessage,
     SumBlockMessage,
+    TurnMessage,
 )
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
 from hekat.protocol.horizontal.opening.included import upload_digest_of
@@ -82,6 +83,7 @@ class Disk:
             IncludedMessage: IncludedMessage({}, {}, {}, {}),
             SumBeginMessage: SumBeginMessage([]),
             OutcomeMessage: OutcomeMessage(stands=True),
+            TurnMessage: TurnMessage(-(-self.lane_count // block_values(self._parameters, BLOCK_LANES))),
         }[message_type]
 
 
@@ -131,7 +133,12 @@ def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, lattice
     values = np.random.default_rng(8).uniform(-1, 1, value_count).astype(np.float32)
     channel = Disk(tmp_path, parameters)
     aggregation = LatticeAggregation(
-        channel, settings, Alone(), SimpleNamespace(next_value=0, take=lambda number: None), Stopwatch()
+        channel,
+        settings,
+        Alone(),
+        SimpleNamespace(next_value=0, take=lambda number: None),
+        Stopwatch(),
+        digest_key=bytes(32),
     )
     found = []
 
@@ -175,7 +182,7 @@ class Senders:
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         if message_type is DealtMessage:
             digest = salt_digest(self._context, sender, self._salts[sender])
-            return DealtMessage(self._parameters.name, self._lane_count, [digest], b"")
+            return DealtMessage(self._parameters.name, self._lane_count, bytes(32), [digest], b"")
         if message_type is MaskedBlockMessage:
             block = block_values(self._parameters, BLOCK_LANES)
             count = min(block, self._lane_count - self._sent[sender])

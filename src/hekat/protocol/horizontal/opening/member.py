@@ -77,7 +77,16 @@ class Member:
                 got="another",
                 cure="run the same release at the aggregator",
             )
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, dealers.parameter_set)
+        if leg.agreement is not None and dealers.agreement != leg.agreement:
+            raise ProtocolError(
+                f"the parties do not hold the same before {leg.step}",
+                expected="one model, and the same clipping bounds and counters, at all parties",
+                got="others here than at most parties",
+                cure="run the same release and job everywhere, and resume from the last checkpoint",
+            )
+        context = UploadContext(
+            self._channel.session_id, leg.number, leg.step, dealers.parameter_set, dealers.agreement
+        )
         lists = self._read_lists(context, dealers)
         kept = _Kept(SETS[dealers.parameter_set], {name: entry.digests for name, entry in lists.items()})
         refused: dict[str, str] = {}

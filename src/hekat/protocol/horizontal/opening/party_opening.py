@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
@@ -65,14 +66,17 @@ class PartyOpening:
             if member != self._channel.party and member not in gone:
                 self._send_share(leg, member, message)
         signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
-        answer = DealtMessage(parameters.name, lane_count, list(dealt.digests), signature)
+        answer = DealtMessage(parameters.name, lane_count, context.agreement, list(dealt.digests), signature)
         self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
+        assert dealt.secret is not None  # just made
         return dealt.secret
 
     def check_dealt(self, leg: Leg) -> None:
-        """A member checks what it was dealt."""
+        """A member checks what it was dealt; shares of this party's own secret are let go."""
+        dealt = self._own()
         if self._member is not None:
-            self._member.check_dealt(leg, self._own().messages[self._channel.party])
+            self._member.check_dealt(leg, dealt.messages[self._channel.party])
+        self._dealt = replace(dealt, secret=None, messages={})
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
         """This party's signature over its upload, of which `upload_digest` is SHA-256."""
@@ -147,7 +151,8 @@ class PartyOpening:
         return secret_sum, sorted([*other, *wrong])
 
     def _context(self, leg: Leg, parameters: LatticeParameters) -> UploadContext:
-        return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name)
+        assert leg.agreement is not None  # a party has one
+        return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name, leg.agreement)
 
     def _own(self) -> Dealt:
         assert self._dealt is not None  # deal comes first

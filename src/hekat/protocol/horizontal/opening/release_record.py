@@ -1,7 +1,8 @@
 """What one opener has released for, on disk, so that it never opens two sets of one step, not after a restart either.
 
-For every step of a job: the digest of the parties in the set. A second attempt of the step, under the next upload
-number, is allowed for the same parties only: a sum with other parties, less the first, is somebody's update. For every
+For every group of steps of a job (those that sum the same updates): the digest of the parties in the set. A second
+sum in the group, under another upload number, is allowed for the same parties only: a sum with other parties, less the
+first, is somebody's update. For every
 upload number of a session: the digest of the whole statement. The file is `hekat releases 1`, a line "KEY DIGEST" in
 hex for each entry, and a checksum. It says nothing about a machine that is put back to an older snapshot.
 """
@@ -60,13 +61,13 @@ class ReleaseRecord:
         this upload number; StateError where the record cannot be read or written. Then nothing may be released.
         """
         context = included.context
-        step_key = _key(_STEP_LABEL, job_digest, context.step.encode())
+        step_key = _key(_STEP_LABEL, job_digest, context.group.encode())
         number_key = _key(_NUMBER_LABEL, *context.upload_fields)
         entries = {step_key: included.parties_digest.hex(), number_key: included.digest.hex()}
         with _locked(self._path):
             known = _decode(read_file(self._path), self._path)
             if known.get(step_key, entries[step_key]) != entries[step_key]:
-                _refuse(f"step {context.step!r}", "the parties that were released for in this step")
+                _refuse(f"step {context.group!r}", "the parties that were released for in it")
             if known.get(number_key, entries[number_key]) != entries[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
             if not entries.items() <= known.items():
@@ -118,5 +119,6 @@ def _refuse(what: str, expected: str) -> None:
         f"another set was released for in {what}",
         expected=expected,
         got="another set",
-        cure="the difference of two sums is somebody's update: include the same parties, or abandon the step",
+        cure="the difference of two sums is somebody's update: go on with the same parties only, or begin a new job "
+        "with another training.seed",
     )

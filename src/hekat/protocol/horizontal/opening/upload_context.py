@@ -1,4 +1,4 @@
-"""Which upload something belongs to: session, upload number, step and parameter set, as all digests bind them."""
+"""Which upload something belongs to, and what its parties agree on, as all digests and signatures bind it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ class Verify(Protocol):
 
 @dataclass(frozen=True)
 class UploadContext:
-    """One upload number of one session, the step of the job that it serves, and the name of its parameter set."""
+    """One upload number of one session, the step of the job that it serves, and the name of its parameter set.
+
+    `agreement` is a digest of what a party takes for granted of the others, under a key of the parties (`agree`).
+    """
 
     session_id: bytes
     number: int
     step: str
     set_name: str
+    agreement: bytes = bytes(DIGEST_BYTES)
 
     def __post_init__(self) -> None:
         if len(self.session_id) != DIGEST_BYTES:
             raise InputError("not a session id", expected=f"{DIGEST_BYTES} bytes", got=f"{len(self.session_id)}")
         if not 0 <= self.number <= MAX_NUMBER:
             raise InputError("not an upload number", expected="0 to 2^63 - 1", got=str(self.number))
+        if len(self.agreement) != DIGEST_BYTES:
+            raise InputError("not an agreement", expected=f"{DIGEST_BYTES} bytes", got=f"{len(self.agreement)}")
 
     @property
     def upload_fields(self) -> tuple[bytes, bytes]:
@@ -39,6 +45,16 @@ class UploadContext:
         return self.session_id, encode_number(self.number)
 
     @property
-    def statement_fields(self) -> tuple[bytes, bytes, bytes, bytes]:
-        """All four, as what parties sign and statements of included uploads bind them."""
-        return *self.upload_fields, self.step.encode(), self.set_name.encode()
+    def statement_fields(self) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+        """All five, as what parties sign and statements of included uploads bind them."""
+        return *self.upload_fields, self.step.encode(), self.set_name.encode(), self.agreement
+
+    @property
+    def group(self) -> str:
+        """The steps whose sums are of the same updates ("standardise", "round-3"): one set of parties is in all."""
+        return group_of(self.step)
+
+
+def group_of(step: str) -> str:
+    """The group of a step: what stands before its first "/"."""
+    return step.split("/")[0]

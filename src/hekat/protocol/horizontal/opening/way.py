@@ -19,7 +19,7 @@ FieldArray = npt.NDArray[np.uint16]
 class Dealt:
     """A fresh secret, and what of it goes where: a message for each member, or a salt for everybody."""
 
-    secret: SecretKey
+    secret: SecretKey | None
     messages: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     digests: tuple[bytes, ...] = ()
     salt: bytes = b""
