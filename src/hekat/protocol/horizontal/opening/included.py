@@ -56,7 +56,7 @@ class IncludedSet:
 
 
 def upload_fields(context: UploadContext, upload_digest: bytes, share_digests: Sequence[bytes]) -> tuple[bytes, ...]:
-    """What a party signs, for UPLOAD_PURPOSE: session, number, step, set name, upload digest, share digests."""
+    """What a party signs for UPLOAD_PURPOSE: session, number, step, set name, agreement, upload and share digests."""
     return *context.statement_fields, upload_digest, *share_digests
 
 
