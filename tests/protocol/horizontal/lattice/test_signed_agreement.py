@@ -1,0 +1,126 @@
+"""Who is left out, and what is refused, where an upload is signed with other bounds, another model or another size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hekat.errors import ProtocolError
+from hekat.protocol.horizontal import lattice_summation
+from hekat.protocol.horizontal.lattice_messages import (
+    DealersMessage,
+    DealtMessage,
+    MaskedBlockMessage,
+    ReleasedMessage,
+    TurnMessage,
+)
+from hekat.protocol.horizontal.messages import ClipMessage
+from hekat.protocol.horizontal.party import run_party
+from hekat.protocol.horizontal.settings import CodecSettings
+
+DACIQ = CodecSettings(clipping="daciq")
+
+
+def tighter_bounds_for(*parties):
+    """An aggregator that tells these parties bounds of a thousandth: their updates would all but vanish in the sum."""
+
+    def changed(to, step, message):
+        return ClipMessage(message.alpha / 1000) if isinstance(message, ClipMessage) and to in parties else None
+
+    return changed
+
+
+@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+def test_a_party_that_was_told_other_bounds_is_left_out(opening, play, lattice_settings) -> None:
+    rehearsal, _, error = play(tighter_bounds_for("d"), settings=lattice_settings(5, opening, codec=DACIQ))
+    assert error is None
+    assert rehearsal.lost_names == ["d"]
+    assert "bounds or counters than most" in rehearsal.reasons
+    assert [record.party_count for record in rehearsal.records] == [4]
+
+
+def test_two_groups_with_other_bounds_make_no_sum(play, lattice_settings) -> None:
+    rehearsal, watch, error = play(tighter_bounds_for("d", "e"), settings=lattice_settings(5, codec=DACIQ))
+    assert isinstance(error.__cause__, ProtocolError)
+    assert watch.senders_of(MaskedBlockMessage) == []
+    assert rehearsal.records == []
+
+
+@pytest.mark.parametrize("told", ["d", "h"])
+@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+def test_an_aggregator_that_goes_on_with_other_bounds_finds_nobody_to_release(
+    told, opening, play, lattice_settings, monkeypatch
+) -> None:
+    """One that hides the difference: d is a member, h is none; every other party sees that h signed something else."""
+    monkeypatch.setattr(lattice_summation, "_form_of", lambda message: None)
+    monkeypatch.setattr(lattice_summation, "check_statement", lambda *others, **more: None)
+    rehearsal, watch, error = play(tighter_bounds_for(told), settings=lattice_settings(8, opening, codec=DACIQ))
+    if told == "d" and opening == "committee":
+        assert "the parties do not hold the same before round-1" in rehearsal.reasons
+        assert rehearsal.lost_names == ["d"], "it leaves before it uploads, and the others go on"
+        return
+    assert error is not None
+    assert f"holds what '{told}' did not sign" in f"{rehearsal.reasons} {error}"
+    assert watch.senders_of(ReleasedMessage) == []
+    assert watch.opened_at == []
+
+
+def test_another_agreement_than_the_dealers_signed_is_refused(play) -> None:
+    def changed(to, step, message):
+        return replace(message, agreement=bytes(32)) if isinstance(message, DealersMessage) else None
+
+    rehearsal, watch, error = play(changed)
+    assert error is not None
+    assert "the parties do not hold the same before round-1" in rehearsal.reasons
+    assert watch.senders_of(ReleasedMessage) == []
+
+
+def test_a_dealer_with_another_agreement_is_left_out(play) -> None:
+    def changed(to, step, message):
+        return replace(message, agreement=bytes(32)) if isinstance(message, DealtMessage) else None
+
+    rehearsal, _, error = play(changed, role="d")
+    assert error is None
+    assert rehearsal.lost_names == ["d"]
+
+
+def test_a_party_that_resumes_from_another_model_is_found_before_it_uploads(
+    rehearse_lattice, lattice_settings, meddle
+) -> None:
+    settings = lattice_settings(5)
+    first = rehearse_lattice(settings)
+    first.run()
+    settings = replace(settings, training=replace(settings.training, round_count=2))
+    senders: list[str] = []
+
+    def keep(sender, step, message):
+        senders.extend([sender] if isinstance(message, MaskedBlockMessage) else [])
+        return message
+
+    def play_c(channel):
+        run = resumed._party_run("c", channel, resumed.upload_states["c"])
+        state = run.local.resume_from
+        name = next(iter(state.parameters))
+        state.parameters[name] = np.nextafter(state.parameters[name], 1)
+        return run_party(channel, resumed.tables["c"], settings, run)
+
+    resumed = rehearse_lattice(
+        settings, resume_from=first.saved[0], stand_ins={"c": play_c}, meddlers={"hub": meddle(incoming=keep)}
+    )
+    resumed.run()
+    assert resumed.lost_names == ["c"]
+    assert "another model" in resumed.reasons
+    assert senders == ["a", "b", "d", "e"]
+
+
+@pytest.mark.parametrize("block_count", [0, 2, 2**40])
+def test_a_party_uploads_nothing_but_what_it_dealt_for(block_count, play) -> None:
+    def changed(to, step, message):
+        return TurnMessage(block_count) if isinstance(message, TurnMessage) else None
+
+    rehearsal, watch, error = play(changed)
+    assert error is not None
+    assert "the aggregator awaits another upload in round-1" in rehearsal.reasons
+    assert watch.senders_of(MaskedBlockMessage) == []
