@@ -73,11 +73,16 @@ class Meddler:
 
 
 class Watch:
-    """What a meddled role is told, and what it sends as `change` says: another message, a list of (step, message)."""
+    """What a meddled role is told, and what it sends as `change` says: another message, a list of (step, message).
 
-    def __init__(self, change: Callable[[str, str, Any], Any]) -> None:
+    With `take`, the role takes what it is told for something else, or for what it is where that is None.
+    """
+
+    def __init__(
+        self, change: Callable[[str, str, Any], Any], take: Callable[[str, str, Any], Any] | None = None
+    ) -> None:
         self.received: list[tuple[str, str, object]] = []
-        self._change = change
+        self._change, self._take = change, take
 
     def outgoing(self, to: str, step: str, message: Any) -> list[tuple[str, Any]]:
         changed = self._change(to, step, message)
@@ -87,7 +92,8 @@ class Watch:
 
     def incoming(self, sender: str, step: str, message: Any) -> Any:
         self.received.append((sender, step, message))
-        return message
+        taken = None if self._take is None else self._take(sender, step, message)
+        return message if taken is None else taken
 
     def senders_of(self, kind: type, part: str = "") -> list[str]:
         return [sender for sender, step, message in self.received if isinstance(message, kind) and part in step]
@@ -275,15 +281,21 @@ def meddle() -> Callable[..., Callable[[RecordedChannel], Meddler]]:
 def play(rehearse_lattice: Callable[..., LatticeRehearsal]) -> Callable[..., Any]:
     """Runs where `change(to, step, message)` alters what the aggregator (or `role`) sends; None leaves it as it is.
 
+    `take(sender, step, message)` alters what that role makes of what it receives; `meddlers` are those of other roles.
     Returns the rehearsal, what that role received, and the error that ended the run or None.
     """
 
     def run(
-        change: Callable[[str, str, Any], Any], *, role: str = AGGREGATOR, **others: Any
+        change: Callable[[str, str, Any], Any],
+        *,
+        role: str = AGGREGATOR,
+        take: Callable[[str, str, Any], Any] | None = None,
+        meddlers: Mapping[str, Callable[[RecordedChannel], Any]] | None = None,
+        **others: Any,
     ) -> tuple[LatticeRehearsal, Watch, HekatError | None]:
-        watch = Watch(change)
+        watch = Watch(change, take)
         meddler = {role: lambda channel: Meddler(channel, watch.outgoing, watch.incoming)}
-        rehearsal = rehearse_lattice(meddlers=meddler, **others)
+        rehearsal = rehearse_lattice(meddlers={**meddler, **(meddlers or {})}, **others)
         try:
             rehearsal.run()
         except HekatError as error:

@@ -37,7 +37,14 @@ def test_good_sets_pass_with_and_without_shares_to_compare(this: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"number": 5}, {"session_id": b"t" * 32}, {"step": "round-2"}, {"set_name": "C16-128"}]
+    "change",
+    [
+        {"number": 5},
+        {"session_id": b"t" * 32},
+        {"step": "round-2"},
+        {"set_name": "C16-128"},
+        {"agreement": b"a" * 32},
+    ],
 )
 def test_a_set_of_another_upload_is_refused(this: Any, change: dict[str, Any]) -> None:
     with pytest.raises(ProtocolError, match="another upload"):
@@ -111,7 +118,13 @@ def test_the_digest_holds_everything(this: Any) -> None:
         this.included(this.parties[:6]),
         *(
             replace(included, context=replace(this.context, **change))
-            for change in ({"number": 5}, {"session_id": b"t" * 32}, {"step": "r"}, {"set_name": "x"})
+            for change in (
+                {"number": 5},
+                {"session_id": b"t" * 32},
+                {"step": "r"},
+                {"set_name": "x"},
+                {"agreement": b"a" * 32},
+            )
         ),
         *(
             replace(included, uploads=(replace(uploads[0], **change), *uploads[1:]))

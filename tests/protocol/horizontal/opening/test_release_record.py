@@ -61,6 +61,25 @@ def test_other_steps_and_jobs_are_other_matters(path: Path) -> None:
     record.allow(b"k" * 32, included("ab", number=9))
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("standardise/mean", "standardise/variance"),
+        ("standardise/scale", "standardise/mean"),
+        ("round-3/exponents", "round-3"),
+    ],
+)
+def test_sums_of_the_same_updates_are_of_the_same_parties(first: str, second: str, path: Path) -> None:
+    record = ReleaseRecord.create(path)
+    record.allow(JOB, included("abcd", step=first))
+    for parties in ("abc", "abcde", "abce"):
+        with pytest.raises(ProtocolError, match=f"in step '{first.split('/')[0]}'"):
+            ReleaseRecord.open(path).allow(JOB, included(parties, b"e", number=8, step=second))
+    record.allow(JOB, included("abcd", b"e", number=8, step=second))
+    # A name that only begins alike is another group.
+    record.allow(JOB, included("abc", b"f", number=9, step="round-33"))
+
+
 def test_a_refusal_changes_nothing(path: Path) -> None:
     record = ReleaseRecord.create(path)
     record.allow(JOB, included("abc"))
