@@ -39,7 +39,8 @@ def check_upload_states(prepared: Prepared, resumed_folder: Path | None) -> None
             missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
         if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
             continue  # a party's first run
-        if missing:
+        # Without a record alone, the counter says whether there ever was one: `open_upload_state` looks.
+        if missing and (resumed_folder is not None or missing != [RELEASES_FILE]):
             raise StateError(
                 f"the state of {role} is not whole",
                 expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hekat.errors import InputError, ProtocolError
+from hekat.protocol.horizontal.opening.included import IncludedSet
 from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
 from hekat.state import Counter
 from hekat.state.disk_errors import disk_errors_as_state_errors
@@ -24,6 +25,13 @@ class UploadState:
     uploads: Counter
     releases: ReleaseRecord
     job_digest: bytes
+
+    def allow(self, included: IncludedSet) -> None:
+        """Note durably that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
+        if self.uploads.next_value == 0:
+            # A role that takes no numbers: above 0 the counter says that there was a record.
+            self.uploads.next()
+        self.releases.allow(self.job_digest, included)
 
 
 def first_upload_number(next_numbers: Mapping[str, int]) -> int:
@@ -61,12 +69,18 @@ def take_upload_number(uploads: Counter, number: int) -> None:
 def open_upload_state(folder: Path, job_digest: bytes) -> UploadState:
     """The state in `folder`, made where there is none. Close `uploads` at the end.
 
-    Raises StateError where one of the two files is missing or damaged, or another run has them open.
+    Raises StateError where one of the two files is missing or damaged, or another run has them open. A counter at 0
+    without a record is new: it is made first, and nothing is released before it is above 0.
     """
     with disk_errors_as_state_errors(f"the state folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     counter_path, record_path = folder / UPLOADS_FILE, folder / RELEASES_FILE
     is_new = not counter_path.exists() and not record_path.exists()
-    releases = ReleaseRecord.create(record_path) if is_new else ReleaseRecord.open(record_path)
     uploads = Counter.create(counter_path) if is_new else Counter.open(counter_path)
+    try:
+        has_none = uploads.next_value == 0 and not record_path.exists()
+        releases = ReleaseRecord.create(record_path) if has_none else ReleaseRecord.open(record_path)
+    except BaseException:
+        uploads.close()
+        raise
     return UploadState(uploads, releases, job_digest)

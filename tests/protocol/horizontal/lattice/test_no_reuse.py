@@ -11,7 +11,8 @@ import pytest
 from hekat.errors import ChannelError, HekatError, StateError
 from hekat.protocol.horizontal import lattice_aggregation
 from hekat.protocol.horizontal.lattice_messages import OpenedMessage, StatementMessage
-from hekat.protocol.horizontal.upload_state import open_upload_state, take_upload_number
+from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
+from hekat.protocol.horizontal.upload_state import RELEASES_FILE, open_upload_state, take_upload_number
 from hekat.scheme.lattice import Encryptor
 
 OPENINGS = ("committee", "authority", "shared")
@@ -162,10 +163,38 @@ def test_a_fork_takes_no_number_of_its_parent(tmp_path) -> None:
 
 @pytest.mark.parametrize("missing", ["uploads.counter", "releases.record"])
 def test_a_state_folder_that_is_not_whole_is_not_begun_anew(missing, tmp_path) -> None:
-    open_upload_state(tmp_path / "a", JOB_DIGEST).uploads.close()
+    with open_upload_state(tmp_path / "a", JOB_DIGEST).uploads as kept:
+        take_upload_number(kept, 0)
     (tmp_path / "a" / missing).unlink()
-    with pytest.raises(StateError):
-        open_upload_state(tmp_path / "a", JOB_DIGEST)
+    for _ in range(2):
+        with pytest.raises(StateError, match=missing):
+            open_upload_state(tmp_path / "a", JOB_DIGEST)
+
+
+def test_a_crash_between_the_two_files_leaves_a_state_that_is_still_new(tmp_path, monkeypatch) -> None:
+    def crash(path):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ReleaseRecord, "create", crash)
+        with pytest.raises(KeyboardInterrupt):
+            open_upload_state(tmp_path / "a", JOB_DIGEST)
+    assert not (tmp_path / "a" / RELEASES_FILE).exists()
+    with open_upload_state(tmp_path / "a", JOB_DIGEST).uploads as kept:
+        assert kept.next_value == 0
+    assert (tmp_path / "a" / RELEASES_FILE).is_file()
+
+
+@pytest.mark.parametrize("opening", ["committee", "authority"])
+def test_who_has_released_is_never_new_without_a_record(opening, rehearse_lattice, lattice_settings, tmp_path) -> None:
+    """The authority takes no upload numbers, and its counter says all the same that it had a record."""
+    rehearse_lattice(lattice_settings(5, opening)).run()
+    rehearse_lattice(lattice_settings(5, opening))  # which closes the states of the run
+    folder = tmp_path / "copy"
+    shutil.copytree(tmp_path / "state" / ("a" if opening == "committee" else "notary"), folder)
+    (folder / RELEASES_FILE).unlink()
+    with pytest.raises(StateError, match=RELEASES_FILE):
+        open_upload_state(folder, JOB_DIGEST)
 
 
 def test_two_runs_at_once_do_not_share_a_state_folder(tmp_path) -> None:

@@ -128,7 +128,7 @@ class Member:
         kept, self._kept = self._kept, None
         if kept is None:
             raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
-        self._state.releases.allow(self._state.job_digest, included)
+        self._state.allow(included)
         with self._stopwatch.measure("open"):
             content = self._way.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
