@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hekat.errors import BoundError
+from hekat.errors import BoundError, ProtocolError
 from hekat.protocol.horizontal import lattice_aggregation, lattice_summation, patience
 from hekat.protocol.horizontal.lattice_messages import (
     DealtMessage,
@@ -75,6 +75,20 @@ def test_a_party_that_trickles_is_given_up_and_the_others_finish(play, three_blo
     assert rehearsal.lost_names == ["b"]
     assert "b" not in watch.senders_of(StatementMessage)
     assert sorted(watch.opened_at) == list("acde")
+    assert [record.party_count for record in rehearsal.records] == [4]
+
+
+@pytest.mark.parametrize("more", [1, -1, -3, 2**40])
+def test_a_turn_of_another_number_of_blocks_is_refused(more, play, three_blocks) -> None:
+    def changed(to, step, message):
+        return TurnMessage(message.block_count + more) if isinstance(message, TurnMessage) and to == "b" else None
+
+    rehearsal, watch, error = play(changed, settings=three_blocks)
+    assert error is None
+    assert rehearsal.lost_names == ["b"]
+    assert isinstance(rehearsal.lost[0].__cause__, ProtocolError)
+    assert "the aggregator awaits another upload in round-1" in rehearsal.reasons
+    assert "b" not in watch.senders_of(MaskedBlockMessage)
     assert [record.party_count for record in rehearsal.records] == [4]
 
 
