@@ -78,7 +78,7 @@ def _aggregation(rows: list[dict[str, Any]]) -> list[str]:
 
 
 _STAGES_LINE = (
-    "Where that goes, on one core, in nanoseconds a value; the aggregator's columns, from check to write, are for all "
+    "Where that goes, on one core, in nanoseconds a value; the aggregator's columns, add and write, are for all "
     "parties:"
 )
 
