@@ -120,7 +120,11 @@ def test_make_targets_exist(name: str) -> None:
 def test_the_demo_takes_the_losses_of_the_readme() -> None:
     assert 'LOSE="county:5 riverside:9"' in README
     made = subprocess.run(
-        ["make", "-n", "demo", "LOSE=county:5 riverside:9"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "-n", "--no-print-directory", "demo", "LOSE=county:5 riverside:9"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     command = made.stdout.strip().splitlines()[-1].split()
     assert command[1:] == ["run", "examples/hospitals/job.toml", "--lose", "county:5", "--lose", "riverside:9"]

@@ -13,6 +13,7 @@ import pytest
 
 from hekat.engine import select
 from hekat.protocol.horizontal.upload_state import open_upload_state
+from hekat.state import Counter
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 CELL = r"^([^,\n]+),([^,\n]+),([^,\n]+),(yes|no)$"
@@ -86,7 +87,10 @@ def state_folder_of_east(place) -> Path:
 
 
 def half_a_state(place) -> None:
-    (state_folder_of_east(place) / "releases.record").unlink()
+    folder = state_folder_of_east(place)
+    with Counter.open(folder / "uploads.counter") as uploads:
+        uploads.next()
+    (folder / "releases.record").unlink()
 
 
 def damaged_state(place) -> None:

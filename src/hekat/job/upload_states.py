@@ -14,6 +14,7 @@ from hekat.errors import StateError
 from hekat.job.prepare import Prepared
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.upload_state import RELEASES_FILE, UPLOADS_FILE, UploadState, open_upload_state
+from hekat.state import Counter
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 STATE_FOLDER = "state"
@@ -39,8 +40,8 @@ def check_upload_states(prepared: Prepared, resumed_folder: Path | None) -> None
             missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
         if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
             continue  # a party's first run
-        # Without a record alone, the counter says whether there ever was one: `open_upload_state` looks.
-        if missing and (resumed_folder is not None or missing != [RELEASES_FILE]):
+        # A counter at 0 says that there never was a record: its making was cut short.
+        if missing and (resumed_folder is not None or missing != [RELEASES_FILE] or _is_used(folder)):
             raise StateError(
                 f"the state of {role} is not whole",
                 expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",
@@ -48,6 +49,11 @@ def check_upload_states(prepared: Prepared, resumed_folder: Path | None) -> None
                 cure="put the folder back as the last run left it; else begin a new job, with another training.seed",
             )
         open_upload_state(folder, prepared.job.digest).uploads.close()
+
+
+def _is_used(folder: Path) -> bool:
+    with Counter.open(folder / UPLOADS_FILE) as uploads:
+        return uploads.next_value > 0
 
 
 def keep_states_in(run_folder: Path, resumed_folder: Path | None) -> None:

@@ -310,7 +310,8 @@ def test_a_party_that_says_that_nothing_opens_is_named_at_the_end(play) -> None:
     assert isinstance(error.__cause__, ProtocolError)
     assert "the sum of round-1 does not open" in str(error)
     assert "the last not at d" in str(error)
-    assert watch.senders_of(OutcomeMessage) == ["hub"] * 3
+    # The run ends with the third outcome, which this party may not come to read.
+    assert watch.senders_of(OutcomeMessage)[:2] == ["hub"] * 2
     assert rehearsal.records == []
 
 
