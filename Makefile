@@ -40,7 +40,7 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	touch $(VENV)/.demo $@
 
 # And with the peers of measurements.
-$(VENV)/.bench: $(VENV)/.dev
+$(VENV)/.bench: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev,bench]'
 	touch $(VENV)/.demo $(VENV)/.dev $@

@@ -14,6 +14,16 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from hekat.engine.ring import MaskFormat, Ring
 
+# Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
+LONG_IN_REFERENCE = ("8192", "A8-128", "A16-128", "A16-256", "A24-128", "C16-256", "C24-128", "C32-128")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        is_reference = "conformance/ring" in item.nodeid and "[reference" in item.nodeid
+        if is_reference and any(part in item.nodeid for part in LONG_IN_REFERENCE):
+            item.add_marker(pytest.mark.long)
+
 
 def prime_above(power: int, degree: int) -> int:
     """The least prime above 2^power that is 1 mod 2N: of the masked words about half are rejected."""

@@ -152,7 +152,7 @@ def compare(engine, operation, seed):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 @example(seed=0)
 def test_random_calls(engine, operation, seed):
