@@ -85,8 +85,9 @@ def judge_dealers(
     dealers: Collection[str], answers: Mapping[int, CheckAnswer], challenge_digest: bytes, threshold: int
 ) -> DealerVerdict:
     """What follows from the members' answers, by point: a dealer is usable if every member that counts holds its share
-    and its check values agree. Where several dealers' do not, and do without one member's answer, it is that member.
-    Anybody who is given the answers comes to the same verdict."""
+    and its check values agree. Where several dealers' do not, and do without one member's answer, that member is taken
+    to lie: rightly if at most one lies; two that lie together can make it look like a third. Anybody who is given the
+    answers comes to the same verdict."""
     faulty = {
         point: fault
         for point, answer in sorted(answers.items())
