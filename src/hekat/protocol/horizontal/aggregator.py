@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,7 +114,15 @@ def _serve_bounds(
         summation.serve(f"{step}/exponents")
     if codec.clipping != "daciq":
         return
-    ranges = _receive_ranges(roster, settings, step)
+    found = roster.receive_alike(
+        f"{step}/range",
+        RangeMessage,
+        lambda message: tuple(message.sizes.tolist()),
+        f"its ranges in {step} are of other tensors than most parties'",
+        lambda party, message: check_ranges(message, party, step),
+    )
+    roster.check_enough(step, 1)
+    ranges = list(found.values())
     minimum = np.min([message.minimum for message in ranges], axis=0)
     maximum = np.max([message.maximum for message in ranges], axis=0)
     sizes = ranges[0].sizes
@@ -131,19 +138,6 @@ def _serve_bounds(
         for low, high, size in zip(minimum, maximum, sizes, strict=True)
     ]
     roster.send_to_all(f"{step}/clip", ClipMessage(alpha=np.array(alphas)))
-
-
-def _receive_ranges(roster: Roster, settings: HorizontalSettings, step: str) -> list[RangeMessage]:
-    """Every party's ranges; who has other tensors than most cannot take part."""
-    found = roster.receive_from_all(
-        f"{step}/range", RangeMessage, lambda party, message: check_ranges(message, party, step, None)
-    )
-    sizes = Counter(tuple(message.sizes.tolist()) for message in found.values())
-    for party, message in found.items():
-        if tuple(message.sizes.tolist()) != sizes.most_common(1)[0][0]:
-            roster.expel(party, f"its ranges in {step} are of other tensors than most parties'")
-    roster.check_enough(step, 1)
-    return [message for party, message in found.items() if party in roster.parties]
 
 
 def _finish_round(roster: Roster, step: str) -> bool:

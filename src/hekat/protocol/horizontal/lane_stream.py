@@ -21,6 +21,11 @@ from hekat.protocol.horizontal.encode import check_total
 BLOCK_LANES = 1 << 18
 
 
+def block_count_of(lane_count: int, block_lanes: int) -> int:
+    """Blocks that so many lanes take."""
+    return -(-lane_count // block_lanes)
+
+
 class LaneStream:
     """One sum's layout in lanes: public, equal at all parties."""
 

@@ -23,7 +23,7 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream, block_count_of
 from hekat.protocol.horizontal.lattice_messages import (
     BeginMessage,
     IncludedMessage,
@@ -183,10 +183,11 @@ class LatticeAggregation:
         self._before(leg.step, "upload")
         block_lanes = block_values(parameters, BLOCK_LANES)
         turn = self._receive(leg.name("turn"), TurnMessage)
-        if turn.block_count != -(-stream.lane_count // block_lanes):
+        block_count = block_count_of(stream.lane_count, block_lanes)
+        if turn.block_count != block_count:
             raise ProtocolError(
                 f"the aggregator awaits another upload in {leg.step}",
-                expected=f"{-(-stream.lane_count // block_lanes)} blocks",
+                expected=f"{block_count} blocks",
                 got=f"{turn.block_count}",
                 cure="run the same release and job at the aggregator",
             )

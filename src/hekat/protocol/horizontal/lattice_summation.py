@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, block_count_of
 from hekat.protocol.horizontal.lattice_messages import (
     BeginMessage,
     CheckedMessage,
@@ -78,8 +78,7 @@ class LatticeSummation:
 
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
-        if self._settings.authority is not None:
-            self._channel.send(self._settings.authority, AUTHORITY_STEP, BeginMessage("", self._number, []))
+        self._tell_authority(AUTHORITY_STEP, BeginMessage("", self._number, []))
 
     def serve(self, step: str) -> None:
         """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
@@ -122,8 +121,7 @@ class LatticeSummation:
         """Whose updates the sum holds, and who says that it does not open: nobody, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
-        if self._settings.authority is not None:
-            self._channel.send(self._settings.authority, AUTHORITY_STEP, begin)
+        self._tell_authority(AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
         self._roster.check_enough(leg.step, self._least)
         some = next(iter(dealt.values()))
@@ -134,17 +132,14 @@ class LatticeSummation:
     # --- shares ----------------------------------------------------------------------------------------
 
     def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
-        dealt = self._roster.receive_from_all(leg.name("dealt"), DealtMessage, partial(self._check_dealt, leg))
-        forms = Tally(_form_of(message) for message in dealt.values())
-        usual = forms.most_common(1)[0][0] if forms else None
-        for party, message in dealt.items():
-            if _form_of(message) != usual:
-                self._roster.expel(
-                    party,
-                    f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
-                    "bounds or counters than most",
-                )
-        return {party: message for party, message in dealt.items() if party in self._roster.parties}
+        return self._roster.receive_alike(
+            leg.name("dealt"),
+            DealtMessage,
+            lambda message: (message.parameter_set, message.lane_count, message.agreement),
+            f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
+            "bounds or counters than most",
+            partial(self._check_dealt, leg),
+        )
 
     def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
         context = UploadContext(
@@ -209,8 +204,7 @@ class LatticeSummation:
             signatures={party: statement.signature for party, statement in statements.items()},
         )
         self._roster.send_to_all(leg.name("included"), stated)
-        if self._settings.authority is not None:
-            self._channel.send(self._settings.authority, leg.name("included"), stated)
+        self._tell_authority(leg.name("included"), stated)
         released = self._receive_released(leg, included_set_of(context, stated))
         self._send_sum(leg, parameters, accumulator, released)
         return tuple(statements), self._settle(leg)
@@ -230,7 +224,7 @@ class LatticeSummation:
         """
         parameters = SETS[context.set_name]
         block_lanes = block_values(parameters, BLOCK_LANES)
-        turn = TurnMessage(block_count=-(-dealt.lane_count // block_lanes))
+        turn = TurnMessage(block_count=block_count_of(dealt.lane_count, block_lanes))
         self._roster.send(party, leg.name("turn"), turn)
         deadline = Deadline(self._step_timeout_s)
         blocks: list[bytes] = []
@@ -319,6 +313,10 @@ class LatticeSummation:
             raise ProtocolError(f"the key authority {member} cannot open", got=reason, cure="ask its operator")
         self._roster.expel(member, reason)
 
+    def _tell_authority(self, step: str, message: object) -> None:
+        if self._settings.authority is not None:
+            self._channel.send(self._settings.authority, step, message)
+
     def _send_to_member(self, member: str, step: str, message: object) -> None:
         if member == self._settings.authority:
             self._channel.send(member, step, message)
@@ -333,8 +331,3 @@ class LatticeSummation:
         message = self._channel.receive(member, step, message_type)
         check(message)
         return message
-
-
-def _form_of(message: DealtMessage) -> tuple[str, int, bytes]:
-    """What all parties of one upload have in common."""
-    return message.parameter_set, message.lane_count, message.agreement

@@ -54,19 +54,13 @@ def check_plain_mean(
         )
 
 
-def check_ranges(ranges: RangeMessage, party: str, step: str, first: RangeMessage | None) -> None:
-    """Raises InputError where extremes are not one finite, ordered pair for each tensor of the `first` party."""
-    sizes = ranges.sizes if first is None else first.sizes
-    if not (
-        ranges.sizes.ndim == 1
-        and np.array_equal(ranges.sizes, sizes)
-        and (sizes >= 1).all()
-        and ranges.minimum.shape == ranges.maximum.shape == sizes.shape
-    ):
+def check_ranges(ranges: RangeMessage, party: str, step: str) -> None:
+    """Raises InputError where extremes are not one finite, ordered pair for each tensor."""
+    sizes = ranges.sizes
+    if not (sizes.ndim == 1 and (sizes >= 1).all() and ranges.minimum.shape == ranges.maximum.shape == sizes.shape):
         raise InputError(
             f"party {party} sent ranges of other tensors in {step}",
-            expected="one minimum, maximum and size for each tensor"
-            + ("" if first is None else ", as the first party"),
+            expected="one minimum, maximum and size for each tensor",
             got=f"shapes {ranges.minimum.shape}, {ranges.maximum.shape}, {ranges.sizes.shape}",
             cure="all parties must run the same job, model and release",
         )

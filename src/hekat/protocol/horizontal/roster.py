@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -75,6 +76,22 @@ class Roster:
             if message is not None:
                 found[party] = message
         return found
+
+    def receive_alike(
+        self,
+        step: str,
+        message_type: type[T],
+        form_of: Callable[[T], Hashable],
+        reason: str,
+        check: Callable[[str, T], None] = lambda party, message: None,
+    ) -> dict[str, T]:
+        """As `receive_from_all`; whose message has another form than most parties' is expelled for `reason`."""
+        found = self.receive_from_all(step, message_type, check)
+        forms = Counter(form_of(message) for message in found.values())
+        for party, message in found.items():
+            if form_of(message) != forms.most_common(1)[0][0]:
+                self.expel(party, reason)
+        return {party: message for party, message in found.items() if party not in self._lost}
 
     def send(self, party: str, step: str, message: Any) -> None:
         """Send to a party; one that is gone, or takes no more in, is lost."""
