@@ -125,13 +125,13 @@ class Federation:
 
     def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
         settings = self.settings
+        done = self.resume_from.rounds_done if self.resume_from else 0
         if name == settings.aggregator:
-            done = self.resume_from.rounds_done if self.resume_from else 0
             run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done, self.job.timeout_s))
             return None
         state = self.upload_states.get(name)
         if name == settings.authority:
-            run_authority(channel, settings, AuthorityRun(self.stopwatches[name], state, self._patience_s))
+            run_authority(channel, settings, AuthorityRun(self.stopwatches[name], state, self._patience_s, done))
             return None
         return run_party(channel, self.tables[name], settings, self._party_run(name, channel, state))
 

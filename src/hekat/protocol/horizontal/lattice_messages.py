@@ -27,6 +27,17 @@ class UploadCounterMessage:
     next_number: int = public()
 
 
+@message("horizontal/left-out", version=1)
+@dataclass(frozen=True)
+class LeftOutMessage:
+    """Member to aggregator, once: groups that it has released for in earlier runs, and which parties were not in.
+
+    `groups`: by group ("round-3"), of those still ahead; where all parties were in, the group is not named.
+    """
+
+    groups: dict[str, list[str]] = public()
+
+
 @message("horizontal/round-begin", version=1)
 @dataclass(frozen=True)
 class BeginMessage:

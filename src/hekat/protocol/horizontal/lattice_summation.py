@@ -8,7 +8,7 @@ docs/spec/committee.md. Memory: one accumulator, and the blocks of the one uploa
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     DealersMessage,
     DealtMessage,
     IncludedMessage,
+    LeftOutMessage,
     MaskedBlockMessage,
     OpenedMessage,
     OutcomeMessage,
@@ -37,6 +38,7 @@ from hekat.protocol.horizontal.lattice_received import (
     check_statement,
     read_answer,
 )
+from hekat.protocol.horizontal.left_out import check_left_out, choose_left_out
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
@@ -67,7 +69,10 @@ class LatticeSummation:
         *,
         step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload."""
+        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload.
+
+        Receives what members say of earlier releases; raises ProtocolError where a key authority says what cannot be.
+        """
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
         self._number, self._step_timeout_s = number, step_timeout_s
         self._group = ""
@@ -75,6 +80,7 @@ class LatticeSummation:
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
         self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+        self._left_out = self._gather_left_out()
 
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
@@ -83,6 +89,12 @@ class LatticeSummation:
     def serve(self, step: str) -> None:
         """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
         unopened: tuple[str, ...] = ()
+        for party in self._left_out.get(group_of(step), ()):
+            self._roster.expel(
+                party,
+                f"{group_of(step)} was opened in an earlier run without its update, and opens with no other parties; "
+                "it takes part again in a run that is resumed after that",
+            )
         for _ in range(MAX_UPLOADS):
             self._roster.check_enough(step, self._least)
             self._check_group(step)
@@ -105,6 +117,15 @@ class LatticeSummation:
             got=f"none did; the last not at {', '.join(unopened)}",
             cure="the ledgers say whose releases did not fit: find out what runs there",
         )
+
+    def _gather_left_out(self) -> Mapping[str, tuple[str, ...]]:
+        """By group, whom members released without in earlier runs."""
+
+        def check(message: LeftOutMessage) -> None:
+            check_left_out(message, self._settings, self._least)
+
+        told = [self._receive_from_member(name, "left-out", LeftOutMessage, check) for name in self._way.members]
+        return choose_left_out(message for message in told if message is not None)
 
     def _check_group(self, step: str) -> None:
         """Raise ProtocolError where a party is lost between two sums of the same updates: they would tell its part."""

@@ -1,7 +1,8 @@
 """The role of a party: it has rows and labels, and with the others it opens sums of updates.
 
     1. tell the aggregator the table's schema; wait until everybody is there
-    2. lattice: say which upload numbers are used up; the first party gives all a key for digests (sealed)
+    2. lattice: say which upload numbers are used up, and what was released for before; the first party gives all a key
+       for digests (sealed)
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
     3. agree on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
@@ -25,6 +26,7 @@ from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
+from hekat.protocol.horizontal.left_out import tell_left_out
 from hekat.protocol.horizontal.messages import (
     PublicKeyMessage,
     ReadyMessage,
@@ -102,6 +104,9 @@ def _join_lattice(
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
     way = make_way(settings, shared_key)
     channel.ledger.note("setup", way.describe(), "public")
+    resumed = run.local.resume_from
+    if channel.party in way.members:
+        tell_left_out(channel, settings, run.upload_state, 0 if resumed is None else resumed.rounds_done)
     opening = PartyOpening(channel, settings, way, run.upload_state, run.local.stopwatch, patience_s=run.patience_s)
     aggregation = LatticeAggregation(
         channel,
@@ -110,7 +115,7 @@ def _join_lattice(
         run.upload_state.uploads,
         run.local.stopwatch,
         digest_key=digest_key,
-        model_digest=b"" if run.local.resume_from is None else digest_model(run.local.resume_from, digest_key),
+        model_digest=b"" if resumed is None else digest_model(resumed, digest_key),
         patience_s=run.patience_s,
         witness=run.witness,
         on_packing=run.on_packing,

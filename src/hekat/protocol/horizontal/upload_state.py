@@ -1,8 +1,8 @@
-"""What a role keeps on disk so that no upload number is used twice and no two sets of one step are opened."""
+"""What a role keeps on disk so that no upload number is used twice and no two sets of one group of steps are opened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +26,16 @@ class UploadState:
     releases: ReleaseRecord
     job_digest: bytes
 
-    def allow(self, included: IncludedSet) -> None:
+    def allow(self, parties: Collection[str], included: IncludedSet) -> None:
         """Note durably that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
         if self.uploads.next_value == 0:
             # A role that takes no numbers: above 0 the counter says that there was a record.
             self.uploads.next()
-        self.releases.allow(self.job_digest, included)
+        self.releases.allow(self.job_digest, parties, included)
+
+    def left_out(self, groups: Collection[str]) -> dict[str, list[str]]:
+        """As `ReleaseRecord.left_out`, of this job."""
+        return self.releases.left_out(self.job_digest, groups)
 
 
 def first_upload_number(next_numbers: Mapping[str, int]) -> int:

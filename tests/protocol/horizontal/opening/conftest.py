@@ -94,7 +94,7 @@ class Round:
         check_included(
             included, self.context, committee.parties, committee.least_included, self.verify, share_digests=digests
         )
-        record.allow(self.job_digest, included)
+        record.allow(self.job_digest, committee.parties, included)
         return self.sum_kept(member, included)
 
     def sum_kept(self, member: str, included: IncludedSet) -> npt.NDArray[np.uint16]:

@@ -51,7 +51,7 @@ def test_two_sets_in_one_step_are_refused_also_after_a_restart(
 ) -> None:
     first = this.release("party-1", this.included(this.parties[:6]), record)
     assert np.array_equal(this.release("party-1", this.included(this.parties[:6]), record), first)
-    refused(this, this.included(this.parties[:5]), record, "another set was released for in step 'round-1'")
+    refused(this, this.included(this.parties[:5]), record, "another set was released for in 'round-1'")
     # After a restart: another session, another number, the same step of the same job.
     restarted = make_round(7, seed=77, number=5, session=b"t" * 32)
     opened = ReleaseRecord.open(record._path)

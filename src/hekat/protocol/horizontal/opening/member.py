@@ -1,4 +1,4 @@
-"""A member of those who open sums: it checks what it was dealt, and releases one sum of it, for one set a step."""
+"""A member of those who open sums: it checks what it was dealt, and releases one sum of it, for one set a group."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class Member:
     def release(self, leg: Leg, included: IncludedSet) -> None:
         """Release for a checked set, once that is durably noted; the shares are wiped then.
 
-        Raises ProtocolError where other parties were released for in this step before: then nothing is released.
+        Raises ProtocolError where other parties were released for in this group before: then nothing is released.
         """
         kept, self._kept = self._kept, None
         if kept is None:
             raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
-        self._state.allow(included)
+        self._state.allow(self._settings.parties, included)
         with self._stopwatch.measure("open"):
             content = self._way.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())

@@ -1,10 +1,10 @@
-"""What one opener has released for, on disk, so that it never opens two sets of one step, not after a restart either.
+"""What one opener has released for, on disk, so that it never opens two sets of one group, not after a restart either.
 
-For every group of steps of a job (those that sum the same updates): the digest of the parties in the set. A second
-sum in the group, under another upload number, is allowed for the same parties only: a sum with other parties, less the
-first, is somebody's update. For every
-upload number of a session: the digest of the whole statement. The file is `hekat releases 1`, a line "KEY DIGEST" in
-hex for each entry, and a checksum. It says nothing about a machine that is put back to an older snapshot.
+For every group of steps of a job (those that sum the same updates): the digest of the parties in the set, and the names
+of the job's parties that are not. A second sum in the group, under another upload number, is allowed for the same
+parties only: a sum with other parties, less the first, is somebody's update. For every upload number of a session: the
+digest of the whole statement. The file is `hekat releases 1`, a line "KEY DIGEST NAME..." for each entry, key and
+digest in hex, and a checksum. It says nothing about a machine that is put back to an older snapshot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +23,11 @@ from hekat.state.atomic_file import replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 _TITLE = "hekat releases 1"
-_STEP_LABEL = b"hekat/release-record/step/1"
+_GROUP_LABEL = b"hekat/release-record/group/1"
 _NUMBER_LABEL = b"hekat/release-record/number/1"
 _HEX_DIGITS = 64
+Entry = tuple[str, ...]
+"""A digest, and for a group the names of those who are left out."""
 
 
 class ReleaseRecord:
@@ -54,24 +56,39 @@ class ReleaseRecord:
             _decode(read_file(path), path)
         return cls(path)
 
-    def allow(self, job_digest: bytes, included: IncludedSet) -> None:
-        """Note durably that this set is released for; return only then. The same set is allowed again.
+    def allow(self, job_digest: bytes, parties: Collection[str], included: IncludedSet) -> None:
+        """Note durably that this set, of the job's `parties`, is released for; return only then. The same set is
+        allowed again.
 
-        Raises ProtocolError where other parties were released for in this step of this job, or another statement under
+        Raises ProtocolError where other parties were released for in this group of this job, or another statement under
         this upload number; StateError where the record cannot be read or written. Then nothing may be released.
         """
         context = included.context
-        step_key = _key(_STEP_LABEL, job_digest, context.group.encode())
+        group_key = _group_key(job_digest, context.group)
         number_key = _key(_NUMBER_LABEL, *context.upload_fields)
-        entries = {step_key: included.parties_digest.hex(), number_key: included.digest.hex()}
+        left_out = sorted(set(parties) - set(included.parties))
+        entries = {
+            group_key: (included.parties_digest.hex(), *left_out),
+            number_key: (included.digest.hex(),),
+        }
         with _locked(self._path):
             known = _decode(read_file(self._path), self._path)
-            if known.get(step_key, entries[step_key]) != entries[step_key]:
-                _refuse(f"step {context.group!r}", "the parties that were released for in it")
+            if known.get(group_key, entries[group_key]) != entries[group_key]:
+                _refuse(repr(context.group), "the parties that were released for in it")
             if known.get(number_key, entries[number_key]) != entries[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
             if not entries.items() <= known.items():
                 replace_file(self._path, _encode({**known, **entries}))
+
+    def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
+        """For those of these groups that were released for without some parties of the job: those parties, sorted.
+
+        Raises StateError where the record cannot be read.
+        """
+        with _locked(self._path):
+            known = _decode(read_file(self._path), self._path)
+        entries = {group: known.get(_group_key(job_digest, group), ()) for group in groups}
+        return {group: list(entry[1:]) for group, entry in entries.items() if entry[1:]}
 
 
 @contextmanager
@@ -92,18 +109,23 @@ def _key(*fields: bytes) -> str:
     return hashlib.sha256(encode_fields(*fields)).hexdigest()
 
 
-def _encode(entries: Mapping[str, str]) -> bytes:
-    body = "".join(f"{line}\n" for line in (_TITLE, *(f"{key} {digest}" for key, digest in entries.items())))
+def _group_key(job_digest: bytes, group: str) -> str:
+    return _key(_GROUP_LABEL, job_digest, group.encode())
+
+
+def _encode(entries: Mapping[str, Entry]) -> bytes:
+    lines = (_TITLE, *(" ".join((key, *entry)) for key, entry in entries.items()))
+    body = "".join(f"{line}\n" for line in lines)
     return f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n".encode()
 
 
-def _decode(data: bytes, path: Path) -> dict[str, str]:
+def _decode(data: bytes, path: Path) -> dict[str, Entry]:
     lines = data.split(b"\n")[1:-2]
     try:
-        entries = {key.decode(): digest.decode() for key, digest in (line.split(b" ") for line in lines)}
+        entries = {key: tuple(entry) for key, *entry in (line.decode().split(" ") for line in lines)}
     except ValueError:
         entries = {}
-    whole = all(len(text) == _HEX_DIGITS for entry in entries.items() for text in entry)
+    whole = all(entry and len(key) == len(entry[0]) == _HEX_DIGITS for key, entry in entries.items())
     if not whole or _encode(entries) != data:
         raise StateError(
             f"release record {path} is damaged",
