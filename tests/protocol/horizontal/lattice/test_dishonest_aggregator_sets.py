@@ -293,12 +293,12 @@ def test_after_a_release_no_other_set_is_released_for_in_the_same_step(
     assert not [
         step for _, step, message in watch.received if isinstance(message, OpenedMessage) and "upload-1" in step
     ]
-    assert "another set was released for in step 'round-1'" in rehearsal.reasons
+    assert "another set was released for in 'round-1'" in rehearsal.reasons
 
 
 def test_the_authority_too_opens_one_set_in_a_step(asks_again, play, lattice_settings) -> None:
     _, watch, error = play(retry_with(lambda stated: without(stated, "e")), settings=lattice_settings(5, "authority"))
-    assert "another set was released for in step 'round-1'" in str(error)
+    assert "another set was released for in 'round-1'" in str(error)
     assert error.party == "notary"
     assert watch.senders_of(ReleasedMessage, "upload-1") == []
 
@@ -314,7 +314,7 @@ def test_a_restart_does_not_forget_for_whom_was_released(opening, play, lattice_
     assert error is None
     rehearsal, watch, error = play(leaves_out_h, settings=settings)
     assert error is not None
-    assert "another set was released for in step 'round-1'" in f"{rehearsal.reasons} {error}"
+    assert "another set was released for in 'round-1'" in f"{rehearsal.reasons} {error}"
     assert watch.senders_of(ReleasedMessage) == []
     # With a new state folder the same set is as good as any: it was the record that held it up.
     _, watch, _ = play(leaves_out_h, settings=settings, state_folder=tmp_path / "new")

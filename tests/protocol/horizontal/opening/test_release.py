@@ -55,8 +55,8 @@ def test_two_sets_in_one_step_are_refused_also_after_a_restart(
     # After a restart: another session, another number, the same step of the same job.
     restarted = make_round(7, seed=77, number=5, session=b"t" * 32)
     opened = ReleaseRecord.open(record._path)
-    refused(restarted, restarted.included(this.parties[:5]), opened, "another set was released for in step")
-    refused(restarted, restarted.included(), opened, "another set was released for in step")
+    refused(restarted, restarted.included(this.parties[:5]), opened, "another set was released for in")
+    refused(restarted, restarted.included(), opened, "another set was released for in")
     # The same parties may try again, and the next step is another matter.
     restarted.release("party-1", restarted.included(this.parties[:6]), opened)
     later = make_round(7, seed=78, number=6, step="round-2")
