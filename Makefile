@@ -63,9 +63,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(find native -name '*.cpp' -o -name '*.hpp')
 
+# One worker for each processor; each takes from the others what is left at the end.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
 test: lint test-native
 	$(BIN)/python security/estimate.py
-	$(BIN)/python -m pytest -m "not long" --cov=hekat --cov-report=term:skip-covered
+	$(PYTEST) -m "not long" --cov=hekat --cov-report=term:skip-covered
 
 # Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose.
 native_tests = $(BIN)/cmake -S native/tests -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) && \
@@ -97,7 +100,7 @@ test-portable-cpu: $(VENV)/.dev
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
 test-all: test-sanitized test-constant-time test-portable-cpu
-	$(BIN)/python -m pytest -m long
+	$(PYTEST) -m long
 
 # 10^6 inputs through the readers of wire bytes.
 fuzz: $(VENV)/.dev

@@ -52,13 +52,15 @@ def quantise_levels(
         scaled = scratch[: block.size]
         # A finite value may overflow to infinity here: it is one to be limited.
         with np.errstate(over="ignore", invalid="ignore"):
-            np.multiply(block, factor, out=scaled, dtype=np.float64)
+            np.copyto(scaled, block)
+            np.multiply(scaled, factor, out=scaled)
             if generator is None or rounding == "nearest":
                 np.rint(scaled, out=scaled)
             else:
                 _round_at_random(scaled, generator)
-        # NaN passes through min and max, and no comparison with it is true.
-        if not (scaled.max() <= level and scaled.min() >= -level):
+            # Rounding passes no integer, so extremes within the level stay there. No comparison with NaN is true.
+            within = float(block.max()) * factor <= level and float(block.min()) * factor >= -level
+        if not within:
             if not np.isfinite(block).all():
                 as_finite_floats(values)
             limited_count += int(np.count_nonzero(scaled > level)) + int(np.count_nonzero(scaled < -level))

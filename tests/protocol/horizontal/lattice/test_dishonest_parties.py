@@ -253,7 +253,7 @@ def test_an_upload_of_an_earlier_round_is_left_out(play, lattice_settings) -> No
     assert [record.party_count for record in rehearsal.records] == [5, 4]
 
 
-@pytest.mark.parametrize("salt", [bytes(32), b"", bytes(31), draw_salt()])
+@pytest.mark.parametrize("salt", [bytes(32), b"", bytes(31), draw_salt()], ids=["zeros", "none", "short", "another"])
 def test_another_salt_than_the_signed_one_is_left_out(salt, play, lattice_settings) -> None:
     def changed(to, step, message):
         return replace(message, salt=salt) if isinstance(message, StatementMessage) else None
