@@ -114,7 +114,7 @@ def _lattice(summary: dict[str, Any]) -> None:
             f"…/upload-*/checked: disclosed (combinations of shares under masks used once: noise), from {everybody}",
             f"…/upload-*/block: ciphertext (the party's secret of this upload), from {everybody}",
             f"upload-counter: public, from {everybody}",
-            f"left-out: public, from {everybody}",
+            f"released-groups: public, from {everybody}",
             f"…/upload-*/dealt: public, from {everybody}",
             f"…/upload-*/statement: public, from {everybody}",
         ],

@@ -131,7 +131,7 @@ def test_what_the_aggregator_saw_stays_short(lattice) -> None:
     table = seen_table(lattice)
     assert len(table.rows) == 4
     assert table.rows[-1][0] == "public"
-    assert table.rows[-1][1] == "upload-counter, left-out, …/upload-*/dealt, …/upload-*/statement"
+    assert table.rows[-1][1] == "upload-counter, released-groups, …/upload-*/dealt, …/upload-*/statement"
     assert "A … stands for each of standardise/scale, round-*." in table.note
     assert ("…/upload-*/block", "every party", "nothing without: the party's secret of this upload") in [
         row[1:] for row in table.rows

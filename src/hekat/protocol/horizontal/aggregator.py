@@ -1,7 +1,7 @@
 """The role of the aggregator: it adds updates it cannot read, has no key that opens them, and keeps one accumulator.
 
 1. receive every party's schema; refuse parties whose columns differ; tell all to start
-2. receive the public key (paillier), or agree on the first upload's number (lattice)
+2. receive the public key (paillier), or agree on the first upload's number, and hear of earlier releases (lattice)
 3. serve the standardiser's four sums
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
@@ -18,6 +18,7 @@ from hekat.data import check_same_schema
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.beginning import needs_everybody
+from hekat.protocol.horizontal.group_parties import GroupParties, receive_bound_groups
 from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
 from hekat.protocol.horizontal.messages import (
@@ -101,7 +102,8 @@ def _make_summation(
             for party in settings.parties
         }
         number = first_upload_number(next_numbers)
-        return LatticeSummation(channel, settings, roster, stopwatch, number, step_timeout_s=run.step_timeout_s)
+        groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.rounds_done))
+        return LatticeSummation(channel, settings, roster, stopwatch, groups, number, step_timeout_s=run.step_timeout_s)
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     return PaillierSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
 
@@ -110,6 +112,8 @@ def _serve_bounds(
     roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, first: bool
 ) -> None:
     codec = settings.codec
+    if isinstance(summation, LatticeSummation):
+        summation.begin(step)
     if codec.clipping == "adaptive" and first and codec.alpha is None:
         summation.serve(f"{step}/exponents")
     if codec.clipping != "daciq":

@@ -1,6 +1,6 @@
 """The role of the key authority: it holds no data and no model, and opens each sum of updates once, for the parties.
 
-1. say which groups were released for in earlier runs, and without whom
+1. say for whom it has released in earlier runs
 2. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
 3. check each seed against its signed digest
 4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.group_parties import tell_released_groups
 from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage
-from hekat.protocol.horizontal.left_out import tell_left_out
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participants
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import check_included
@@ -46,7 +46,7 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
         )
     member = Member(channel, settings, make_way(settings), run.upload_state, run.stopwatch, patience_s=run.patience_s)
     least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
-    tell_left_out(channel, settings, run.upload_state, run.rounds_done)
+    tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
     while True:
         begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.patience_s)
         if not begin.step:

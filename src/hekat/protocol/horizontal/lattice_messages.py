@@ -27,15 +27,15 @@ class UploadCounterMessage:
     next_number: int = public()
 
 
-@message("horizontal/left-out", version=1)
+@message("horizontal/released-groups", version=1)
 @dataclass(frozen=True)
-class LeftOutMessage:
-    """Member to aggregator, once: groups that it has released for in earlier runs, and which parties were not in.
+class ReleasedGroupsMessage:
+    """Who opens sums to aggregator, once: for whom it has released in earlier runs, in groups that are still ahead.
 
-    `groups`: by group ("round-3"), of those still ahead; where all parties were in, the group is not named.
+    `left_out`: by group ("round-3"), the job's parties that were not in; none where all were.
     """
 
-    groups: dict[str, list[str]] = public()
+    left_out: dict[str, list[str]] = public()
 
 
 @message("horizontal/round-begin", version=1)

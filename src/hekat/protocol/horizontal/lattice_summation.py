@@ -1,19 +1,20 @@
 """The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
 
 The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
-party signed exactly what is stated, of at least `least_included` parties, and for one such set a step. Numbers as in
+party signed exactly what is stated, of at least `least_included` parties, and for one such set a group. Numbers as in
 docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
 """
 
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TypeVar
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.group_parties import GroupParties
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, block_count_of
 from hekat.protocol.horizontal.lattice_messages import (
     BeginMessage,
@@ -21,7 +22,6 @@ from hekat.protocol.horizontal.lattice_messages import (
     DealersMessage,
     DealtMessage,
     IncludedMessage,
-    LeftOutMessage,
     MaskedBlockMessage,
     OpenedMessage,
     OutcomeMessage,
@@ -38,14 +38,13 @@ from hekat.protocol.horizontal.lattice_received import (
     check_statement,
     read_answer,
 )
-from hekat.protocol.horizontal.left_out import check_left_out, choose_left_out
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
 from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
-from hekat.protocol.horizontal.opening.upload_context import UploadContext, group_of
+from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.ways import make_way
 from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.roster import Roster
@@ -65,22 +64,21 @@ class LatticeSummation:
         settings: HorizontalSettings,
         roster: Roster,
         stopwatch: Stopwatch,
+        groups: GroupParties,
         number: int,
         *,
         step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload.
-
-        Receives what members say of earlier releases; raises ProtocolError where a key authority says what cannot be.
-        """
+        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload."""
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
-        self._number, self._step_timeout_s = number, step_timeout_s
-        self._group = ""
-        self._group_parties: tuple[str, ...] = ()
+        self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
         self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
-        self._left_out = self._gather_left_out()
+
+    def begin(self, step: str) -> None:
+        """Go on with none but the parties that the step's group is bound to."""
+        self._groups.begin(step)
 
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
@@ -89,28 +87,15 @@ class LatticeSummation:
     def serve(self, step: str) -> None:
         """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
         unopened: tuple[str, ...] = ()
-        for party in self._left_out.get(group_of(step), ()):
-            self._roster.expel(
-                party,
-                f"{group_of(step)} was opened in an earlier run without its update, and opens with no other parties; "
-                "it takes part again in a run that is resumed after that",
-            )
         for _ in range(MAX_UPLOADS):
+            self.begin(step)
             self._roster.check_enough(step, self._least)
-            self._check_group(step)
             leg = Leg(step, self._number, self._roster.parties)
             self._number += 1
-            included, unopened = self._serve_upload(leg)
-            self._group, self._group_parties = group_of(step), included
+            unopened = self._serve_upload(leg)
             if not unopened:
                 return
-            if set(self._roster.parties) != set(included):
-                raise ProtocolError(
-                    f"the sum of {step} did not open, and a party is lost since",
-                    expected="the same parties, since no update is ever sent in two different sums",
-                    got=f"lost: {', '.join(sorted(set(included) - set(self._roster.parties)))}",
-                    cure="resume from the last checkpoint: a new session begins",
-                )
+            self._groups.check(step)
         raise ProtocolError(
             f"the sum of {step} does not open",
             expected=f"one of {MAX_UPLOADS} uploads to open at all parties",
@@ -118,33 +103,15 @@ class LatticeSummation:
             cure="the ledgers say whose releases did not fit: find out what runs there",
         )
 
-    def _gather_left_out(self) -> Mapping[str, tuple[str, ...]]:
-        """By group, whom members released without in earlier runs."""
-
-        def check(message: LeftOutMessage) -> None:
-            check_left_out(message, self._settings, self._least)
-
-        told = [self._receive_from_member(name, "left-out", LeftOutMessage, check) for name in self._way.members]
-        return choose_left_out(message for message in told if message is not None)
-
-    def _check_group(self, step: str) -> None:
-        """Raise ProtocolError where a party is lost between two sums of the same updates: they would tell its part."""
-        gone = set(self._group_parties) - set(self._roster.parties)
-        if group_of(step) == self._group and gone:
-            raise ProtocolError(
-                f"a party is lost in the middle of {self._group!r}",
-                expected="the same parties in all its sums, whose difference is somebody's update",
-                got=f"lost: {', '.join(sorted(gone))}",
-                cure="resume from the last checkpoint, or begin again: a new session begins",
-            )
-
-    def _serve_upload(self, leg: Leg) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Whose updates the sum holds, and who says that it does not open: nobody, once it stands."""
+    def _serve_upload(self, leg: Leg) -> tuple[str, ...]:
+        """Who says that the sum does not open: nobody, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
         self._roster.check_enough(leg.step, self._least)
+        # Not before: parties that have dealt have saved the round before, from which a next run can begin.
+        self._groups.check(leg.step)
         some = next(iter(dealt.values()))
         context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
         self._check_shares(leg, context, dealt)
@@ -203,9 +170,7 @@ class LatticeSummation:
 
     # --- uploads ---------------------------------------------------------------------------------------
 
-    def _add_and_open(
-        self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _add_and_open(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> tuple[str, ...]:
         parameters = SETS[context.set_name]
         accumulator = Accumulator(parameters, next(iter(dealt.values())).lane_count)
         statements: dict[str, StatementMessage] = {}
@@ -214,10 +179,11 @@ class LatticeSummation:
             statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
-        # Before anybody releases: for whom was released in a step cannot be changed afterwards.
+        # Before anybody releases: for whom was released in a group cannot be changed afterwards.
         self._roster.check_enough(leg.step, self._least)
-        self._check_group(leg.step)
+        self._groups.check(leg.step)
         self._check_members(leg, self._reachable_members())
+        self._groups.bind(leg.step, statements)
         stated = IncludedMessage(
             upload_digests={party: statement.upload_digest for party, statement in statements.items()},
             share_digests={party: dealt[party].share_digests for party in statements},
@@ -228,7 +194,7 @@ class LatticeSummation:
         self._tell_authority(leg.name("included"), stated)
         released = self._receive_released(leg, included_set_of(context, stated))
         self._send_sum(leg, parameters, accumulator, released)
-        return tuple(statements), self._settle(leg)
+        return self._settle(leg)
 
     def _add_upload(
         self,

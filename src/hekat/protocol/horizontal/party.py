@@ -24,9 +24,9 @@ from hekat.errors import KeyRefusedError, StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.beginning import needs_everybody
+from hekat.protocol.horizontal.group_parties import openers_of, tell_released_groups
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
-from hekat.protocol.horizontal.left_out import tell_left_out
 from hekat.protocol.horizontal.messages import (
     PublicKeyMessage,
     ReadyMessage,
@@ -105,8 +105,8 @@ def _join_lattice(
     way = make_way(settings, shared_key)
     channel.ledger.note("setup", way.describe(), "public")
     resumed = run.local.resume_from
-    if channel.party in way.members:
-        tell_left_out(channel, settings, run.upload_state, 0 if resumed is None else resumed.rounds_done)
+    if channel.party in openers_of(way, settings):
+        tell_released_groups(channel, settings, run.upload_state, 0 if resumed is None else resumed.rounds_done)
     opening = PartyOpening(channel, settings, way, run.upload_state, run.local.stopwatch, patience_s=run.patience_s)
     aggregation = LatticeAggregation(
         channel,

@@ -29,7 +29,7 @@ DISCLOSED = {
 KINDS = {
     "horizontal/ready",
     "horizontal/upload-counter",
-    "horizontal/left-out",
+    "horizontal/released-groups",
     "horizontal/dealt",
     "horizontal/checked",
     "horizontal/masked-block",
@@ -114,7 +114,7 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     assert {(row.kind, row.field) for row in report.learned if row.disclosure_class == "ciphertext"} == {
         ("horizontal/masked-block", "written")
     }
-    without = {"horizontal/left-out", "horizontal/checked", "horizontal/released"} if opening == "shared" else set()
+    without = {"horizontal/checked", "horizontal/released"} if opening == "shared" else set()
     assert {row.kind for row in report.learned} == KINDS - without
     given = {(row.kind, row.field) for row in report.given if row.disclosure_class == "disclosed"}
     assert given <= {("horizontal/dealers", "agreement")}

@@ -279,7 +279,7 @@ def test_a_sum_that_did_not_open_is_not_tried_with_fewer_parties(play, lattice_s
 
     rehearsal, _, error = play(lie_in(1), role="b", settings=lattice_settings(3), hooks={"c": leave_before_opening})
     assert isinstance(error.__cause__, ProtocolError)
-    assert "no update is ever sent in two different sums" in str(error)
+    assert "a party is lost in the middle of 'round-1'" in str(error)
     assert "lost: c" in str(error)
     assert rehearsal.records == []
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hekat.protocol.horizontal.group_parties import GroupParties
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import (
@@ -218,7 +219,8 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
             allow_two_parties=False,
         )
         channel = Senders(parties, parameters, value_count)
-        summation = LatticeSummation(channel, settings, Roster(channel, settings), Stopwatch(), 0)
+        roster = Roster(channel, settings)
+        summation = LatticeSummation(channel, settings, roster, Stopwatch(), GroupParties(roster, {}), 0)
         peaks[party_count] = peak_of(lambda summation=summation: summation.serve("round-1"))
         assert channel.sum_bytes == party_count * parameters.form.written_sum_bytes(value_count)
     assert peaks[3] <= sum_bytes + upload_bytes + CONSTANT_BYTES

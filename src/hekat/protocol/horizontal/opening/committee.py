@@ -68,7 +68,7 @@ def least_included(party_count: int, *, allow_two_parties: bool = False) -> int:
 
 
 def equivocation_bound(member_count: int, threshold: int) -> int:
-    """The most dishonest members, 2t - c - 1, with whom no two sets of one step can both be opened.
+    """The most dishonest members, 2t - c - 1, with whom no two sets of one group can both be opened.
 
     f of them release for both sets, each honest one for one: two openings need 2 (t - f) <= c - f, so f >= 2t - c.
     """

@@ -50,7 +50,7 @@ class PartyOpening:
         patience_s: float | None = None,
     ) -> None:
         self._channel, self._settings, self._way, self._stopwatch = channel, settings, way, stopwatch
-        self._patience_s = patience_s
+        self._patience_s, self._state = patience_s, state
         is_member = channel.party in way.members
         self._member = Member(channel, settings, way, state, stopwatch, patience_s=patience_s) if is_member else None
         self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
@@ -104,9 +104,14 @@ class PartyOpening:
         return included
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
-        """A member releases its sum of shares for that set."""
+        """A member releases its sum of shares for that set; where all parties open by themselves, each notes the set.
+
+        Raises ProtocolError where other parties were released for in this group before.
+        """
         if self._member is not None:
             self._member.release(leg, included)
+        elif not self._way.members:
+            self._state.allow(self._settings.parties, included)
 
     def open(
         self,

@@ -3,8 +3,9 @@
 For every group of steps of a job (those that sum the same updates): the digest of the parties in the set, and the names
 of the job's parties that are not. A second sum in the group, under another upload number, is allowed for the same
 parties only: a sum with other parties, less the first, is somebody's update. For every upload number of a session: the
-digest of the whole statement. The file is `hekat releases 1`, a line "KEY DIGEST NAME..." for each entry, key and
-digest in hex, and a checksum. It says nothing about a machine that is put back to an older snapshot.
+digest of the whole statement. The file is `hekat releases 1`, for each entry a line "group KEY DIGEST NAME..." or
+"number KEY DIGEST", key and digest in hex, and a checksum. It says nothing about a machine that is put back to an older
+snapshot.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _GROUP_LABEL = b"hekat/release-record/group/1"
 _NUMBER_LABEL = b"hekat/release-record/number/1"
 _HEX_DIGITS = 64
 Entry = tuple[str, ...]
-"""A digest, and for a group the names of those who are left out."""
+"""A digest, and for a group the names of those that are left out."""
 
 
 class ReleaseRecord:
@@ -65,7 +66,7 @@ class ReleaseRecord:
         """
         context = included.context
         group_key = _group_key(job_digest, context.group)
-        number_key = _key(_NUMBER_LABEL, *context.upload_fields)
+        number_key = f"number {_hash(_NUMBER_LABEL, *context.upload_fields)}"
         left_out = sorted(set(parties) - set(included.parties))
         entries = {
             group_key: (included.parties_digest.hex(), *left_out),
@@ -81,14 +82,14 @@ class ReleaseRecord:
                 replace_file(self._path, _encode({**known, **entries}))
 
     def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
-        """For those of these groups that were released for without some parties of the job: those parties, sorted.
+        """For those of these groups that were released for: the parties of the job that were not in, sorted.
 
         Raises StateError where the record cannot be read.
         """
         with _locked(self._path):
             known = _decode(read_file(self._path), self._path)
-        entries = {group: known.get(_group_key(job_digest, group), ()) for group in groups}
-        return {group: list(entry[1:]) for group, entry in entries.items() if entry[1:]}
+        keys = {group: _group_key(job_digest, group) for group in groups}
+        return {group: list(known[key][1:]) for group, key in keys.items() if key in known}
 
 
 @contextmanager
@@ -105,12 +106,12 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _key(*fields: bytes) -> str:
+def _hash(*fields: bytes) -> str:
     return hashlib.sha256(encode_fields(*fields)).hexdigest()
 
 
 def _group_key(job_digest: bytes, group: str) -> str:
-    return _key(_GROUP_LABEL, job_digest, group.encode())
+    return f"group {_hash(_GROUP_LABEL, job_digest, group.encode())}"
 
 
 def _encode(entries: Mapping[str, Entry]) -> bytes:
@@ -122,10 +123,13 @@ def _encode(entries: Mapping[str, Entry]) -> bytes:
 def _decode(data: bytes, path: Path) -> dict[str, Entry]:
     lines = data.split(b"\n")[1:-2]
     try:
-        entries = {key: tuple(entry) for key, *entry in (line.decode().split(" ") for line in lines)}
+        fields = [line.decode().split(" ") for line in lines]
+        entries = {f"{kind} {key}": (digest, *names) for kind, key, digest, *names in fields}
     except ValueError:
-        entries = {}
-    whole = all(entry and len(key) == len(entry[0]) == _HEX_DIGITS for key, entry in entries.items())
+        fields, entries = [], {}
+    whole = all(
+        kind in ("group", "number") and len(key) == len(digest) == _HEX_DIGITS for kind, key, digest, *_ in fields
+    )
     if not whole or _encode(entries) != data:
         raise StateError(
             f"release record {path} is damaged",

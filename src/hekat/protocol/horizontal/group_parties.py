@@ -1,0 +1,141 @@
+"""Which parties each group of sums is bound to: by this run's sums, and by what members released for in earlier runs.
+
+Members open no second set of parties in a group, ever. A run that is resumed therefore begins such a group with the
+parties that its members released for, and never asks for another set: members without a record of it would note that
+one, and neither would then find members enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from hekat.errors import InputError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.lattice_messages import ReleasedGroupsMessage
+from hekat.protocol.horizontal.opening.committee import least_included
+from hekat.protocol.horizontal.opening.upload_context import group_of
+from hekat.protocol.horizontal.opening.way import OpeningWay
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.roster import Roster
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
+from hekat.protocol.horizontal.upload_state import UploadState
+
+RELEASED_STEP = "released-groups"
+
+
+def groups_ahead(settings: HorizontalSettings, rounds_done: int) -> list[str]:
+    """The groups of all sums of a run that begins after so many rounds."""
+    first = [group_of(STANDARDISE_STEPS[0])] if rounds_done == 0 and settings.training.standardise else []
+    return first + [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
+
+
+def openers_of(way: OpeningWay, settings: HorizontalSettings) -> tuple[str, ...]:
+    """Who keeps a record of releases: the members, or where all parties open sums by themselves all of them."""
+    return way.members or settings.parties
+
+
+def tell_released_groups(
+    channel: RecordedChannel, settings: HorizontalSettings, state: UploadState, rounds_done: int
+) -> None:
+    """An opener tells the aggregator, before the first sum, for whom it has released in groups that are ahead."""
+    message = ReleasedGroupsMessage(state.left_out(groups_ahead(settings, rounds_done)))
+    channel.send(settings.aggregator, RELEASED_STEP, message)
+
+
+def receive_bound_groups(
+    channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, rounds_done: int
+) -> dict[str, tuple[str, ...]]:
+    """By group, the parties that it is bound to by what members released in earlier runs.
+
+    A member that says what cannot be is given up. Raises ProtocolError where that is the key authority.
+    """
+    way = make_way(settings)
+    least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+    told = {}
+    for member in openers_of(way, settings):
+        message = channel.receive(member, RELEASED_STEP, ReleasedGroupsMessage)
+        try:
+            check_released_groups(message, member, settings, rounds_done, least)
+        except InputError as error:
+            if member == settings.authority:
+                raise ProtocolError("the key authority cannot open", got=str(error), cure="ask its operator") from error
+            roster.expel(member, f"of its earlier releases: {error}")
+        else:
+            told[member] = message
+    return choose_parties(told, settings.parties)
+
+
+def check_released_groups(
+    message: ReleasedGroupsMessage, member: str, settings: HorizontalSettings, rounds_done: int, least: int
+) -> None:
+    """Raise InputError where the member cannot have released so: sets of fewer than `least`, or without itself."""
+    if not set(groups_ahead(settings, rounds_done)).issuperset(message.left_out):
+        raise InputError("it names a group that is none", expected="groups that are ahead", got="another")
+    spare = len(settings.parties) - least
+    others = set(settings.parties) - {member}
+    for group, names in message.left_out.items():
+        if len(names) > spare or len(set(names)) != len(names) or not set(names) <= others:
+            raise InputError(
+                f"it cannot have released so in {group}",
+                expected=f"at most {spare} other parties left out, none of them twice",
+                got=f"{len(names)} names",
+            )
+
+
+def choose_parties(told: Mapping[str, ReleasedGroupsMessage], parties: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For every group that somebody has released in: the parties for which most can still release.
+
+    A member can if it is not left out, and has released for the same parties or not at all. Ties go to more parties.
+    """
+    groups = sorted({group for message in told.values() for group in message.left_out})
+    left_out = {group: _choose_left_out(group, told) for group in groups}
+    return {group: tuple(party for party in parties if party not in left_out[group]) for group in groups}
+
+
+def _choose_left_out(group: str, told: Mapping[str, ReleasedGroupsMessage]) -> frozenset[str]:
+    claims = {name: frozenset(message.left_out[group]) for name, message in told.items() if group in message.left_out}
+
+    def count_able(left_out: frozenset[str]) -> int:
+        return sum(claims.get(name, left_out) == left_out for name in told if name not in left_out)
+
+    return max(sorted(set(claims.values()), key=sorted), key=lambda left_out: (count_able(left_out), -len(left_out)))
+
+
+class GroupParties:
+    """The aggregator's account of them. What is bound stays bound."""
+
+    def __init__(self, roster: Roster, bound: Mapping[str, Collection[str]]) -> None:
+        """`bound`: by group, the parties that members released for in earlier runs."""
+        self._roster = roster
+        self._bound = {group: frozenset(parties) for group, parties in bound.items()}
+
+    def begin(self, step: str) -> None:
+        """Go on with none but the parties of the step's group."""
+        group = group_of(step)
+        bound = self._bound.get(group)
+        if bound is None:
+            return
+        for party in self._roster.parties:
+            if party not in bound:
+                self._roster.expel(
+                    party,
+                    f"{group} was released for without its update in an earlier run, and opens with no other parties; "
+                    "it takes part again in a run that is resumed after that",
+                )
+
+    def check(self, step: str) -> None:
+        """Raise ProtocolError where a party of the step's group is lost: a sum without it would tell its part."""
+        group = group_of(step)
+        gone = self._bound.get(group, frozenset()) - set(self._roster.parties)
+        if gone:
+            raise ProtocolError(
+                f"a party is lost in the middle of {group!r}",
+                expected="the same parties in all its sums, whose difference is somebody's update",
+                got=f"lost: {', '.join(sorted(gone))}",
+                cure="resume from the last checkpoint, or begin again, once they are back: a new session begins",
+            )
+
+    def bind(self, step: str, parties: Iterable[str]) -> None:
+        """From now on the step's group has these parties; to be called before members are asked to release."""
+        self._bound.setdefault(group_of(step), frozenset(parties))
