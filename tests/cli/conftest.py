@@ -112,7 +112,13 @@ class Workplace:
         )
 
     def folders(self) -> list[Path]:
-        return sorted(self.runs.iterdir()) if self.runs.exists() else []
+        """The run folders in the order they were made: names of one second are in no order."""
+        return sorted(self.runs.iterdir(), key=first_time_in) if self.runs.exists() else []
+
+
+def first_time_in(folder: Path) -> int:
+    """When the oldest thing in the folder was last written."""
+    return min((entry.lstat().st_mtime_ns for entry in folder.iterdir()), default=0)
 
 
 def write_table(path: Path, seed: int, rows: int = 20) -> None:

@@ -1,12 +1,13 @@
 """Which parties each group of sums is bound to: by this run's sums, and by what members released for in earlier runs.
 
-Members open no second set of parties in a group, ever. A run that is resumed therefore begins such a group with the
-parties that its members released for, and never asks for another set: members without a record of it would note that
+Members open no second set of parties in a group, ever. A run that is resumed therefore goes through such a group with
+the parties that its members say they released for, and asks for no other set: members without a record would note that
 one, and neither would then find members enough.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hekat.errors import InputError, ProtocolError
@@ -48,7 +49,8 @@ def receive_bound_groups(
 ) -> dict[str, tuple[str, ...]]:
     """By group, the parties that it is bound to by what members released in earlier runs.
 
-    A member that says what cannot be is given up. Raises ProtocolError where that is the key authority.
+    A member that says what cannot be is given up, and what others than those of most say is noted. Raises ProtocolError
+    where the former is the key authority, or where too few are left that can release for the same parties.
     """
     way = make_way(settings)
     least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
@@ -63,7 +65,12 @@ def receive_bound_groups(
             roster.expel(member, f"of its earlier releases: {error}")
         else:
             told[member] = message
-    return choose_parties(told, settings.parties)
+    bound = choose_parties(told, settings.parties, way.quorum or least)
+    for member, message in told.items():
+        for group, names in message.left_out.items():
+            if set(names) != set(settings.parties) - set(bound[group]):
+                channel.ledger.note(RELEASED_STEP, f"{member} says of {group}: {_describe(names)}", "public")
+    return bound
 
 
 def check_released_groups(
@@ -83,23 +90,40 @@ def check_released_groups(
             )
 
 
-def choose_parties(told: Mapping[str, ReleasedGroupsMessage], parties: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def choose_parties(
+    told: Mapping[str, ReleasedGroupsMessage], parties: Sequence[str], quorum: int
+) -> dict[str, tuple[str, ...]]:
     """For every group that somebody has released in: the parties for which most can still release.
 
-    A member can if it is not left out, and has released for the same parties or not at all. Ties go to more parties.
+    A member can if it is not left out, and has released for the same parties or not at all. Ties go to what more of
+    them say, then to more parties. Raises ProtocolError where fewer than `quorum` can, whichever parties it is: to ask
+    for them all the same would bind those that have not released yet to what may be a lie.
     """
-    groups = sorted({group for message in told.values() for group in message.left_out})
-    left_out = {group: _choose_left_out(group, told) for group in groups}
-    return {group: tuple(party for party in parties if party not in left_out[group]) for group in groups}
+    bound = {}
+    for group in sorted({group for message in told.values() for group in message.left_out}):
+        claims = {
+            name: frozenset(message.left_out[group]) for name, message in told.items() if group in message.left_out
+        }
+        able = {
+            left_out: sum(claims.get(name, left_out) == left_out for name in told if name not in left_out)
+            for left_out in sorted(set(claims.values()), key=sorted)
+        }
+        said = Counter(claims.values())
+        best = max(able, key=lambda left_out: (able[left_out], said[left_out], -len(left_out)))
+        if able[best] < quorum:
+            raise ProtocolError(
+                f"those who open sums have released in {group} for different parties",
+                expected=f"{quorum} that released for the same ones, or for none yet",
+                got="; ".join(f"{name}: {_describe(left_out)}" for name, left_out in claims.items()),
+                cure="find out which of them say what they have released for; where all do, begin a new job with "
+                "another training.seed",
+            )
+        bound[group] = tuple(party for party in parties if party not in best)
+    return bound
 
 
-def _choose_left_out(group: str, told: Mapping[str, ReleasedGroupsMessage]) -> frozenset[str]:
-    claims = {name: frozenset(message.left_out[group]) for name, message in told.items() if group in message.left_out}
-
-    def count_able(left_out: frozenset[str]) -> int:
-        return sum(claims.get(name, left_out) == left_out for name in told if name not in left_out)
-
-    return max(sorted(set(claims.values()), key=sorted), key=lambda left_out: (count_able(left_out), -len(left_out)))
+def _describe(left_out: Iterable[str]) -> str:
+    return f"all but {', '.join(names)}" if (names := sorted(left_out)) else "all"
 
 
 class GroupParties:

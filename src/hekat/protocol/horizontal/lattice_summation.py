@@ -89,7 +89,6 @@ class LatticeSummation:
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
             self.begin(step)
-            self._roster.check_enough(step, self._least)
             leg = Leg(step, self._number, self._roster.parties)
             self._number += 1
             unopened = self._serve_upload(leg)
@@ -109,12 +108,12 @@ class LatticeSummation:
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
-        self._roster.check_enough(leg.step, self._least)
         # Not before: parties that have dealt have saved the round before, from which a next run can begin.
-        self._groups.check(leg.step)
+        self._roster.check_enough(leg.step, self._least)
         some = next(iter(dealt.values()))
         context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
         self._check_shares(leg, context, dealt)
+        self._groups.check(leg.step)
         return self._add_and_open(leg, context, dealt)
 
     # --- shares ----------------------------------------------------------------------------------------

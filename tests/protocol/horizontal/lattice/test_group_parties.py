@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.group_parties import check_released_groups, choose_parties, groups_ahead
-from hekat.protocol.horizontal.lattice_messages import BeginMessage, ReleasedGroupsMessage, SumBeginMessage
+from hekat.protocol.horizontal.lattice_messages import (
+    DealersMessage,
+    OutcomeMessage,
+    ReleasedGroupsMessage,
+    SumBeginMessage,
+)
 from hekat.protocol.horizontal.settings import CodecSettings
 
 
@@ -32,7 +38,10 @@ def three_rounds(lattice_settings):
 
 @pytest.fixture
 def stop_at(rehearse_lattice, meddle):
-    """Plays a run whose aggregator goes down in a step, by default with all releases made and none of the sum sent."""
+    """Plays a run whose aggregator goes down in a step, by default with all releases made and none of the sum sent.
+
+    With DealersMessage all parties have dealt, and so have saved the round before.
+    """
 
     def play(settings, step, kind=SumBeginMessage, **others):
         def outgoing(to, name, message):
@@ -71,7 +80,7 @@ def test_a_party_that_is_back_is_left_out_of_a_round_that_was_released_without_i
 ) -> None:
     first = stop_at(three_rounds, "round-2", hooks={lost: leave_at("round-2")})
     assert in_rounds(first) == [(1, 5)]
-    second = stop_at(three_rounds, "round-3", BeginMessage, resume_from=first.saved[-1])
+    second = stop_at(three_rounds, "round-3", DealersMessage, resume_from=first.saved[-1])
     assert in_rounds(second) == [(2, 4)]
     assert second.lost_names[0] == lost
     assert "round-2 was released for without its update in an earlier run" in second.reasons
@@ -101,7 +110,7 @@ def test_the_standardiser_is_a_group_like_any(three_rounds, rehearse_lattice, st
 @pytest.mark.parametrize("opening", ["authority", "shared"])
 def test_the_other_openers_keep_to_it_too(opening, lattice_settings, rehearse_lattice, stop_at) -> None:
     settings = lattice_settings(5, opening)
-    stop_at(settings, "round-1", hooks={"e": leave_at("round-1")})
+    stop_at(settings, "round-1", OutcomeMessage, hooks={"e": leave_at("round-1")})
     again = rehearse_lattice(settings)
     again.run()
     assert in_rounds(again) == [(1, 4)]
@@ -145,7 +154,7 @@ def test_members_without_a_record_are_not_asked_for_another_set(
 def test_rounds_that_are_bound_to_different_parties_each_find_theirs(
     three_rounds, rehearse_lattice, stop_at, stop_by_losses
 ) -> None:
-    first = stop_at(three_rounds, "round-3", BeginMessage, hooks={"e": leave_at("round-2")})
+    first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
     assert in_rounds(first) == [(1, 5), (2, 4)]
     stop_by_losses(three_rounds, all_leave("ab", "round-3", "release"), resume_from=first.saved[-1])
     # Begun anew, e is left out of round 2, and so is not there for round 3, which needs it.
@@ -154,6 +163,45 @@ def test_rounds_that_are_bound_to_different_parties_each_find_theirs(
     fourth = rehearse_lattice(three_rounds, resume_from=third.saved[-1])
     fourth.run()
     assert in_rounds(fourth) == [(3, 5)]
+
+
+class Late:
+    """A party's channel on which one message is asked for only after `until` is set."""
+
+    def __init__(self, channel, step, until):
+        self._channel, self._step, self._until = channel, step, until
+
+    def __getattr__(self, name):
+        return getattr(self._channel, name)
+
+    def receive(self, sender, step, message_type, timeout_s=None):
+        if step == self._step:
+            self._until.wait(timeout=10)
+        return self._channel.receive(sender, step, message_type, timeout_s)
+
+
+def test_a_round_that_cannot_be_begun_ends_the_run_after_all_have_saved_the_one_before(
+    three_rounds, rehearse_lattice, stop_at, meddle
+) -> None:
+    """Else a run begun anew would come to this point again and again, and never beyond."""
+    first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
+    stop_at(three_rounds, "round-3", hooks={"d": leave_at("round-3")}, resume_from=first.saved[-1])
+    begun = Event()
+
+    def outgoing(to, step, message):
+        if step == "round-3/begin":
+            begun.set()
+        return [(step, message)]
+
+    late = {party: lambda channel: Late(channel, "round-2/agreed", begun) for party in "abc"}
+    third = rehearse_lattice(three_rounds, meddlers={"hub": meddle(outgoing), **late})
+    with pytest.raises(PartyStoppedError, match="too few parties are left for round-3"):
+        third.run()
+    assert [saved.rounds_done for saved in third.saved] == [1, 2]
+    fourth = rehearse_lattice(three_rounds, resume_from=third.saved[-1])
+    fourth.run()
+    assert in_rounds(fourth) == [(3, 4)]
+    assert fourth.lost_names == ["d"]
 
 
 def test_a_member_that_is_lost_before_it_said_so_ends_the_run(lattice_settings, rehearse_lattice, meddle) -> None:
@@ -180,7 +228,7 @@ def claim(left_out):
 @pytest.mark.parametrize(
     "left_out",
     [
-        {"round-1": ["d", "e"]},
+        {"round-1": ["d", "e", "f"]},
         {"round-1": ["e", "e"]},
         {"round-1": ["nobody"]},
         {"round-1": ["hub"]},
@@ -191,11 +239,11 @@ def claim(left_out):
     ids=["too many", "one twice", "no party", "the aggregator", "itself", "no round of the job", "no group"],
 )
 def test_a_member_that_claims_what_cannot_be_is_given_up(left_out, play, lattice_settings) -> None:
-    rehearsal, _, error = play(claim(left_out), role="b", settings=lattice_settings(5))
+    rehearsal, _, error = play(claim(left_out), role="b", settings=lattice_settings(8))
     assert error is None
     assert rehearsal.lost_names == ["b"]
     assert "of its earlier releases" in rehearsal.reasons
-    assert in_rounds(rehearsal) == [(1, 4)]
+    assert in_rounds(rehearsal) == [(1, 7)]
 
 
 def test_an_authority_that_claims_what_cannot_be_ends_the_run(play, lattice_settings) -> None:
@@ -206,19 +254,38 @@ def test_an_authority_that_claims_what_cannot_be_ends_the_run(play, lattice_sett
 
 
 def test_a_false_claim_that_no_record_contradicts_is_followed(play, lattice_settings) -> None:
-    """As docs/spec/committee.md says: by lying about its shares the member could have the party left out as well."""
+    """As docs/spec/committee.md says."""
     rehearsal, _, error = play(claim({"round-1": ["e"]}), role="b", settings=lattice_settings(5))
     assert error is None
     assert rehearsal.lost_names == ["e"]
     assert in_rounds(rehearsal) == [(1, 4)]
 
 
-@pytest.mark.parametrize(("truth", "lie"), [(["e"], ["d"]), ([], ["d"]), (["e"], [])])
-def test_a_false_claim_against_true_ones_loses(truth, lie, three_rounds, play, stop_at) -> None:
-    first = stop_at(three_rounds, "round-2", hooks=all_leave(truth, "round-2", "sign"))
-    rehearsal, _, error = play(claim({"round-2": lie}), role="b", settings=three_rounds, resume_from=first.saved[-1])
+@pytest.mark.parametrize(("truth", "lie"), [(["h"], ["d"]), ([], ["d"]), (["h"], [])])
+def test_a_false_claim_against_true_ones_loses_and_is_noted(
+    truth, lie, lattice_settings, play, stop_at, tmp_path
+) -> None:
+    settings = lattice_settings(8)
+    stop_at(settings, "round-1", hooks=all_leave(truth, "round-1", "sign"))
+    rehearsal, _, error = play(claim({"round-1": lie}), role="b", settings=settings, ledger_folder=tmp_path)
     assert error is None
     assert rehearsal.lost_names == truth
+    assert f"b says of round-1: {'all but d' if lie else 'all'}" in (tmp_path / "hub.jsonl").read_text()
+
+
+def test_a_false_claim_that_leaves_too_few_binds_nobody(
+    lattice_settings, play, stop_by_losses, rehearse_lattice
+) -> None:
+    """Two released without e, two not at all. Were the lie followed, the others would note another set for ever."""
+    settings = lattice_settings(5)
+    hooks = {"e": leave_at("round-1")} | all_leave("bd", "round-1", "release")
+    stop_by_losses(settings, hooks)
+    _, _, error = play(claim({"round-1": []}), role="b", settings=settings)
+    assert isinstance(error.__cause__, ProtocolError)
+    assert "a: all but e; b: all; c: all but e" in str(error)
+    honest = rehearse_lattice(settings)
+    honest.run()
+    assert in_rounds(honest) == [(1, 4)]
 
 
 # --- the parts ---------------------------------------------------------------------------------------------------
@@ -258,18 +325,26 @@ def said(**by_member):
         (said(a="", b="d", c="", d=None, e=None), "abcde"),
         (said(a="", b="d", c="", d="", e=""), "abcde"),
         (said(a="d", b="e", c=None, d=None, e=None), "abce"),
+        # As many could for all five, but more say that it was four.
+        (said(a="e", b="", c="e", d=None, e=None), "abcd"),
     ],
 )
 def test_the_parties_are_those_for_which_most_members_can_release(told, parties) -> None:
-    assert choose_parties(told, "abcde") == {"round-1": tuple(parties)}
+    assert choose_parties(told, "abcde", 3) == {"round-1": tuple(parties)}
+
+
+def test_where_too_few_can_release_for_any_that_is_said() -> None:
+    told = said(a="d", b="e", c=None, d=None, e=None)
+    with pytest.raises(ProtocolError, match=r"round-1 for different parties.*a: all but d; b: all but e"):
+        choose_parties(told, "abcde", 4)
 
 
 def test_of_two_sets_the_one_with_members_enough_is_taken() -> None:
     """Of seven members five are needed: without f and g only four are left that noted no other set, without g five."""
     told = said(a="fg", b="g", c=None, d=None, e=None, f=None, g=None)
-    assert choose_parties(told, "abcdefg") == {"round-1": tuple("abcdef")}
+    assert choose_parties(told, "abcdefg", 5) == {"round-1": tuple("abcdef")}
 
 
 def test_groups_that_nobody_released_in_are_bound_to_nothing() -> None:
-    assert choose_parties(said(a=None, b=None), "ab") == {}
-    assert choose_parties({}, "abc") == {}
+    assert choose_parties(said(a=None, b=None), "ab", 2) == {}
+    assert choose_parties({}, "abc", 3) == {}
