@@ -2,8 +2,7 @@
 // MemorySanitizer a branch or an address that depends on one is an error.
 //
 // usage: test_constant_time PATH [leak-by-branch | leak-by-address]; the last two have to be reported: the
-// test's own test. Exit code 2 where no checker is active, 77 where PATH cannot be taken. Under valgrind that
-// does not hang on this processor: it translates instructions, and the vector path's are emulated there.
+// test's own test. Exit codes as run_constant_time says.
 #include <memory>
 #include <numeric>
 
@@ -13,6 +12,7 @@
 #include "bigint/integer.hpp"
 #include "bigint/make_ring.hpp"
 #include "check.hpp"
+#include "constant_time_program.hpp"
 #include "secrets.hpp"
 
 namespace {
@@ -209,26 +209,16 @@ void leak(CpuPath path, Source& source, bool by_branch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::optional<CpuPath> path = argc >= 2 ? path_named(argv[1]) : std::nullopt;
-    if (!path || argc > 3) return 2;
-    if (!test::checker_is_active()) {
-        std::fprintf(stderr, "run it under valgrind, or build it with MemorySanitizer\n");
-        return 2;
-    }
-    if (test::kRunsInstructions && !can_take(*path)) {
-        std::printf("skipped: this processor lacks the path\n");
-        return 77;
-    }
-    Source source(6);
-    const std::string mode = argc == 3 ? argv[2] : "";
-    if (mode == "leak-by-branch" || mode == "leak-by-address") {
-        leak(*path, source, mode == "leak-by-branch");
-    } else if (mode.empty()) {
-        for (const Size& size : {Size{3, false}, Size{12, false}, Size{6, true}, Size{24, true}}) {
-            test_size(size, *path, source);
+    return test::run_constant_time(argc, argv, [](CpuPath path, const std::string& mode) {
+        Source source(6);
+        if (mode == "leak-by-branch" || mode == "leak-by-address") {
+            leak(path, source, mode == "leak-by-branch");
+            return true;
         }
-    } else {
-        return 2;
-    }
-    return test::verdict();
+        if (!mode.empty()) return false;
+        for (const Size& size : {Size{3, false}, Size{12, false}, Size{6, true}, Size{24, true}}) {
+            test_size(size, path, source);
+        }
+        return true;
+    });
 }

@@ -1,9 +1,10 @@
 // The ring operations with keys, elements and values marked as secret, as test_constant_time.cpp does it.
 //
 // usage: test_ring_constant_time PATH [leak]; the last has to be reported: a uniform element is drawn from a
-// secret key, and the rejection of words branches. Exit codes as there.
+// secret key, and the rejection of words branches. Exit codes as run_constant_time says.
 #include <cstring>
 
+#include "constant_time_program.hpp"
 #include "ring/masked_blocks.hpp"
 #include "ring_cases.hpp"
 #include "secrets.hpp"
@@ -155,27 +156,17 @@ void leak(CpuPath path, Source& source) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::optional<CpuPath> path = argc >= 2 ? path_named(argv[1]) : std::nullopt;
-    if (!path || argc > 3) return 2;
-    if (!test::checker_is_active()) {
-        std::fprintf(stderr, "run it under valgrind, or build it with MemorySanitizer\n");
-        return 2;
-    }
-    if (test::kRunsInstructions && !can_take(*path)) {
-        std::printf("skipped: this processor lacks the path\n");
-        return 77;
-    }
-    Source source(14);
-    const std::string mode = argc == 3 ? argv[2] : "";
-    if (mode == "leak") {
-        leak(*path, source);
-    } else if (mode.empty()) {
+    return test::run_constant_time(argc, argv, [](CpuPath path, const std::string& mode) {
+        Source source(14);
+        if (mode == "leak") {
+            leak(path, source);
+            return true;
+        }
+        if (!mode.empty()) return false;
         const Limb top = test::find_prime((Limb{1} << 50) - 1, kDegree, false);
         const Limb second = test::find_prime(Limb{1} << 47, kDegree, false);
-        test_case({{top}, 2, 20, 2, 3}, *path, source);
-        test_case({{top, second}, 3, 28, 3, 5}, *path, source);
-    } else {
-        return 2;
-    }
-    return test::verdict();
+        test_case({{top}, 2, 20, 2, 3}, path, source);
+        test_case({{top, second}, 3, 28, 3, 5}, path, source);
+        return true;
+    });
 }

@@ -112,12 +112,12 @@ def _serve_bounds(
     roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, first: bool
 ) -> None:
     codec = settings.codec
-    if isinstance(summation, LatticeSummation):
-        summation.begin(step)
     if codec.clipping == "adaptive" and first and codec.alpha is None:
         summation.serve(f"{step}/exponents")
     if codec.clipping != "daciq":
         return
+    if isinstance(summation, LatticeSummation):
+        summation.begin(step)
     found = roster.receive_alike(
         f"{step}/range",
         RangeMessage,

@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.lattice_messages import ReleasedGroupsMessage
-from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.upload_context import group_of
 from hekat.protocol.horizontal.opening.way import OpeningWay
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import least_parties, make_way
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
@@ -53,7 +52,7 @@ def receive_bound_groups(
     where the former is the key authority, or where too few are left that can release for the same parties.
     """
     way = make_way(settings)
-    least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+    least = least_parties(settings)
     told = {}
     for member in openers_of(way, settings):
         message = channel.receive(member, RELEASED_STEP, ReleasedGroupsMessage)

@@ -15,11 +15,10 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.group_parties import tell_released_groups
 from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participants
-from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import check_included
 from hekat.protocol.horizontal.opening.member import Member
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import least_parties, make_way
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
@@ -45,7 +44,7 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
             "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
         )
     member = Member(channel, settings, make_way(settings), run.upload_state, run.stopwatch, patience_s=run.patience_s)
-    least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+    least = least_parties(settings)
     tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
     while True:
         begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.patience_s)

@@ -1,7 +1,7 @@
 """The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
 
 The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
-party signed exactly what is stated, of at least `least_included` parties, and for one such set a group. Numbers as in
+party signed exactly what is stated, of at least `least_parties` parties, and for one such set a group. Numbers as in
 docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
 """
 
@@ -39,13 +39,12 @@ from hekat.protocol.horizontal.lattice_received import (
     read_answer,
 )
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
-from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import least_parties, make_way
 from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -74,7 +73,7 @@ class LatticeSummation:
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
-        self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+        self._least = least_parties(settings)
 
     def begin(self, step: str) -> None:
         """Go on with none but the parties that the step's group is bound to."""
@@ -86,9 +85,9 @@ class LatticeSummation:
 
     def serve(self, step: str) -> None:
         """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
+        self.begin(step)
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
-            self.begin(step)
             leg = Leg(step, self._number, self._roster.parties)
             self._number += 1
             unopened = self._serve_upload(leg)

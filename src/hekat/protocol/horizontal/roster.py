@@ -87,9 +87,10 @@ class Roster:
     ) -> dict[str, T]:
         """As `receive_from_all`; whose message has another form than most parties' is expelled for `reason`."""
         found = self.receive_from_all(step, message_type, check)
-        forms = Counter(form_of(message) for message in found.values())
-        for party, message in found.items():
-            if form_of(message) != forms.most_common(1)[0][0]:
+        forms = {party: form_of(message) for party, message in found.items()}
+        usual = [form for form, _ in Counter(forms.values()).most_common(1)]
+        for party, form in forms.items():
+            if form not in usual:
                 self.expel(party, reason)
         return {party: message for party, message in found.items() if party not in self._lost}
 

@@ -15,7 +15,7 @@ import pytest
 
 from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.errors import HekatError
+from hekat.errors import ChannelError, HekatError
 from hekat.job.federation import Federation, Listener, copy_state
 from hekat.job.job_file import Job
 from hekat.ledger import RecordedChannel
@@ -269,6 +269,20 @@ def expect_step() -> Callable[[TrainingState, Iterable[str]], None]:
             assert np.abs(state.parameters[name] - values).max() < STEP_TOLERANCE, name
 
     return check
+
+
+@pytest.fixture(scope="session")
+def leave_at() -> Callable[..., Hook]:
+    """`leave_at(step, part)` as an entry of `hooks`: the party leaves the run ahead of that part."""
+
+    def make(step: str, part: str = "sign") -> Hook:
+        def hook(now_step: str, now_part: str) -> None:
+            if (now_step, now_part) == (step, part):
+                raise ChannelError(f"left before {part}")
+
+        return hook
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -18,18 +18,6 @@ from hekat.protocol.horizontal.lattice_messages import (
 from hekat.protocol.horizontal.settings import CodecSettings
 
 
-def leave_at(step, part="sign"):
-    def hook(now_step, now_part):
-        if (now_step, now_part) == (step, part):
-            raise ChannelError(f"left before {part}")
-
-    return hook
-
-
-def all_leave(parties, step, part):
-    return dict.fromkeys(parties, leave_at(step, part))
-
-
 @pytest.fixture
 def three_rounds(lattice_settings):
     settings = lattice_settings(5)
@@ -76,7 +64,7 @@ def in_rounds(rehearsal):
 
 @pytest.mark.parametrize("lost", ["a", "e"])
 def test_a_party_that_is_back_is_left_out_of_a_round_that_was_released_without_it(
-    lost, three_rounds, rehearse_lattice, stop_at
+    lost, three_rounds, rehearse_lattice, stop_at, leave_at
 ) -> None:
     first = stop_at(three_rounds, "round-2", hooks={lost: leave_at("round-2")})
     assert in_rounds(first) == [(1, 5)]
@@ -91,14 +79,16 @@ def test_a_party_that_is_back_is_left_out_of_a_round_that_was_released_without_i
     assert third.lost_names == []
 
 
-def test_a_run_that_begins_anew_leaves_it_out_from_that_round_on(three_rounds, rehearse_lattice, stop_at) -> None:
+def test_a_run_that_begins_anew_leaves_it_out_from_that_round_on(
+    three_rounds, rehearse_lattice, stop_at, leave_at
+) -> None:
     stop_at(three_rounds, "round-2", hooks={"e": leave_at("round-2")})
     again = rehearse_lattice(three_rounds)
     again.run()
     assert in_rounds(again) == [(1, 5), (2, 4), (3, 4)]
 
 
-def test_the_standardiser_is_a_group_like_any(three_rounds, rehearse_lattice, stop_at) -> None:
+def test_the_standardiser_is_a_group_like_any(three_rounds, rehearse_lattice, stop_at, leave_at) -> None:
     settings = replace(three_rounds, training=replace(three_rounds.training, standardise=True, round_count=1))
     stop_at(settings, "standardise/scale", hooks={"e": leave_at("standardise/scale")})
     again = rehearse_lattice(settings)
@@ -108,7 +98,7 @@ def test_the_standardiser_is_a_group_like_any(three_rounds, rehearse_lattice, st
 
 
 @pytest.mark.parametrize("opening", ["authority", "shared"])
-def test_the_other_openers_keep_to_it_too(opening, lattice_settings, rehearse_lattice, stop_at) -> None:
+def test_the_other_openers_keep_to_it_too(opening, lattice_settings, rehearse_lattice, stop_at, leave_at) -> None:
     settings = lattice_settings(5, opening)
     stop_at(settings, "round-1", OutcomeMessage, hooks={"e": leave_at("round-1")})
     again = rehearse_lattice(settings)
@@ -116,7 +106,7 @@ def test_the_other_openers_keep_to_it_too(opening, lattice_settings, rehearse_la
     assert in_rounds(again) == [(1, 4)]
 
 
-def test_what_is_left_out_is_not_asked_for_its_ranges_either(lattice_settings, stop_at, play) -> None:
+def test_what_is_left_out_is_not_asked_for_its_ranges_either(lattice_settings, stop_at, play, leave_at) -> None:
     settings = lattice_settings(5, codec=CodecSettings(clipping="daciq"))
     stop_at(settings, "round-1", hooks={"e": leave_at("round-1")})
     rehearsal, watch, error = play(lambda to, step, message: None, settings=settings)
@@ -135,14 +125,14 @@ def test_what_was_released_for_all_stops_nobody(three_rounds, rehearse_lattice, 
 
 @pytest.mark.parametrize("party_count", [4, 5, 8])
 def test_members_without_a_record_are_not_asked_for_another_set(
-    party_count, lattice_settings, rehearse_lattice, stop_by_losses
+    party_count, lattice_settings, rehearse_lattice, stop_by_losses, leave_at
 ) -> None:
     """Some members note a set that too few release for; were the rest to note another, neither would ever open."""
     settings = lattice_settings(party_count)
     member_count = min(party_count, 7)
     threshold = 2 * member_count // 3 + 1
     lost = settings.parties[: member_count - threshold + 1]
-    stop_by_losses(settings, all_leave(lost, "round-1", "release"))
+    stop_by_losses(settings, dict.fromkeys(lost, leave_at("round-1", "release")))
     last = settings.parties[-1]
     second = stop_by_losses(settings, {last: leave_at("round-1")})
     assert second.lost_names[0] == last
@@ -152,11 +142,11 @@ def test_members_without_a_record_are_not_asked_for_another_set(
 
 
 def test_rounds_that_are_bound_to_different_parties_each_find_theirs(
-    three_rounds, rehearse_lattice, stop_at, stop_by_losses
+    three_rounds, rehearse_lattice, stop_at, stop_by_losses, leave_at
 ) -> None:
     first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
     assert in_rounds(first) == [(1, 5), (2, 4)]
-    stop_by_losses(three_rounds, all_leave("ab", "round-3", "release"), resume_from=first.saved[-1])
+    stop_by_losses(three_rounds, dict.fromkeys("ab", leave_at("round-3", "release")), resume_from=first.saved[-1])
     # Begun anew, e is left out of round 2, and so is not there for round 3, which needs it.
     third = stop_by_losses(three_rounds, {})
     assert in_rounds(third) == [(1, 5), (2, 4)]
@@ -181,7 +171,7 @@ class Late:
 
 
 def test_a_round_that_cannot_be_begun_ends_the_run_after_all_have_saved_the_one_before(
-    three_rounds, rehearse_lattice, stop_at, meddle
+    three_rounds, rehearse_lattice, stop_at, meddle, leave_at
 ) -> None:
     """Else a run begun anew would come to this point again and again, and never beyond."""
     first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
@@ -263,10 +253,10 @@ def test_a_false_claim_that_no_record_contradicts_is_followed(play, lattice_sett
 
 @pytest.mark.parametrize(("truth", "lie"), [(["h"], ["d"]), ([], ["d"]), (["h"], [])])
 def test_a_false_claim_against_true_ones_loses_and_is_noted(
-    truth, lie, lattice_settings, play, stop_at, tmp_path
+    truth, lie, lattice_settings, play, stop_at, tmp_path, leave_at
 ) -> None:
     settings = lattice_settings(8)
-    stop_at(settings, "round-1", hooks=all_leave(truth, "round-1", "sign"))
+    stop_at(settings, "round-1", hooks=dict.fromkeys(truth, leave_at("round-1", "sign")))
     rehearsal, _, error = play(claim({"round-1": lie}), role="b", settings=settings, ledger_folder=tmp_path)
     assert error is None
     assert rehearsal.lost_names == truth
@@ -274,11 +264,11 @@ def test_a_false_claim_against_true_ones_loses_and_is_noted(
 
 
 def test_a_false_claim_that_leaves_too_few_binds_nobody(
-    lattice_settings, play, stop_by_losses, rehearse_lattice
+    lattice_settings, play, stop_by_losses, rehearse_lattice, leave_at
 ) -> None:
     """Two released without e, two not at all. Were the lie followed, the others would note another set for ever."""
     settings = lattice_settings(5)
-    hooks = {"e": leave_at("round-1")} | all_leave("bd", "round-1", "release")
+    hooks = {"e": leave_at("round-1")} | dict.fromkeys("bd", leave_at("round-1", "release"))
     stop_by_losses(settings, hooks)
     _, _, error = play(claim({"round-1": []}), role="b", settings=settings)
     assert isinstance(error.__cause__, ProtocolError)

@@ -15,16 +15,6 @@ AFTER_IT = ("release", "open")
 PARTS = (*BEFORE_THE_STATEMENT, *AFTER_IT)
 
 
-def leave_at(step: str, part: str):
-    """A hook that leaves the run there."""
-
-    def hook(now_step: str, now_part: str) -> None:
-        if (now_step, now_part) == (step, part):
-            raise ChannelError(f"left before {part}")
-
-    return hook
-
-
 def in_sum(parties, losses):
     """Whose updates the sum of a step holds: those who were there when it was stated."""
     return [party for party in parties if losses.get(party) not in BEFORE_THE_STATEMENT]
@@ -32,7 +22,9 @@ def in_sum(parties, losses):
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("party", ["a", "c", "h"])
-def test_a_round_goes_on_without_a_lost_party(party, part, rehearse_lattice, lattice_settings, expect_step) -> None:
+def test_a_round_goes_on_without_a_lost_party(
+    party, part, rehearse_lattice, lattice_settings, expect_step, leave_at
+) -> None:
     """Eight parties, of whom a (the first) and c are members of the committee of seven and h is none."""
     settings = lattice_settings(8)
     rehearsal = rehearse_lattice(settings, hooks={party: leave_at("round-1", part)})
@@ -48,7 +40,9 @@ def test_a_round_goes_on_without_a_lost_party(party, part, rehearse_lattice, lat
 
 @pytest.mark.parametrize("opening", ["authority", "shared"])
 @pytest.mark.parametrize("part", PARTS)
-def test_the_other_openers_bear_a_loss_too(opening, part, rehearse_lattice, lattice_settings, expect_step) -> None:
+def test_the_other_openers_bear_a_loss_too(
+    opening, part, rehearse_lattice, lattice_settings, expect_step, leave_at
+) -> None:
     settings = lattice_settings(5, opening)
     rehearsal = rehearse_lattice(settings, hooks={"b": leave_at("round-1", part)})
     included = in_sum(settings.parties, {"b": part})
@@ -62,7 +56,7 @@ def test_the_other_openers_bear_a_loss_too(opening, part, rehearse_lattice, latt
     [("standardise/scale", "a", "sign"), ("standardise/variance", "h", "open")],
 )
 def test_the_standardiser_is_agreed_on_without_a_lost_party(
-    step, party, part, rehearse_lattice, lattice_settings
+    step, party, part, rehearse_lattice, lattice_settings, leave_at
 ) -> None:
     settings = lattice_settings(8)
     settings = replace(settings, training=replace(settings.training, standardise=True))
@@ -88,7 +82,7 @@ def test_the_standardiser_is_agreed_on_without_a_lost_party(
     ],
 )
 def test_no_two_sums_of_the_same_rows_are_of_different_parties(
-    step, party, part, rehearse_lattice, lattice_settings
+    step, party, part, rehearse_lattice, lattice_settings, leave_at
 ) -> None:
     """The standardiser's sums, and a first round's histogram and update, would tell the lost party's part apart."""
     settings = lattice_settings(8, codec=CodecSettings())
@@ -110,7 +104,9 @@ def test_no_two_sums_of_the_same_rows_are_of_different_parties(
     ],
     ids=lambda losses: "-".join(f"{party}-{part}" for party, part in losses.items()),
 )
-def test_eight_parties_bear_two_losses_in_one_round(losses, rehearse_lattice, lattice_settings, expect_step) -> None:
+def test_eight_parties_bear_two_losses_in_one_round(
+    losses, rehearse_lattice, lattice_settings, expect_step, leave_at
+) -> None:
     settings = lattice_settings(8)
     hooks = {party: leave_at("round-1", part) for party, part in losses.items()}
     rehearsal = rehearse_lattice(settings, hooks=hooks)
@@ -120,7 +116,7 @@ def test_eight_parties_bear_two_losses_in_one_round(losses, rehearse_lattice, la
     assert rehearsal.records[0].party_count == len(included)
 
 
-def test_losses_in_different_rounds_add_up(rehearse_lattice, lattice_settings) -> None:
+def test_losses_in_different_rounds_add_up(rehearse_lattice, lattice_settings, leave_at) -> None:
     settings = lattice_settings(8)
     settings = replace(settings, training=replace(settings.training, round_count=4))
     rehearsal = rehearse_lattice(
@@ -133,7 +129,7 @@ def test_losses_in_different_rounds_add_up(rehearse_lattice, lattice_settings) -
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_first_party_may_be_lost_and_each_round_is_still_told_and_kept_once(
-    part, rehearse_lattice, lattice_settings
+    part, rehearse_lattice, lattice_settings, leave_at
 ) -> None:
     settings = lattice_settings(5)
     settings = replace(settings, training=replace(settings.training, round_count=4))
@@ -157,7 +153,9 @@ def stopped(rehearsal) -> PartyStoppedError:
 
 @pytest.mark.parametrize("part", BEFORE_THE_STATEMENT)
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
-def test_one_party_too_few_ends_the_run_and_names_the_lost(opening, part, rehearse_lattice, lattice_settings) -> None:
+def test_one_party_too_few_ends_the_run_and_names_the_lost(
+    opening, part, rehearse_lattice, lattice_settings, leave_at
+) -> None:
     settings = lattice_settings(5, opening)
     settings = replace(settings, training=replace(settings.training, round_count=3))
     rehearsal = rehearse_lattice(settings, hooks={"b": leave_at("round-2", part), "e": leave_at("round-2", part)})
@@ -175,7 +173,7 @@ def test_one_party_too_few_ends_the_run_and_names_the_lost(opening, part, rehear
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_committee_of_three_bears_no_loss_before_it_has_released(
-    part, rehearse_lattice, lattice_settings, expect_step
+    part, rehearse_lattice, lattice_settings, expect_step, leave_at
 ) -> None:
     rehearsal = rehearse_lattice(lattice_settings(3), hooks={"c": leave_at("round-1", part)})
     if part == "open":
@@ -188,7 +186,7 @@ def test_a_committee_of_three_bears_no_loss_before_it_has_released(
     assert "c (in step" in str(stop)
 
 
-def test_one_member_too_few_ends_the_run_and_names_the_lost(rehearse_lattice, lattice_settings) -> None:
+def test_one_member_too_few_ends_the_run_and_names_the_lost(rehearse_lattice, lattice_settings, leave_at) -> None:
     hooks = {party: leave_at("round-1", "release") for party in "bd"}
     stop = stopped(rehearse_lattice(lattice_settings(5), hooks=hooks))
     assert isinstance(stop.__cause__, ProtocolError)
@@ -198,7 +196,7 @@ def test_one_member_too_few_ends_the_run_and_names_the_lost(rehearse_lattice, la
     assert "d (in step" in str(stop)
 
 
-def test_members_are_counted_before_anybody_releases(rehearse_lattice, lattice_settings, meddle) -> None:
+def test_members_are_counted_before_anybody_releases(rehearse_lattice, lattice_settings, meddle, leave_at) -> None:
     """Of six parties four make a sum, but four members are too few to open one: nobody is asked to release."""
     stated = []
 
@@ -212,7 +210,7 @@ def test_members_are_counted_before_anybody_releases(rehearse_lattice, lattice_s
     assert stated == []
 
 
-def test_everybody_lost_at_once_is_said_so(rehearse_lattice, lattice_settings) -> None:
+def test_everybody_lost_at_once_is_said_so(rehearse_lattice, lattice_settings, leave_at) -> None:
     hooks = dict.fromkeys("abcde", leave_at("round-1", "deal"))
     rehearsal = rehearse_lattice(lattice_settings(5), hooks=hooks)
     stop = stopped(rehearsal)

@@ -15,7 +15,6 @@ from hekat.protocol.horizontal.lattice_messages import (
     StatementMessage,
 )
 from hekat.protocol.horizontal.leg import Leg
-from hekat.protocol.horizontal.opening.committee import least_included
 from hekat.protocol.horizontal.opening.included import (
     UPLOAD_PURPOSE,
     IncludedSet,
@@ -29,6 +28,7 @@ from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, dea
 from hekat.protocol.horizontal.opening.shared import salt_digest
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
+from hekat.protocol.horizontal.opening.ways import least_parties
 from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -53,7 +53,7 @@ class PartyOpening:
         self._patience_s, self._state = patience_s, state
         is_member = channel.party in way.members
         self._member = Member(channel, settings, way, state, stopwatch, patience_s=patience_s) if is_member else None
-        self._least = least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+        self._least = least_parties(settings)
         self._dealt: Dealt | None = None
 
     def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:

@@ -22,7 +22,7 @@ class Verify(Protocol):
 class UploadContext:
     """One upload number of one session, the step of the job that it serves, and the name of its parameter set.
 
-    `agreement` is a digest of what a party takes for granted of the others, under a key of the parties (`agree`).
+    `agreement` is a digest of what a party takes for granted of the others, under a key of the parties.
     """
 
     session_id: bytes

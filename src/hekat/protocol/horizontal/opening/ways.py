@@ -13,6 +13,7 @@ from hekat.protocol.horizontal.opening.committee import (
     deal,
     equivocation_bound,
     form_committee,
+    least_included,
     open_sum,
     sum_shares,
 )
@@ -35,6 +36,11 @@ def make_way(settings: HorizontalSettings, shared_key: bytes = b"") -> OpeningWa
     if settings.opening == "shared":
         return SharedWay(shared_key)
     return CommitteeWay(form_committee(settings.parties, allow_two_parties=settings.allow_two_parties))
+
+
+def least_parties(settings: HorizontalSettings) -> int:
+    """u_min: how many parties a sum is of at the least, in every way of opening it."""
+    return least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
 
 
 class CommitteeWay:
