@@ -9,7 +9,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench build clean
+.PHONY: help demo test test-all test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench bench-training build clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make bench     the measurements kept in benchmarks/results"
+	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
 	@echo "make test-portable-cpu: parts of the above"
 	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
@@ -39,10 +40,10 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev]'
 	touch $(VENV)/.demo $@
 
-# And with the peers of measurements.
+# And with every extra: what measurements need, and the tests that are skipped without them.
 $(VENV)/.bench: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
-	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[report,dev,bench]'
+	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[dev,bench]'
 	touch $(VENV)/.demo $(VENV)/.dev $@
 
 build: $(VENV)/.demo
@@ -110,6 +111,14 @@ fuzz: $(VENV)/.dev
 bench: $(VENV)/.bench
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 	$(BIN)/python benchmarks/write_readme_table.py
+
+# Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
+bench-training: $(VENV)/.bench
+	@test -n "$(DATA)" || { echo "say where the data lies: make bench-training DATA=FOLDER"; exit 2; }
+	$(BIN)/python benchmarks/train_papers.py --data $(DATA)
+	$(BIN)/python benchmarks/bench_fedml_he.py
+	$(BIN)/python benchmarks/bench_loop_memory.py
+	$(BIN)/python benchmarks/write_benchmarks_page.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache

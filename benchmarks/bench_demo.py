@@ -15,32 +15,13 @@ from hekat.job.run import run_job
 JOB = Path(__file__).parents[1] / "examples" / "hospitals" / "job.toml"
 
 
-class Quiet:
-    """No progress: nothing between the figures."""
-
-    def open_folder(self, path: Path) -> None:
-        return None
-
-    def begin(self, phase: str, step_count: int) -> None:
-        return None
-
-    def advance(self, phase: str, text: str) -> None:
-        return None
-
-    def search_key(self, tried: int, found: int) -> None:
-        return None
-
-    def lose(self, party: str, step: str, reason: str) -> None:
-        return None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     prepared = prepare(JOB)
     with tempfile.TemporaryDirectory() as folder:
-        summaries = [run_job(prepared, Path(folder), Quiet()).summary for _ in range(options.repeats)]
+        summaries = [run_job(prepared, Path(folder)).summary for _ in range(options.repeats)]
     for summary in summaries:
         assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     first = summaries[0]

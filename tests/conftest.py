@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hekat.scheme import paillier, rsa
 
 VECTORS = Path(__file__).parent / "vectors"
+
+# A time limit for each example would be an assertion on time: on a busy machine any test misses it now and then.
+settings.register_profile("hekat", deadline=None)
+settings.load_profile("hekat")
 
 
 class StoredKeys:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
+    from hekat.loop import Party, federate
 
     __version__: str
 
-__all__ = ["__version__", "array", "bigint", "lattice", "paillier", "rsa"]
+__all__ = ["Party", "__version__", "array", "bigint", "federate", "lattice", "paillier", "rsa"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +22,8 @@ def __getattr__(name: str) -> Any:
         value = _installed_version()
     elif name == "array":
         value = import_module("hekat.encrypted_array").array
+    elif name in ("Party", "federate"):
+        value = getattr(import_module("hekat.loop"), name)
     elif name in __all__:
         value = import_module(f"hekat.{name}")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
 import threading
@@ -31,19 +32,26 @@ def hub_of(names: str, may_be_lost: str, **settings) -> InProcessHub:
 class TellingCondition(threading.Condition):
     """`begun` is set by whoever waits; it has let go of the lock by the time another one gets it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = threading.Event()
+    def __init__(self, lock: threading.RLock, begun: threading.Event) -> None:
+        super().__init__(lock)
+        self.begun = begun
 
     def wait(self, timeout: float | None = None) -> bool:
         self.begun.set()
         return super().wait(timeout)
 
 
+def telling_of_waits(hub: InProcessHub) -> threading.Event:
+    """An event that is set once a party of the hub waits."""
+    begun = threading.Event()
+    hub._woken = {name: TellingCondition(hub._lock, begun) for name in hub.parties}
+    return begun
+
+
 def error_of_waiting(hub: InProcessHub, call: Callable[[], object], then: Callable[[], None]) -> HekatError:
     """What `call` raises in its wait, which has no time-out, once `then` has happened."""
     hub._timeout_s = math.inf
-    condition = hub._changed = TellingCondition()
+    begun = telling_of_waits(hub)
     found: list[HekatError] = []
 
     def wait() -> None:
@@ -54,7 +62,7 @@ def error_of_waiting(hub: InProcessHub, call: Callable[[], object], then: Callab
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    assert condition.begun.wait(PATIENCE_S)
+    assert begun.wait(PATIENCE_S)
     then()
     thread.join(PATIENCE_S)
     assert found, "it still waits"
@@ -224,6 +232,30 @@ def test_a_sender_that_waits_for_room_is_told_at_once() -> None:
     error = error_of_waiting(hub, lambda: a.send("b", "second", b"2"), lambda: hub.fail("b", ValueError()))
     assert isinstance(error, PartyLostError)
     assert "will never read step 'second', which 'a' sends" in str(error)
+
+
+def test_a_receiver_that_waits_already_is_told_once_its_sender_cannot_get_past() -> None:
+    hub = hub_of("ab", "", max_waiting_bytes=1)
+
+    def send_past() -> None:
+        with contextlib.suppress(PartyStoppedError):
+            hub.channel("a").send("b", "two", b"2")
+
+    sender = threading.Thread(target=send_past, daemon=True)
+
+    def fill() -> None:
+        waits_again = hub._woken["b"].begun
+        waits_again.clear()
+        hub.channel("a").send("b", "one", b"1")
+        # Only the sender's own wait can wake it from here on.
+        assert waits_again.wait(PATIENCE_S)
+        sender.start()
+
+    error = error_of_waiting(hub, lambda: hub.channel("b").receive("a", "two"), fill)
+    assert "step 'two' of 'a', which can never come" in str(error)
+    hub.stop("b", error)
+    sender.join(PATIENCE_S)
+    assert not sender.is_alive()
 
 
 def test_a_lost_party_is_sent_nothing_more() -> None:

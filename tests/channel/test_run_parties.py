@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import signal
+import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -227,3 +229,73 @@ def test_ctrl_c_in_the_caller_stops_all_parties() -> None:
         run_parties({"a": interrupts, "b": waits, "c": computes}, timeout_s=math.inf)
     assert len(seen) == 2
     assert all("'the caller' stopped" in str(error) and "KeyboardInterrupt" in str(error) for error in seen)
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads interrupt each other as often as they can."""
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual_s)
+
+
+def test_with_a_turn_one_role_computes_at_a_time(eager_threads) -> None:
+    """Each role computes between its messages; who does is noted, and nobody else's note comes between."""
+    names = ("a", "b", "c", "d")
+    notes: list[str] = []
+
+    def play(channel: Channel) -> int:
+        for number in range(50):
+            for _ in range(500):
+                notes.append(channel.party)
+            for peer in names:
+                if peer != channel.party:
+                    channel.send(peer, f"{number}", b"x" * number)
+            for peer in names:
+                if peer != channel.party:
+                    assert channel.receive(peer, f"{number}") == b"x" * number
+        return len(notes)
+
+    turn = threading.Lock()
+    results = run_parties(dict.fromkeys(names, play), turn=turn)
+    assert set(results) == set(names)
+    assert not turn.locked()
+    starts = range(0, len(notes), 500)
+    assert all(len(set(notes[start : start + 500])) == 1 for start in starts)
+
+
+def test_a_turn_is_given_back_by_a_role_that_fails_or_is_interrupted() -> None:
+    turn = threading.Lock()
+
+    def fails(channel: Channel) -> None:
+        raise InputError("no")
+
+    def waits(channel: Channel) -> None:
+        channel.receive("a", "step")
+
+    with pytest.raises(PartyStoppedError):
+        run_parties({"a": fails, "b": waits, "c": waits}, turn=turn)
+    assert not turn.locked()
+
+
+def test_what_was_sent_before_the_run_ended_still_arrives() -> None:
+    """So that all parties save a round that the one that fails had told them of."""
+    found: list[bytes] = []
+    turn = threading.Lock()
+
+    def tells_and_fails(channel: Channel) -> None:
+        for peer in "bc":
+            channel.receive(peer, "asked")
+        for peer in "bc":
+            channel.send(peer, "agreed", b"yes")
+        raise InputError("the machine goes down")
+
+    def reads_on(channel: Channel) -> None:
+        channel.send("a", "asked", b"")
+        found.append(channel.receive("a", "agreed"))
+        channel.receive("a", "next")
+
+    with pytest.raises(PartyStoppedError, match="the machine goes down"):
+        run_parties({"a": tells_and_fails, "b": reads_on, "c": reads_on}, turn=turn)
+    assert found == [b"yes", b"yes"]

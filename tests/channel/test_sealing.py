@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties
+from hekat.channel.pair_key import KEY_BYTES, SALT_BYTES, TAG_BYTES, PairKey
 from hekat.channel.sealed_message import (
     MAGIC,
     SealedHeader,
@@ -19,7 +20,6 @@ from hekat.channel.sealed_message import (
     parse_frame,
     seal_payload,
 )
-from hekat.channel.session_key import OVERHEAD_BYTES, SessionKey
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
 
 SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -35,6 +35,7 @@ def header_of(keys, **changes) -> SealedHeader:
         "sender": "a",
         "receiver": "b",
         "signer": keys["a"].fingerprint,
+        "salt": b"s" * SALT_BYTES,
         "payload_bytes": 5,
         "chunk_bytes": 64,
     }
@@ -65,6 +66,16 @@ def test_nothing_of_the_payload_shows_and_no_two_sealings_are_alike(trio) -> Non
     assert not any(payload[start : start + 8] in first for start in range(0, 28))
     assert parse_frame(first).body.tobytes()[:64] != parse_frame(second).body.tobytes()[:64]
     assert len(first) == len(second)
+
+
+def test_what_both_ends_hold_after_a_message_does_not_open_it(trio) -> None:
+    """Forward secrecy within a session: memory that is read later, at either end, opens nothing of before."""
+    data = trio.sent("a", "b", "step", b"the patient is 47 years old")
+    trio.put("a", "b", "step", data)
+    assert trio.sealed["b"].receive("a", "step") == b"the patient is 47 years old"
+    for key in (trio.sealed["a"]._session.sending["b"], trio.sealed["b"]._session.receiving["a"]):
+        with pytest.raises(SealError, match="does not open"):
+            parse_frame(data).open(key)
 
 
 def test_replay_is_refused(trio) -> None:
@@ -117,7 +128,7 @@ def test_another_session_of_the_same_parties_is_refused(make_trio) -> None:
         second.sealed["b"].receive("a", "step")
 
 
-@pytest.mark.parametrize("cut", [1, 15, 16, OVERHEAD_BYTES, OVERHEAD_BYTES + 64])
+@pytest.mark.parametrize("cut", [1, TAG_BYTES - 1, TAG_BYTES, TAG_BYTES + 1, TAG_BYTES + 64])
 def test_truncation_is_refused(trio, cut: int) -> None:
     data = trio.sent("a", "b", "step", bytes(200))
     trio.put("a", "b", "step", data[:-cut])
@@ -149,7 +160,7 @@ def test_altered_content_is_refused(trio) -> None:
 
 def test_exchanged_chunks_are_refused(trio) -> None:
     data = trio.sent("a", "b", "step", bytes(128))
-    size = 64 + OVERHEAD_BYTES
+    size = 64 + TAG_BYTES
     trio.put("a", "b", "step", data[: -2 * size] + data[-size:] + data[-2 * size : -size])
     with pytest.raises(SealError, match="was altered on the way"):
         trio.sealed["b"].receive("a", "step")
@@ -157,10 +168,10 @@ def test_exchanged_chunks_are_refused(trio) -> None:
 
 def test_even_the_sender_cannot_exchange_its_chunks(party_keys) -> None:
     """The index is inside each chunk's own authentication, not only under the signature."""
-    key = SessionKey()
+    key = PairKey.generate()
     header = header_of(party_keys, payload_bytes=128)
-    frame = parse_frame(seal_payload(bytes(128), header, party_keys["a"], key.public))
-    size = 64 + OVERHEAD_BYTES
+    frame = parse_frame(seal_payload(bytes(128), header, party_keys["a"], key))
+    size = 64 + TAG_BYTES
     body = memoryview(frame.body.tobytes()[size:] + frame.body.tobytes()[:size])
     with pytest.raises(SealError, match="does not open"):
         type(frame)(header, frame.header_data, frame.signature, body).open(key)
@@ -176,15 +187,16 @@ def test_even_the_sender_cannot_exchange_its_chunks(party_keys) -> None:
         ("sequence", 1),
         ("sender", "c"),
         ("receiver", "c"),
+        ("salt", bytes(SALT_BYTES)),
         ("payload_bytes", 4),
         ("chunk_bytes", 65),
     ],
 )
 def test_every_header_field_is_bound_into_the_chunks(party_keys, field: str, value: object) -> None:
-    key = SessionKey()
+    key = PairKey.generate()
     header = header_of(party_keys)
     changed = header_of(party_keys, **{field: value})
-    frame = parse_frame(seal_payload(b"12345", header, party_keys["a"], key.public))
+    frame = parse_frame(seal_payload(b"12345", header, party_keys["a"], key))
     assert frame.open(key) == b"12345"
     with pytest.raises(SealError, match="does not open"):
         type(frame)(changed, changed.encode(), frame.signature, frame.body).open(key)
@@ -196,33 +208,33 @@ def test_a_wrong_signer_is_refused(trio) -> None:
     b = trio.sealed["b"]
     values = {"session_id": b.session_id, "signer": stranger.fingerprint}
     header = header_of(trio.keys, **values)
-    public = trio.sealed["a"]._session.peers["b"]
-    trio.put("a", "b", "step", seal_payload(b"12345", header, stranger, public))
+    pair_key = trio.sealed["a"]._session.sending["b"]
+    trio.put("a", "b", "step", seal_payload(b"12345", header, stranger, pair_key))
     with pytest.raises(SealError, match=r"wrong signer.*telephone"):
         b.receive("a", "step")
     # The same, naming the pinned key as its signer.
     header = header_of(trio.keys, session_id=b.session_id)
-    trio.put("a", "b", "step", seal_payload(b"12345", header, stranger, public))
+    trio.put("a", "b", "step", seal_payload(b"12345", header, stranger, pair_key))
     with pytest.raises(SealError, match="signed by somebody else"):
         b.receive("a", "step")
 
 
 def test_a_signed_header_that_names_another_sender_or_run_is_refused(trio) -> None:
-    b, public = trio.sealed["b"], trio.sealed["a"]._session.peers["b"]
+    b, pair_key = trio.sealed["b"], trio.sealed["a"]._session.sending["b"]
     for changes, pattern in (
         ({"sender": "c"}, "another sender"),
         ({"run_id": "run-2"}, "another run or protocol"),
         ({"protocol": "other"}, "another run or protocol"),
     ):
         header = header_of(trio.keys, session_id=b.session_id, **changes)
-        trio.put("a", "b", "step", seal_payload(b"12345", header, trio.keys["a"], public))
+        trio.put("a", "b", "step", seal_payload(b"12345", header, trio.keys["a"], pair_key))
         with pytest.raises(SealError, match=pattern):
             b.receive("a", "step")
 
 
 def test_content_sealed_to_another_key_is_refused(trio) -> None:
     header = header_of(trio.keys, session_id=trio.sealed["b"].session_id)
-    trio.put("a", "b", "step", seal_payload(b"12345", header, trio.keys["a"], SessionKey().public))
+    trio.put("a", "b", "step", seal_payload(b"12345", header, trio.keys["a"], PairKey.generate()))
     with pytest.raises(SealError, match="does not open"):
         trio.sealed["b"].receive("a", "step")
 
@@ -230,7 +242,7 @@ def test_content_sealed_to_another_key_is_refused(trio) -> None:
 def test_another_version_and_other_bytes_have_their_own_message(trio) -> None:
     data = trio.sent("a", "b", "step", b"x")
     for changed, pattern in (
-        (MAGIC[:-1] + b"\x02" + data[8:], "another version"),
+        (MAGIC[:-1] + b"\x01" + data[8:], "another version"),
         (b"GET / HTTP/1.1", "not a sealed message"),
         (MAGIC + b"\xff" * 200, "malformed sealed header"),
     ):
@@ -298,6 +310,7 @@ def test_headers_go_round_and_every_other_byte_string_is_refused(data: st.DataOb
         sender=data.draw(text),
         receiver=data.draw(text),
         signer=data.draw(text),
+        salt=data.draw(st.binary(min_size=SALT_BYTES, max_size=SALT_BYTES)),
         payload_bytes=data.draw(st.integers(0, 2**40)),
         chunk_bytes=data.draw(st.integers(1, 2**26)),
     )
@@ -321,6 +334,11 @@ def test_a_false_chunk_count_is_refused_as_truncation(party_keys) -> None:
         decode_header(encoded[:-8] + (1).to_bytes(8, "big"))
 
 
+def test_a_salt_of_another_length_is_refused(party_keys) -> None:
+    with pytest.raises(SealError, match=r"malformed sealed header.*a salt of 32 bytes.*got 31 bytes"):
+        decode_header(header_of(party_keys, salt=bytes(SALT_BYTES - 1)).encode())
+
+
 @pytest.mark.parametrize(("chunk_bytes", "payload_bytes"), [(0, 5), (2**26 + 1, 5), (64, 2**40 + 1)])
 def test_sizes_out_of_range_are_refused(party_keys, chunk_bytes: int, payload_bytes: int) -> None:
     encoded = bytearray(header_of(party_keys).encode())
@@ -338,7 +356,7 @@ def test_sealed_bytes_are_counted_by_peer_and_step(trio) -> None:
     sent, received = a.traffic["b", "step"], b.traffic["a", "step"]
     assert (sent.sent_count, sent.received_count) == (1, 0)
     assert sent.sent_bytes == received.received_bytes == a.bytes_sent - opened_bytes
-    assert sent.sent_bytes > 100 + 2 * OVERHEAD_BYTES
+    assert 100 + 2 * TAG_BYTES + SALT_BYTES < sent.sent_bytes < 500
     assert sum(c.bytes_sent for c in trio.sealed.values()) == sum(c.bytes_received for c in trio.sealed.values())
 
 
@@ -394,16 +412,18 @@ def test_without_a_session_nothing_is_sent_or_read(make_trio) -> None:
             channel.receive("b", "step")
 
 
-def test_a_with_block_drops_the_keys(trio) -> None:
+def test_a_with_block_drops_the_keys_and_writes_zeros_over_them(trio) -> None:
     with trio.sealed["a"] as channel:
-        assert channel._session is not None
+        session = channel._session
+        held = [key._raw for key in (*session.sending.values(), *session.receiving.values())]
+        assert len({bytes(raw) for raw in held}) == len(held) == 4
     assert channel._session is None
+    assert all(raw == bytes(KEY_BYTES) for raw in held)
 
 
 def test_it_is_a_channel_and_shows_no_secrets(trio) -> None:
     assert isinstance(trio.sealed["a"], Channel)
     assert repr(trio.sealed["a"]) == "SealedChannel('a' of a, b, c; open)"
-    assert repr(SessionKey()) == "SessionKey(private)"
 
 
 @pytest.mark.parametrize(

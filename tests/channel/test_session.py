@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties, sealing
+from hekat.channel.canonical import decode_fields, encode_fields
+from hekat.channel.pair_key import PairKey
 from hekat.channel.sealing import CONFIRM_STEP, HELLO_STEP
 from hekat.channel.session import make_hello, read_hello, session_id_of
 from hekat.channel.session_key import SessionKey
@@ -133,11 +137,61 @@ def test_a_hello_of_another_party_is_refused(party_keys) -> None:
 
 
 def test_an_altered_confirmation_is_refused(make_trio) -> None:
-    def drop(to: str, step: str, payload: bytes) -> bytes:
-        return bytes(64) if step == CONFIRM_STEP else payload
+    """Neither the signature nor the sealed key can be exchanged: both are signed, with the session."""
+    key, signature = PairKey.generate(), bytes(64)
 
-    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, drop) if party == "a" else end)
-    assert any("'a' is in another session" in text for text in errors_of(trio))
+    def replace_signature(to: str, step: str, payload: bytes) -> bytes:
+        sealed_key, _ = decode_fields(payload, 2, "confirmation") if step == CONFIRM_STEP else (b"", b"")
+        return encode_fields(sealed_key, signature) if step == CONFIRM_STEP else payload
+
+    def replace_key(to: str, step: str, payload: bytes) -> bytes:
+        if step != CONFIRM_STEP:
+            return payload
+        other = key.seal_to(SessionKey().public, bytes(32), "a", to)
+        return encode_fields(other, decode_fields(payload, 2, "confirmation")[1])
+
+    for change in (replace_signature, replace_key):
+        trio = make_trio(
+            open_sessions=False,
+            wrap=lambda party, end, change=change: Relay(end, change) if party == "a" else end,
+        )
+        assert any("'a' is in another session" in text for text in errors_of(trio))
+
+
+def test_a_confirmation_of_another_form_is_refused(make_trio) -> None:
+    def cut(to: str, step: str, payload: bytes) -> bytes:
+        return payload[:-1] if step == CONFIRM_STEP else payload
+
+    trio = make_trio(open_sessions=False, wrap=lambda party, end: Relay(end, cut) if party == "a" else end)
+    assert any("malformed confirmation of 'a'" in text for text in errors_of(trio))
+
+
+def test_sealing_keys_are_gone_once_pair_keys_are_there(make_trio, monkeypatch) -> None:
+    made: list[weakref.ref[SessionKey]] = []
+
+    class WatchedKey(SessionKey):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(sealing, "SessionKey", WatchedKey)
+    trio = make_trio()
+    gc.collect()
+    assert len(made) == len(trio.sealed)
+    assert [key() for key in made] == [None] * len(made)
+
+
+def test_a_hello_of_another_version_is_refused_however_it_is_signed(party_keys) -> None:
+    """The signer's own word for version 1 opens no session of version 2: nobody is talked down to it."""
+    mine = make_hello(party_keys["a"], "a", "r", "p", JOB, SessionKey().public)
+    hello = make_hello(party_keys["b"], "b", "r", "p", JOB, SessionKey().public)
+    _, *fields, _ = decode_fields(hello.encode(party_keys["b"]), 9, "hello")
+    older = encode_fields(b"hekat/hello/1", *fields, party_keys["b"].sign("hekat/hello/1", *fields))
+    with pytest.raises(SealError, match="expected a hello of this release"):
+        read_hello(older, "b", party_keys["b"].public, mine)
+    relabelled = encode_fields(b"hekat/hello/2", *fields, party_keys["b"].sign("hekat/hello/1", *fields))
+    with pytest.raises(SealError, match="was altered"):
+        read_hello(relabelled, "b", party_keys["b"].public, mine)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -1,4 +1,4 @@
-"""HPKE keys of one run: what they seal opens once under the same info, and bad keys are refused."""
+"""HPKE keys of one session: what they seal opens once under the same info, and bad keys are refused."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def test_a_key_of_small_order_is_refused_before_anything_is_sealed_to_it() -> No
         SessionPublicKey(raw).seal(b"content", b"info")
 
 
-def test_a_session_key_is_not_pickled() -> None:
-    with pytest.raises(TypeError, match="lives for one run"):
+def test_a_session_key_is_not_shown_or_pickled() -> None:
+    assert repr(SessionKey()) == "SessionKey(private)"
+    with pytest.raises(TypeError, match="lives while a session opens"):
         pickle.dumps(SessionKey())

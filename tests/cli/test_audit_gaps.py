@@ -65,3 +65,10 @@ def test_a_parties_file_that_is_none(content, workplace, run_folder) -> None:
     answer = workplace.call("audit", run_folder)
     assert answer.code == 2
     assert "no public key for the ledger" in answer.err
+
+
+def test_a_party_that_the_run_does_not_have(workplace, run_folder) -> None:
+    answer = workplace.call("audit", run_folder, "--party", "nobody")
+    assert answer.code == 2
+    assert "no ledger of nobody" in answer.err
+    assert "one of east, hub, north, south" in answer.err

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+
+from hekat.protocol.horizontal import training
 
 PARTIES = ["north", "east", "south", "west", "middle"]
 
@@ -145,3 +148,25 @@ def test_a_protection_that_bears_no_losses(kind, workplace) -> None:
     assert answer.code == 2
     assert f"protection '{kind}' bears no losses" in answer.err
     assert workplace.folders() == []
+
+
+def test_a_committee_that_bears_no_loss_ends_with_the_reason_and_cure_of_the_party(workplace, monkeypatch) -> None:
+    """Three parties under `lattice`: what one raises is the answer, not that too few are left."""
+    original = training.local_update
+    updates: list[int] = []
+
+    def diverge(*arguments, **named):
+        work = original(*arguments, **named)
+        updates.append(1)
+        if len(updates) == 6:  # the last of round 2
+            return replace(work, update={name: values * float("nan") for name, values in work.update.items()})
+        return work
+
+    monkeypatch.setattr(training, "local_update", diverge)
+    answer = workplace.run()
+    assert answer.code == 2
+    assert re.search(r"error: party '(north|east|south)' stopped in step 'round-", answer.err)
+    assert re.search(r"because: NaN in tensor weight at party (north|east|south) in round 2", answer.err)
+    assert "lower training.learning_rate" in answer.err
+    assert "too few parties" not in answer.err
+    assert "saved: checkpoint of round 1" in answer.err

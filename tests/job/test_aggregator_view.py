@@ -69,7 +69,16 @@ def test_a_resumed_run_begins_where_it_begins(tmp_path) -> None:
     assert hub.included() == (Included(10, 11, ALL),)
 
 
-def test_a_run_without_masked_uploads_has_none(tmp_path) -> None:
+def test_an_update_that_is_not_masked_is_in_the_sum_it_came_for(tmp_path) -> None:
+    """That of exponents is another sum, and what is sent is no update."""
     hub = Aggregator(tmp_path / "hub.jsonl")
-    hub.ledger.record("received", "a", "round-1/update", "horizontal/update", [], b"x")
-    assert hub.included() == ()
+    for step, parties in (
+        ("standardise/mean", "abc"),
+        ("round-1/exponents", "ab"),
+        ("round-1", "ab"),
+        ("round-2", "ca"),
+    ):
+        for party in parties:
+            hub.ledger.record("received", party, f"{step}/update", "horizontal/update", [], b"x")
+        hub.ledger.record("sent", "b", f"{step}/sum", "horizontal/sum", [], b"x")
+    assert hub.included() == (Included(1, 1, ("a", "b")), Included(2, 2, ("c", "a")))

@@ -204,7 +204,7 @@ def test_a_misspelt_setting_is_answered_with_the_right_one(section, line, sugges
         ("kind = 'none'\nauthority = 'x'", "authority belongs to another", "kind = 'lattice'"),
         ("kind = 'latice'\nopening = 'committee'", "protection.kind is no protection", "choose one"),
         ("kind = ''", "protection.kind is no protection", "choose one"),
-        ("opening = 'commitee'", "setting protection.opening refused", "change protection.opening"),
+        ("opening = 'commitee'", "setting protection.opening refused", "did you mean 'committee'"),
         ("opening = 'authority'", "setting protection.authority refused", "change protection.authority"),
         ("authority = 'x'", "setting protection.authority refused", "change protection.authority"),
         ("opening = 'authority'\nauthority = 'hub'", "has another role as well", "name of its own"),

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from hekat.errors import StateError
-from hekat.job.job_file import load_job
+from hekat.job.job_file import Job, load_job
 from hekat.job.training_state_file import load_state, save_state
+from hekat.protocol.horizontal.server_step import build_optimiser
 from hekat.protocol.horizontal.standardise import Standardiser
-from hekat.protocol.horizontal.training import TrainingState, build_model, build_optimiser
+from hekat.protocol.horizontal.training import TrainingState, build_model
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 COLUMNS = 3
@@ -45,6 +46,10 @@ def saved(tmp_path: Path):
     path = tmp_path / "checkpoint.npz"
     save_state(path, job, state)
     return path, job
+
+
+def load(path: Path, job: Job, column_count: int = COLUMNS) -> TrainingState:
+    return load_state(path, job, column_count, build_model(job.settings, column_count))
 
 
 def put(name: str, value: object):
@@ -118,21 +123,21 @@ def test_a_forged_checkpoint_is_refused(name, saved) -> None:
     change(metadata, arrays)
     path.write_bytes(encode_arrays("checkpoint", metadata, arrays))
     with pytest.raises(StateError, match=words) as caught:
-        load_state(path, job, COLUMNS)
+        load(path, job)
     assert caught.value.expected
     assert caught.value.got
     assert caught.value.cure
 
 
 def test_the_checkpoint_as_it_was_saved_is_taken(saved) -> None:
-    state = load_state(*saved, COLUMNS)
+    state = load(*saved)
     assert (state.rounds_done, state.losses, state.finished) == (2, [0.7, 0.6], False)
     assert set(state.bounds.values()) == {0.5}
 
 
 def test_the_table_has_other_columns_than_the_checkpoint(saved) -> None:
     with pytest.raises(StateError, match=r"shape \(4, 1\)"):
-        load_state(*saved, COLUMNS + 1)
+        load(*saved, COLUMNS + 1)
 
 
 @pytest.mark.parametrize("clipping", ["daciq", "fixed"])
@@ -140,7 +145,7 @@ def test_bounds_where_none_are_learned(clipping, saved) -> None:
     path, job = saved
     codec = replace(job.settings.codec, clipping=clipping, alpha=1.0)
     with pytest.raises(StateError, match="unknown 'bound/"):
-        load_state(path, replace(job, settings=replace(job.settings, codec=codec)), COLUMNS)
+        load(path, replace(job, settings=replace(job.settings, codec=codec)))
 
 
 @pytest.mark.parametrize("metadata", [[1], "x", None])
@@ -148,4 +153,4 @@ def test_metadata_that_is_no_table(metadata, saved) -> None:
     path, job = saved
     path.write_bytes(encode_arrays("checkpoint", metadata, {}))
     with pytest.raises(StateError, match="damaged"):
-        load_state(path, job, COLUMNS)
+        load(path, job)

@@ -56,6 +56,21 @@ def test_adam_by_hand() -> None:
     assert walk(optimiser, 0.0, [2.0, -1.0, 4.0]) == pytest.approx([first, first, third], rel=1e-14)
 
 
+def test_yogi_by_hand() -> None:
+    # s from 1: 1 - 0.25*4*sign(1 - 4) = 2, then 2 - 0.25*1*sign(2 - 1) = 1.75; m: 0.5*2 = 1, 0.5*1 + 0.5*1 = 1.
+    optimiser = make_optimiser("yogi", learning_rate=0.1, beta_1=0.5, beta_2=0.75, epsilon=1.0)
+    first = -0.1 / (math.sqrt(2.0) + 1.0)
+    second = first - 0.1 / (math.sqrt(1.75) + 1.0)
+    assert walk(optimiser, 0.0, [2.0, 1.0]) == pytest.approx([first, second], rel=1e-15)
+
+
+def test_adagrad_by_hand() -> None:
+    # s from 1: 1 + 4 = 5, 5 + 4 = 9; steps 0.1*2/(sqrt(5) + 1) and 0.1*2/(3 + 1)
+    optimiser = make_optimiser("adagrad", learning_rate=0.1, epsilon=1.0)
+    first = -0.2 / (math.sqrt(5.0) + 1.0)
+    assert walk(optimiser, 0.0, [2.0, 2.0]) == pytest.approx([first, first - 0.05], rel=1e-15)
+
+
 @pytest.mark.parametrize("name", OPTIMISER_NAMES)
 def test_step_reads_only_and_repeats_exactly(name: str) -> None:
     rng = np.random.default_rng(5)
@@ -99,7 +114,7 @@ def test_a_walk_taken_up_from_its_state_is_the_same_walk(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("sgd", {"learning_rate": 0.5}), ("momentum", {"learning_rate": 0.1}), ("adam", {"learning_rate": 0.05}),
-     ("rmsprop", {"learning_rate": 0.02})],
+     ("rmsprop", {"learning_rate": 0.02}), ("yogi", {"learning_rate": 0.05}), ("adagrad", {"learning_rate": 0.5})],
 )  # fmt: skip
 def test_each_optimiser_reaches_the_optimum(name: str, settings: dict[str, float]) -> None:
     rng = np.random.default_rng(7)
@@ -119,7 +134,7 @@ def test_each_optimiser_reaches_the_optimum(name: str, settings: dict[str, float
     ("name", "settings", "message"),
     [
         ("adm", {}, "did you mean 'adam'"),
-        ("lbfgs_with_line_search", {}, "one of sgd, momentum, adam, rmsprop"),
+        ("lbfgs_with_line_search", {}, "one of sgd, momentum, adam, yogi, adagrad, rmsprop"),
         ("sgd", {"learning_rat": 0.1}, "did you mean 'learning_rate'"),
         ("sgd", {"momentum": 0.9}, "has no such setting"),
         ("sgd", {"learning_rate": 0.0}, "learning_rate refused"),
@@ -130,6 +145,11 @@ def test_each_optimiser_reaches_the_optimum(name: str, settings: dict[str, float
         ("adam", {"beta_2": 1.0}, "beta_2 refused"),
         ("adam", {"epsilon": 0.0}, "epsilon refused"),
         ("rmsprop", {"rho": math.nan}, "rho refused"),
+        ("yogi", {"epsilon": -1.0}, "epsilon refused"),
+        ("yogi", {"beta_1": 1.0}, "beta_1 refused"),
+        ("adagrad", {"epsilon": 0.0}, "epsilon refused"),
+        ("adagrad", {"beta_1": 0.9}, "has no such setting"),
+        ("yogy", {}, "did you mean 'yogi'"),
     ],
 )
 def test_optimisers_that_cannot_be_made(name: str, settings: dict[str, Any], message: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hekat.report import terminal_findings, terminal_tables
 from hekat.report.byte_text import byte_sentences, byte_table
 from hekat.report.findings import difference_sentences, key_warning, time_sentences
-from hekat.report.losses import loss_headline, loss_sentences
+from hekat.report.losses import loss_headline, loss_sentences, sample_sentences
 from hekat.report.page import render_page
 from hekat.report.seen import seen_table
 from hekat.report.steps import explain_step, step_names
@@ -145,3 +145,36 @@ def test_the_page_and_the_tables_of_a_lattice_run(lattice) -> None:
     assert "shares, to those who open" not in page  # letters of plots are paths
     assert "key size in bits" not in page
     assert [table.title for table in terminal_tables(lattice)][-1] == "Bytes of one update"
+
+
+def test_samples_are_counted_by_party(lattice) -> None:
+    names = [party["name"] for party in lattice["parties"]]
+    lattice["settings"] |= {"participation": 0.6, "sample_size": 3}
+    lattice["included"] = [
+        {"first": 1, "last": 2, "parties": names[:3]},
+        {"first": 3, "last": 3, "parties": names[2:]},
+        {"first": 4, "last": 4, "parties": names[3:]},
+    ]
+    assert sample_sentences(lattice) == [
+        "Each round has the updates of 3 of 5 parties; of 4 rounds, northside in 2, lakeview in 2, saint-anne in 3, "
+        "riverside in 2 and county in 2.",
+        "Rounds with fewer, since a party of their sample was lost: round 4 (2).",
+    ]
+    lose(lattice, "saint-anne", 4)
+    assert len(loss_sentences(lattice)) == 1
+    titles = [finding.title for finding in terminal_findings(lattice)]
+    assert titles.index("Whose updates are in the sums") == titles.index("Lost on the way") - 1
+    assert "Each round has the updates of 3 of 5 parties" in render_page(lattice)
+
+
+def test_of_many_parties_the_least_and_the_most_are_told(lattice) -> None:
+    lattice["parties"] = [{"name": f"p{number}", "rows": 3, "class_rows": None} for number in range(30)]
+    lattice["settings"] |= {"participation": 0.1, "sample_size": 3}
+    lattice["included"] = [{"first": 1, "last": 1, "parties": ["p1", "p2", "p3"]}]
+    assert sample_sentences(lattice) == [
+        "Each round has the updates of 3 of 30 parties; of 1 round, each of them in 0 to 1."
+    ]
+
+
+def test_without_samples_nothing_is_said_of_them(lattice, sample) -> None:
+    assert sample_sentences(lattice) == sample_sentences(sample) == []

@@ -57,6 +57,10 @@ def test_an_unknown_metric_is_shown_and_never_called_best(sample: dict[str, Any]
     assert table.marked == frozenset()
 
 
+def test_a_terminal_shows_no_table_of_results_where_nothing_was_measured(nothing_measured: dict[str, Any]) -> None:
+    assert "Each model on the common test set" not in [table.title for table in terminal_tables(nothing_measured)]
+
+
 def test_terminal_tables_carry_their_marks_in_the_text(sample: dict[str, Any]) -> None:
     results, times, sizes = terminal_tables(sample)
     assert {row[0]: row[1] for row in results.rows}["riverside alone"] == "96.5% *"

@@ -16,6 +16,7 @@ import pytest
 from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
+from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
@@ -37,7 +38,7 @@ READERS: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (PublicKey, PrivateKey, Ciphertexts, ProtectedKeyFile, OwnerKeyFile, history.Every)
 }
 READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
-READERS["rsa.PublicKey"] = RsaPublicKey
+READERS |= {"rsa.PublicKey": RsaPublicKey, "ReadyMessage": ReadyMessage}
 
 
 @pytest.fixture(scope="module")

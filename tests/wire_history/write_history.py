@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
+from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, generate_keys
 from hekat.scheme.rsa import KeyPair as RsaKeyPair
@@ -86,6 +87,13 @@ def every() -> Every:
     )
 
 
+def ready() -> ReadyMessage:
+    """What a party says of its table and its model; version 1, kept beside it, told of the table alone."""
+    return ReadyMessage(
+        schema="ab" * 32, columns=["age", "Größe"], model_code="cd" * 32, tensors=["w (2, 1)"], model_start="ef" * 32
+    )
+
+
 def flipped(data: bytes) -> bytes:
     """The frame with one bit of its body changed."""
     at = len(data) - CHECKSUM_BYTES - 1
@@ -122,7 +130,7 @@ def damaged(data: bytes) -> dict[str, tuple[bytes, str, str]]:
         "trailing": (data + b"\n", "WireCorruptError", "bytes follow after the end"),
         "oversized": (oversized(data), "WireOversizeError", "declare more than the reader allows"),
         "format-999": (with_format_version(data, 999), "WireVersionError", "got format version 999"),
-        "kind-999": (with_kind_version(data, 999), "WireVersionError", "expected version 1; got version 999"),
+        "kind-999": (with_kind_version(data, 999), "WireVersionError", "got version 999"),
     }
 
 
@@ -183,6 +191,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "protected-key-file.v1": ("ProtectedKeyFile", lambda: key_file_bytes(key, PASSPHRASE)),
         "owner-key-file.v1": ("OwnerKeyFile", lambda: key_file_bytes(key, None)),
         "message.v1": ("Every", lambda: to_bytes(every())),
+        "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
         **rsa_objects(rsa_keys(0)),
     }
 

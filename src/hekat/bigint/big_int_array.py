@@ -16,6 +16,7 @@ from hekat.engine.interface import BoolArray
 from hekat.engine.limbs import LIMB_BITS
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
+from hekat.fact_table import fact_table
 
 SHOWN_COUNT = 6
 SHOWN_BITS = 128
@@ -126,6 +127,13 @@ class BigIntArray:
         shown = ", ".join(_shown(value) for value in ints_from(signed.take(self._signed, np.arange(self._shown_count))))
         more = ", ..." if self._shown_count < self.size else ""
         return f"BigIntArray([{shown}{more}], shape={self.shape}, bits={self.bits})"
+
+    def _repr_html_(self) -> str:
+        """As `repr`: the first integers and no more."""
+        shown = ", ".join(_shown(value) for value in ints_from(signed.take(self._signed, np.arange(self._shown_count))))
+        more = ", ..." if self._shown_count < self.size else ""
+        facts = [("shape", str(self.shape)), ("bits of the largest", str(self.bits)), ("integers", shown + more)]
+        return fact_table("BigIntArray", facts)
 
     @property
     def _shown_count(self) -> int:

@@ -7,7 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Condition
+from queue import SimpleQueue
+from threading import Condition, Lock, RLock
 
 from hekat.channel.channel import (
     check_party_names,
@@ -70,6 +71,9 @@ class InProcessHub:
     - When every party is lost, the last loss is the run's failure.
 
     Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
+
+    `turn` is a lock that every party's thread holds whenever it uses its end: it is given back while a party waits
+    here, and taken again before the wait ends, so that one party computes at a time.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class InProcessHub:
         *,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
         may_be_lost: frozenset[str] = frozenset(),
+        turn: Lock | None = None,
     ) -> None:
         self.parties = tuple(parties)
         check_party_names(self.parties)
@@ -92,7 +97,12 @@ class InProcessHub:
         self._may_be_lost = frozenset(may_be_lost)
         self._timeout_s = timeout_s
         self._max_waiting_bytes = max_waiting_bytes
-        self._changed = Condition()
+        self._turn = turn
+        self._lock = RLock()
+        # One for each party: a message wakes the one it is for, and not all that wait.
+        self._woken = {name: Condition(self._lock) for name in self.parties}
+        # The caller's thread waits here: Ctrl-C may reach it at any place, and must not find it with the lock.
+        self._news: SimpleQueue[None] = SimpleQueue()
         self._waiting: dict[tuple[str, str], deque[_Message]] = {}
         self._waits: dict[str, _Wait] = {}
         self._steps = dict.fromkeys(self.parties, _BEFORE_FIRST_STEP)
@@ -104,7 +114,7 @@ class InProcessHub:
     @property
     def lost(self) -> tuple[str, ...]:
         """The parties lost so far, in the order they were lost."""
-        with self._changed:
+        with self._lock:
             return tuple(self._losses)
 
     def channel(self, party: str) -> InProcessChannel:
@@ -120,11 +130,11 @@ class InProcessHub:
         check_step(step)
         check_payload(payload)
         wait = self._new_wait(party, to, step, receives=False, room_bytes=len(payload), timeout_s=self._timeout_s)
-        with self._changed:
+        with self._lock:
             self._steps[party] = step
             self._block_until_ready(wait)
             self._waiting.setdefault((party, to), deque()).append(_Message(step, payload))
-            self._changed.notify_all()
+            self._wake_where_it_waits_for(to, party)
 
     def receive(self, party: str, sender: str, step: str, timeout_s: float | None) -> bytes:
         """As `Channel.receive`, for the end of `party`."""
@@ -133,18 +143,18 @@ class InProcessHub:
         seconds = self._timeout_s if timeout_s is None else timeout_s
         check_timeout(seconds)
         wait = self._new_wait(party, sender, step, receives=True, room_bytes=0, timeout_s=seconds)
-        with self._changed:
+        with self._lock:
             self._steps[party] = step
             self._block_until_ready(wait)
             queue = self._waiting[sender, party]
             message = next(message for message in queue if message.step == step)
             queue.remove(message)
-            self._changed.notify_all()
+            self._wake_where_it_waits_for(sender, party)
             return message.payload
 
     def note_saved(self, party: str, what: str) -> None:
         """As `Channel.note_saved`, for the end of `party`."""
-        with self._changed:
+        with self._lock:
             self._saved[party] = what
 
     def expel(self, by: str, party: str, reason: str) -> None:
@@ -158,25 +168,24 @@ class InProcessHub:
                 got=repr(party),
                 cure="raise the error instead: that ends the run for all",
             )
-        with self._changed:
+        with self._lock:
             self._raise_if_out(by)
             if party not in self._losses:
                 self._lose(Loss(party, self._steps[party], self._saved[party], expelled_by=by, reason=shown))
             self._waiting.pop((party, by), None)
-            self._changed.notify_all()
+            self._wake_everybody()
 
     # --- the run's calls -----------------------------------------------------------------------------------
 
     def finish(self, party: str) -> None:
         """`party` has returned: nobody may wait for it any more."""
-        with self._changed:
+        with self._lock:
             self._finished.add(party)
-            self._changed.notify_all()
+            self._wake_everybody()
 
     def fail(self, party: str, error: BaseException) -> None:
         """`party` has raised `error`: it is lost where it may be, else the run ends as by `stop`."""
-        with self._changed:
-            self._finished.add(party)
+        with self._lock:
             if self._stop is None and party not in self._losses:
                 speaks_of_lost = isinstance(error, PartyStoppedError) and error.party in self._losses
                 if party in self._may_be_lost and not speaks_of_lost:
@@ -185,14 +194,15 @@ class InProcessHub:
                     self._lose(Loss(party, self._steps[party], self._saved[party], error))
                 else:
                     self._end(party, error)
-            self._changed.notify_all()
+            self._finished.add(party)
+            self._wake_everybody()
 
     def stop(self, party: str, error: BaseException) -> None:
-        """`party` ends the run with `error`. Only the first stop counts; what still waits is dropped."""
-        with self._changed:
+        """`party` ends the run with `error`. Only the first stop counts; what was sent before can still be received."""
+        with self._lock:
             self._finished.add(party)
             self._end(party, error)
-            self._changed.notify_all()
+            self._wake_everybody()
 
     def wait_until_all_finished(self, on_lost: Callable[[PartyLostError], None] | None = None) -> None:
         """Block until every party has finished, stopped or failed; Ctrl-C gets through.
@@ -201,16 +211,17 @@ class InProcessHub:
         """
         told_count = 0
         while True:
-            with self._changed:
-                while len(self._losses) == told_count and not self._finished.issuperset(self.parties):
-                    self._changed.wait()
-                news = list(self._losses.values())[told_count:]
-            if not news:
-                return
+            # In this order: whoever has finished by a loss was counted as lost before.
+            all_finished = self._finished.issuperset(self.parties)
+            news = list(self._losses.values())[told_count:]
             for loss in news:
                 told_count += 1
                 if on_lost is not None:
                     on_lost(loss.to_caller())
+            if all_finished and not news:
+                return
+            if not news:
+                self._news.get()
 
     def raise_first_failure(self) -> None:
         """Raise what ended the run, if anything did.
@@ -220,7 +231,7 @@ class InProcessHub:
             PartyLostError: every party was lost; this is the last one's, its cause that party's own exception.
             ChannelError: all parties finished, but a message was sent that nobody read.
         """
-        with self._changed:
+        with self._lock:
             stop, losses = self._stop, list(self._losses.values())
             unread = [(pair, queue) for pair, queue in self._waiting.items() if queue and pair[0] not in self._losses]
         if stop is not None:
@@ -254,7 +265,6 @@ class InProcessHub:
         else:
             # It only passes on that another one left too early: that one is to be named.
             self._stop = Stop(error.party, error.step, error.saved, error)
-        self._waiting.clear()
 
     def _lose(self, loss: Loss) -> None:
         self._losses[loss.party] = loss
@@ -271,8 +281,11 @@ class InProcessHub:
     def _block_until_ready(self, wait: _Wait) -> None:
         try:
             while True:
-                self._raise_if_out(wait.party)
-                if self._is_ready(wait):
+                ready = self._is_ready(wait)
+                # What was sent before the run ended still arrives: a round that all agreed on is saved by all.
+                if not (ready and wait.receives) or wait.party in self._losses:
+                    self._raise_if_out(wait.party)
+                if ready:
                     return
                 self._raise_if_hopeless(wait)
                 left_s = wait.deadline - time.monotonic()
@@ -281,9 +294,25 @@ class InProcessHub:
                 self._waits[wait.party] = wait
                 if self._expire_earliest_in_stalemate():
                     continue
-                self._changed.wait(None if math.isinf(left_s) else left_s)
+                if not wait.receives:
+                    # The receiver may learn from this very wait that what it awaits can never come.
+                    self._wake_where_it_waits_for(wait.peer, wait.party)
+                self._wait(wait.party, None if math.isinf(left_s) else left_s)
         finally:
             self._waits.pop(wait.party, None)
+
+    def _wait(self, party: str, timeout_s: float | None) -> None:
+        if self._turn is None:
+            self._woken[party].wait(timeout_s)
+            return
+        self._turn.release()
+        try:
+            self._woken[party].wait(timeout_s)
+        finally:
+            # Without the lock: whoever has the turn may need the lock before it gives the turn back.
+            self._lock.release()
+            self._turn.acquire()
+            self._lock.acquire()
 
     def _is_ready(self, wait: _Wait) -> bool:
         if wait.receives:
@@ -372,8 +401,18 @@ class InProcessHub:
             f"{wait.party!r} {'for' if wait.receives else 'for room at'} {wait.peer!r} in {wait.step!r}"
             for wait in waits
         )
-        self._changed.notify_all()
+        self._woken[earliest.party].notify()
         return True
+
+    def _wake_where_it_waits_for(self, party: str, peer: str) -> None:
+        wait = self._waits.get(party)
+        if wait is not None and wait.peer == peer:
+            self._woken[party].notify()
+
+    def _wake_everybody(self) -> None:
+        self._news.put(None)
+        for woken in self._woken.values():
+            woken.notify()
 
 
 class InProcessChannel:

@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from hekat.channel.canonical import encode_fields
 from hekat.errors import KeyRefusedError, StateError
+from hekat.fact_table import fact_table
 from hekat.wire.atomic_file import create_file
 
 KEY_BYTES = 32
@@ -37,7 +39,7 @@ class PartyPublicKey:
             got = f"{len(self.raw)} bytes" if isinstance(self.raw, bytes) else type(self.raw).__name__
             raise KeyRefusedError("not a party's public key", expected=f"{KEY_BYTES} bytes", got=got)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the key, its first 16 bytes in hex: what two people read to each other."""
         return hashlib.sha256(encode_fields(b"hekat/party-key", self.raw)).hexdigest()[: 2 * _FINGERPRINT_BYTES]
@@ -62,14 +64,22 @@ class PartyPublicKey:
     def verify(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
         """Whether `signature` is this party's over exactly these fields for this purpose."""
         try:
-            key = Ed25519PublicKey.from_public_bytes(self.raw)
-            key.verify(signature, encode_fields(purpose.encode(), *fields))
+            self._key.verify(signature, encode_fields(purpose.encode(), *fields))
         except (InvalidSignature, ValueError):
             return False
         return True
 
+    @cached_property
+    def _key(self) -> Ed25519PublicKey:
+        return Ed25519PublicKey.from_public_bytes(self.raw)
+
     def __repr__(self) -> str:
         return f"PartyPublicKey({self.fingerprint})"
+
+    def _repr_html_(self) -> str:
+        return fact_table(
+            "PartyPublicKey", [("fingerprint", self.fingerprint), ("use", "verifies a party's signatures")]
+        )
 
 
 class PartyKey:
@@ -124,6 +134,11 @@ class PartyKey:
 
     def __repr__(self) -> str:
         return f"PartyKey({self.fingerprint}, private)"
+
+    def _repr_html_(self) -> str:
+        return fact_table(
+            "PartyKey", [("fingerprint", self.fingerprint), ("use", "signs; the private half is not shown")]
+        )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a PartyKey is not copied or pickled: save it to a file of its own")

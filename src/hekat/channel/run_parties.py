@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from threading import Thread
+from contextlib import nullcontext
+from threading import Lock, Thread
 from typing import TypeVar
 
 from hekat.channel.channel import Channel
@@ -21,6 +22,8 @@ def run_parties(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     may_be_lost: Collection[str] = (),
     on_lost: Callable[[PartyLostError], None] | None = None,
+    on_stop: Callable[[], None] | None = None,
+    turn: Lock | None = None,
 ) -> dict[str, T]:
     """What each role returned, by party name; each role gets its party's channel, all parties run at once.
 
@@ -31,7 +34,11 @@ def run_parties(
     A party in `may_be_lost` that raises or is expelled is lost instead, and the run goes on without it, as
     `InProcessHub` says. Lost parties have no result, whatever they return. `on_lost` is called by the caller's thread,
     at once and once for each, with its name, step, and the text of its error where that is one of ours, else the
-    error's kind; the cause is the error itself. What `on_lost` raises ends the run like Ctrl-C.
+    error's kind; the cause is the error itself. What `on_lost` raises ends the run like Ctrl-C. `on_stop` is called by
+    that thread once either has ended it, before it waits for the roles: it wakes those that wait for something else
+    than a message.
+
+    With a `turn` one role computes at a time: it holds that lock but while it waits for a message or for room.
 
     Raises:
         InputError: a name in `may_be_lost` that has no role.
@@ -40,12 +47,13 @@ def run_parties(
         PartyLostError: every party was lost; names the last.
         ChannelError: every role returned, but a message was left that nobody read.
     """
-    hub = InProcessHub(tuple(roles), timeout_s, may_be_lost=frozenset(may_be_lost))
+    hub = InProcessHub(tuple(roles), timeout_s, may_be_lost=frozenset(may_be_lost), turn=turn)
     results: dict[str, T] = {}
 
     def play(party: str) -> None:
         try:
-            results[party] = roles[party](hub.channel(party))
+            with turn or nullcontext():
+                results[party] = roles[party](hub.channel(party))
         except BaseException as error:
             hub.fail(party, error)
         else:
@@ -59,6 +67,8 @@ def run_parties(
         hub.wait_until_all_finished(on_lost)
     except BaseException as error:
         hub.stop(_CALLER, error)
+        if on_stop is not None:
+            on_stop()
         raise
     finally:
         for thread in threads:

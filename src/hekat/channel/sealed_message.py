@@ -2,10 +2,10 @@
 
     frame  = MAGIC (8) | header length (4, big-endian) | header | signature (64) | chunk | chunk | ...
     header = the canonical fields of `SealedHeader`
-    chunk  = HPKE(content, info = canonical(label, header, chunk index)), 1136 bytes longer than its content
+    chunk  = AES-256-GCM(content), additional data = canonical(label, header, chunk index), 16 bytes longer
 
-The signature is Ed25519 over SHA-256 of header and chunks; the header is in the clear and signed, its every field is
-bound into each chunk as well.
+The key of the chunks is derived from the pair's key and the header's fresh salt. The signature is Ed25519 over SHA-256
+of header and chunks; the header is in the clear and signed, its every field is bound into each chunk as well.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import struct
 from dataclasses import dataclass
 
 from hekat.channel.canonical import decode_fields, decode_number, decode_text, encode_fields, encode_number
+from hekat.channel.pair_key import SALT_BYTES, TAG_BYTES, PairKey
 from hekat.channel.party_key import SIGNATURE_BYTES, PartyKey, PartyPublicKey
-from hekat.channel.session_key import OVERHEAD_BYTES, SessionKey, SessionPublicKey
 from hekat.errors import SealError
 
-MAGIC = b"HEKATSM\x01"
+MAGIC = b"HEKATSM\x02"
 CHUNK_BYTES = 8 << 20
 MAX_CHUNK_BYTES = 64 << 20
 MAX_PAYLOAD_BYTES = 1 << 40
@@ -27,14 +27,17 @@ SESSION_ID_BYTES = 32
 
 _HEADER_LENGTH = struct.Struct(">I")
 _MAX_HEADER_BYTES = 4096
-_FIELD_COUNT = 11
-_PURPOSE = "hekat/sealed-message/1"
-_CHUNK_LABEL = b"hekat/sealed-chunk/1"
+_FIELD_COUNT = 12
+_PURPOSE = "hekat/sealed-message/2"
+_CHUNK_LABEL = b"hekat/sealed-chunk/2"
 
 
 @dataclass(frozen=True)
 class SealedHeader:
-    """What a sealed payload is bound to. `sequence` counts from 0 for each ordered pair of parties."""
+    """What a sealed payload is bound to. `sequence` counts from 0 for each ordered pair of parties.
+
+    `salt` is SALT_BYTES of fresh randomness, from which the message's own key is derived.
+    """
 
     session_id: bytes
     run_id: str
@@ -44,6 +47,7 @@ class SealedHeader:
     sender: str
     receiver: str
     signer: str
+    salt: bytes
     payload_bytes: int
     chunk_bytes: int
 
@@ -55,7 +59,7 @@ class SealedHeader:
     @property
     def body_bytes(self) -> int:
         """Length of all chunks together, sealed."""
-        return self.payload_bytes + self.chunk_count * OVERHEAD_BYTES
+        return self.payload_bytes + self.chunk_count * TAG_BYTES
 
     def encode(self) -> bytes:
         """The canonical bytes of the header."""
@@ -68,6 +72,7 @@ class SealedHeader:
             self.sender.encode(),
             self.receiver.encode(),
             self.signer.encode(),
+            self.salt,
             encode_number(self.payload_bytes),
             encode_number(self.chunk_bytes),
             encode_number(self.chunk_count),
@@ -87,25 +92,32 @@ class SealedFrame:
         """Whether `signer` signed this header with these chunks."""
         return signer.verify(self.signature, _PURPOSE, _digest(self.header_data, [self.body]))
 
-    def open(self, key: SessionKey) -> bytes:
-        """The payload. Raises SealError where a chunk does not open with `key` under this header."""
+    def open(self, pair_key: PairKey) -> bytes:
+        """The payload. Raises SealError where a chunk does not open with the pair's key under this header."""
+        key = pair_key.message_key(self.header.salt)
         chunks: list[bytes] = []
         offset = 0
         for index in range(self.header.chunk_count):
             size = min(self.header.chunk_bytes, self.header.payload_bytes - index * self.header.chunk_bytes)
-            end = offset + size + OVERHEAD_BYTES
-            chunks.append(key.open(self.body[offset:end], _chunk_info(self.header_data, index)))
+            end = offset + size + TAG_BYTES
+            chunks.append(key.open(self.body[offset:end], index, _chunk_info(self.header_data, index)))
             offset = end
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def seal_payload(payload: bytes, header: SealedHeader, signer: PartyKey, receiver: SessionPublicKey) -> bytes:
-    """The frame of `payload`; `header.payload_bytes` is its length and `header.signer` the signer's fingerprint."""
+def seal_payload(payload: bytes, header: SealedHeader, signer: PartyKey, pair_key: PairKey) -> bytes:
+    """The frame of `payload`; `header.payload_bytes` is its length and `header.signer` the signer's fingerprint.
+
+    `header.salt` must be fresh: it has never been used with this key.
+    """
     header_data = header.encode()
     content = memoryview(payload)
+    key = pair_key.message_key(header.salt)
     chunks = [
-        receiver.seal(
-            content[index * header.chunk_bytes : (index + 1) * header.chunk_bytes], _chunk_info(header_data, index)
+        key.seal(
+            content[index * header.chunk_bytes : (index + 1) * header.chunk_bytes],
+            index,
+            _chunk_info(header_data, index),
         )
         for index in range(header.chunk_count)
     ]
@@ -147,7 +159,8 @@ def decode_header(data: bytes) -> SealedHeader:
     """The header that `SealedHeader.encode` made. Raises SealError for any other bytes."""
     what = "sealed header"
     fields = decode_fields(data, _FIELD_COUNT, what)
-    session_id, run_id, protocol, step, sequence, sender, receiver, signer, payload_bytes, chunk_bytes, count = fields
+    session_id, run_id, protocol, step, sequence, sender, receiver, signer, salt, *sizes = fields
+    payload_bytes, chunk_bytes, count = sizes
     header = SealedHeader(
         session_id=session_id,
         run_id=decode_text(run_id, what),
@@ -157,6 +170,7 @@ def decode_header(data: bytes) -> SealedHeader:
         sender=decode_text(sender, what),
         receiver=decode_text(receiver, what),
         signer=decode_text(signer, what),
+        salt=salt,
         payload_bytes=decode_number(payload_bytes, what),
         chunk_bytes=decode_number(chunk_bytes, what),
     )
@@ -164,6 +178,8 @@ def decode_header(data: bytes) -> SealedHeader:
         raise SealError(
             f"malformed {what}", expected=f"a session id of {SESSION_ID_BYTES} bytes", got=f"{len(session_id)}"
         )
+    if len(header.salt) != SALT_BYTES:
+        raise SealError(f"malformed {what}", expected=f"a salt of {SALT_BYTES} bytes", got=f"{len(header.salt)} bytes")
     if not 1 <= header.chunk_bytes <= MAX_CHUNK_BYTES or header.payload_bytes > MAX_PAYLOAD_BYTES:
         raise SealError(
             f"malformed {what}",

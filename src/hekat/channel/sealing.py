@@ -5,12 +5,14 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step
+from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
     CHUNK_BYTES,
@@ -63,8 +65,8 @@ class Traffic:
 @dataclass(frozen=True)
 class _Session:
     session_id: bytes
-    key: SessionKey
-    peers: Mapping[str, SessionPublicKey]
+    sending: Mapping[str, PairKey]
+    receiving: Mapping[str, PairKey]
 
 
 class SealedChannel:
@@ -130,6 +132,11 @@ class SealedChannel:
         return self._opened().session_id
 
     @property
+    def job_digest(self) -> bytes:
+        """SHA-256 of the job; a session opens only where all parties have the same."""
+        return self._job_digest
+
+    @property
     def bytes_sent(self) -> int:
         """Sealed bytes handed to the channel below so far, hellos included."""
         return sum(traffic.sent_bytes for traffic in self.traffic.values())
@@ -145,7 +152,8 @@ class SealedChannel:
         1. Every party sends every other its hello: fresh nonce, fresh sealing key, job digest, signed.
         2. It checks theirs against the pinned keys, and that all have the same run, protocol and job.
         3. The session id is SHA-256 over the job digest and every party's nonce.
-        4. Every party signs the id for every other: a hello replayed or replaced on the way is found here.
+        4. Every party draws a key for its messages to every other, seals it to that one's sealing key, and signs it
+           with the id: a hello replayed or replaced on the way is found here. Sealing keys are dropped then.
 
         Raises:
             SealError: a hello or confirmation that does not hold, or parties with different jobs (named).
@@ -162,10 +170,14 @@ class SealedChannel:
         return self._session.session_id
 
     def close(self) -> None:
-        """Drop the session's keys: what was sealed in it cannot be opened again, by anybody.
+        """Write zeros over the session's keys: what was sealed in it cannot be opened again, by anybody.
 
-        Python cannot wipe memory; the library that holds the keys clears them when they are freed.
+        What Python copied on the way is out of reach: the bytes in which a pair key was drawn or came, and the keys of
+        single messages. They may stay in this process's memory until they are written over.
         """
+        if self._session is not None:
+            for pair_key in (*self._session.sending.values(), *self._session.receiving.values()):
+                pair_key.wipe()
         self._session = None
 
     def __enter__(self) -> SealedChannel:
@@ -191,11 +203,13 @@ class SealedChannel:
             sender=self.party,
             receiver=to,
             signer=self._key.fingerprint,
+            salt=secrets.token_bytes(SALT_BYTES),
             payload_bytes=len(payload),
             chunk_bytes=self._chunk_bytes,
         )
         with self._measure("send"):
-            sealed = seal_payload(payload, header, self._key, session.peers[to])
+            sealed = seal_payload(payload, header, self._key, session.sending[to])
+            session.sending[to].advance()
         # Counted even if the sending below fails: no sequence number is ever used for two payloads.
         self._next_sent[to] += 1
         self._send_counted(to, step, sealed)
@@ -218,7 +232,8 @@ class SealedChannel:
             if not frame.verify(self._pinned[sender]):
                 raise altered_error(what)
             self._check_bound(frame, session, sender, step, what)
-            payload = frame.open(session.key)
+            payload = frame.open(session.receiving[sender])
+            session.receiving[sender].advance()
             self._next_received[sender] += 1
             return payload
 
@@ -274,12 +289,17 @@ class SealedChannel:
         check_jobs_agree(mine, hellos.values())
         session_id = session_id_of([mine, *hellos.values()])
         peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
-        for name in self._others:
-            self._send_counted(name, CONFIRM_STEP, confirm_session(self._key, session_id, self.party, name))
+        sending = {name: PairKey.generate() for name in self._others}
+        for name, pair_key in sending.items():
+            sealed_key = pair_key.seal_to(peers[name], session_id, self.party, name)
+            confirmation = confirm_session(self._key, session_id, self.party, name, sealed_key)
+            self._send_counted(name, CONFIRM_STEP, confirmation)
+        receiving = {}
         for name in self._others:
             data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
-            check_confirmation(data, session_id, name, self.party, self._pinned[name])
-        return _Session(session_id, session_key, peers)
+            sealed_key = check_confirmation(data, session_id, name, self.party, self._pinned[name])
+            receiving[name] = PairKey.open_from(sealed_key, session_key, session_id, name, self.party)
+        return _Session(session_id, sending, receiving)
 
     def _exchange_hellos(self, mine: Hello, timeout_s: float | None) -> dict[str, Hello]:
         data = mine.encode(self._key)

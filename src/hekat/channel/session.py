@@ -15,9 +15,9 @@ from hekat.errors import SealError
 DIGEST_BYTES = 32
 NONCE_BYTES = 32
 
-_MAGIC = b"hekat/hello/1"
-_HELLO_PURPOSE = "hekat/hello/1"
-_CONFIRM_PURPOSE = "hekat/session-confirmed/1"
+_MAGIC = b"hekat/hello/2"
+_HELLO_PURPOSE = "hekat/hello/2"
+_CONFIRM_PURPOSE = "hekat/session-confirmed/2"
 _SESSION_LABEL = b"hekat/session-id/1"
 
 
@@ -107,20 +107,23 @@ def session_id_of(hellos: Iterable[Hello]) -> bytes:
     return hashlib.sha256(encode_fields(_SESSION_LABEL, ordered[0].job_digest, *pairs)).digest()
 
 
-def confirm_session(key: PartyKey, session_id: bytes, sender: str, receiver: str) -> bytes:
-    """The sender's signature that it sees this session, for one receiver."""
-    return key.sign(_CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode())
+def confirm_session(key: PartyKey, session_id: bytes, sender: str, receiver: str, sealed_key: bytes) -> bytes:
+    """The sender's word, for one receiver, that it sees this session; `sealed_key` is the pair's key, sealed."""
+    signature = key.sign(_CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key)
+    return encode_fields(sealed_key, signature)
 
 
-def check_confirmation(data: bytes, session_id: bytes, sender: str, receiver: str, pinned: PartyPublicKey) -> None:
-    """Raise SealError unless `sender` sees the same session as we do."""
-    if not pinned.verify(data, _CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode()):
+def check_confirmation(data: bytes, session_id: bytes, sender: str, receiver: str, pinned: PartyPublicKey) -> bytes:
+    """The sealed pair key. Raises SealError unless `sender` sees the same session as we do."""
+    sealed_key, signature = decode_fields(data, 2, f"confirmation of {sender!r}")
+    if not pinned.verify(signature, _CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key):
         raise SealError(
             f"{sender!r} is in another session",
             expected="all parties to see the same hellos",
             got="a confirmation of other ones: a hello was replayed or replaced on the way",
             cure="start the run again; if it happens again, somebody is between you and the others",
         )
+    return sealed_key
 
 
 def check_signer(what: str, signer: str, pinned: PartyPublicKey) -> None:

@@ -1,4 +1,7 @@
-"""HPKE keys (RFC 9180) that live for one run: ML-KEM-768 with X25519, HKDF-SHA-256, AES-128-GCM."""
+"""HPKE keys (RFC 9180) under which pair keys travel while a session opens.
+
+The suite is ML-KEM-768 with X25519, HKDF-SHA-256, AES-128-GCM.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _TAG_BYTES = 16
 
 PUBLIC_BYTES = _MLKEM_PUBLIC_BYTES + _X25519_PUBLIC_BYTES
 OVERHEAD_BYTES = KEM.MLKEM768_X25519.enc_length() + _TAG_BYTES
-"""How much longer a sealed chunk is than its content."""
+"""How much longer what is sealed is than its content."""
 
 
 class SessionPublicKey:
@@ -49,7 +52,7 @@ class SessionPublicKey:
             raise refused from None
         self.raw = raw
 
-    def seal(self, content: bytes | memoryview, info: bytes) -> bytes:
+    def seal(self, content: bytes | bytearray | memoryview, info: bytes) -> bytes:
         """`content` for the holder of the private half, bound to `info`; OVERHEAD_BYTES longer, fresh each time."""
         try:
             return _SUITE.encrypt(content, self._key, info)
@@ -61,7 +64,7 @@ class SessionPublicKey:
 
 
 class SessionKey:
-    """A fresh key pair of one party for one run. Dropped after it, so that later theft opens nothing of the past."""
+    """A fresh key pair of one party for one session, dropped once that is open: later theft opens no pair key."""
 
     __slots__ = ("_private", "public")
 
@@ -76,8 +79,8 @@ class SessionKey:
             return _SUITE.decrypt(sealed, self._private, info)
         except (InvalidTag, ValueError):
             raise SealError(
-                "a sealed chunk does not open",
-                expected="content sealed to this run's key under this very header",
+                "a sealed key does not open",
+                expected="a key sealed to this session's key for this sender and receiver",
                 got="altered bytes, or another key's",
             ) from None
 
@@ -85,4 +88,4 @@ class SessionKey:
         return "SessionKey(private)"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a SessionKey is not copied or pickled: it lives for one run")
+        raise TypeError("a SessionKey is not copied or pickled: it lives while a session opens")

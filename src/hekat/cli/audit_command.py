@@ -11,9 +11,9 @@ from typing import Any
 from hekat.channel import PartyPublicKey
 from hekat.cli.printable import printable
 from hekat.errors import LedgerError
-from hekat.job.run import LEDGER_FOLDER, PARTIES_FILE
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
+from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
 
 NOT_WHOLE = 1
 
@@ -109,8 +109,8 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
     if not path.is_dir():
         return [path]
     found = sorted((path / LEDGER_FOLDER).glob("*.jsonl"))
-    if party is not None:
-        found = [ledger for ledger in found if ledger.stem == party]
+    if party is not None and found:
+        return [_ledger_of(party, found, path)]
     if not found:
         raise LedgerError(
             f"no ledger in {path}",
@@ -119,6 +119,18 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
             cure="give the folder of a run, runs/<id>",
         )
     return found
+
+
+def _ledger_of(party: str, found: list[Path], path: Path) -> Path:
+    for ledger in found:
+        if ledger.stem == party:
+            return ledger
+    raise LedgerError(
+        f"no ledger of {party} in {path}",
+        expected=f"one of {', '.join(ledger.stem for ledger in found)}",
+        got=f"--party {party}",
+        cure="name one of them, or give the folder of another run",
+    )
 
 
 def _public_key(ledger: Path, parties: Path | None) -> PartyPublicKey:

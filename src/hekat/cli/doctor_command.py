@@ -17,6 +17,7 @@ from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, availabl
 from hekat.engine.table_memory import MEMORY_VARIABLE
 from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
 from hekat.errors import EngineError
+from hekat.job.formats import FORMATS
 from hekat.job.site_file import load_site
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
@@ -28,7 +29,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "doctor",
         help="what works on this machine, what is active and why",
-        description="Engines, processor features, threads, GPU, packages, extras. Exit code 2 where nothing can run.",
+        description="Engines, processor features, threads, GPU, packages, extras, formats of files. "
+        "Exit code 2 where nothing can run.",
     )
     parser.add_argument("--site", type=Path, metavar="FILE", help="as a run under this site file would have it")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -59,6 +61,7 @@ def examine(site: Path | None = None) -> dict[str, dict[str, str]]:
         "gpu": {"used": "no: this release has no GPU engine"},
         "packages": {name: _version_of(name) for name in _PACKAGES},
         "extras": {name: _describe_extra(name) for name in _EXTRAS},
+        "files": {form.kind: form.describe() for form in FORMATS},
         "variables": {name: os.environ.get(name, "not set") for name in _VARIABLES},
     }
 

@@ -17,13 +17,29 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import hekat
-from hekat.cli import audit_command, doctor_command, keys_command, report_command, run_command
+from hekat.cli import (
+    audit_command,
+    doctor_command,
+    init_command,
+    keys_command,
+    predict_command,
+    report_command,
+    run_command,
+)
 from hekat.cli.printable import printable
 from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = 130
 DEBUG_VARIABLE = "HEKAT_DEBUG"
-_COMMANDS = (run_command, doctor_command, report_command, audit_command, keys_command)
+_COMMANDS = (
+    init_command,
+    run_command,
+    predict_command,
+    doctor_command,
+    report_command,
+    audit_command,
+    keys_command,
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -39,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="hekat",
         description="Federated learning across organisations with every update encrypted.",
-        epilog="Start with: hekat doctor, then hekat run examples/hospitals/job.toml",
+        epilog="Start with: hekat doctor, then hekat init first --example, then hekat run first/job.toml",
     )
     parser.add_argument("--version", action="version", version=f"hekat {hekat.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -43,7 +43,7 @@ class RunProgress:
         self.folder = folder
 
     def begin(self, phase: str, step_count: int) -> None:
-        title = _TITLES.get(phase, phase)
+        title = _TITLES.get(phase, f"the same, encrypted at {phase}")
         self._counts[phase] = (0, step_count)
         self._begun[phase] = time.perf_counter()
         if self._bars is not None:
@@ -63,8 +63,8 @@ class RunProgress:
 
     def search_key(self, tried: int, found: int) -> None:
         text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""
-        if self._bars is not None and "encrypted" in self._tasks:
-            self._bars.update(self._tasks["encrypted"], text=text)
+        if self._bars is not None and self._tasks:
+            self._bars.update(next(reversed(self._tasks.values())), text=text)
 
     def lose(self, party: str, step: str, reason: str) -> None:
         """Say that a party is lost, where and why."""

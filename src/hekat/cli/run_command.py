@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+import math
 import sys
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
+from hekat.cli.estimate_tables import estimate_tables
 from hekat.cli.printable import printable
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
 from hekat.errors import HekatError, InputError, KeyRefusedError
-from hekat.job.prepare import prepare
+from hekat.job.estimate import Line, estimate
+from hekat.job.prepare import Prepared, prepare
 from hekat.job.run import CHECKPOINT_FILE, RunResult, run_job
+from hekat.job.upload_states import check_upload_states
 from hekat.report import terminal_findings, terminal_tables, write_report
 
 _MOST_DIGITS = 9
@@ -53,14 +57,28 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=_party_and_round,
         help="stop this party in the middle of that round, to see the others go on (protection 'lattice'; repeatable)",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="every check, then the bytes and seconds of a round by role; nothing is written or sent",
+    )
+    parser.add_argument(
+        "--bandwidth", type=float, metavar="MBIT", help="with --dry-run: seconds on a line of so many Mbit/s"
+    )
+    parser.add_argument(
+        "--latency", type=float, metavar="MS", help="with --dry-run and --bandwidth: milliseconds on the way"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
     parser.set_defaults(handle=run)
 
 
 def run(options: argparse.Namespace) -> int:
     losses = _gather_losses(options.lose)
+    line = _line_of(options)
     prepared = prepare(options.job, options.site, lambda: _read_passphrase(options.passphrase_file))
     console = Console(stderr=options.json)
+    if options.dry_run:
+        return _show_estimate(prepared, line, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
     with RunProgress(console) as progress:
@@ -80,6 +98,51 @@ def run(options: argparse.Namespace) -> int:
     if report is not None:
         _print_path(console, f"report      {report}")
     _print_path(console, f"audit       hekat audit {result.folder}")
+    return 0
+
+
+def _line_of(options: argparse.Namespace) -> Line | None:
+    """The line that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
+    clashes = ("resume", options.resume), ("lose", options.lose)
+    given = [f"--{name}" for name, value in clashes if value]
+    if options.dry_run and given:
+        raise InputError(
+            "--dry-run begins nothing, so it resumes and loses nothing",
+            expected="--dry-run without --resume and --lose",
+            got=" and ".join(given),
+            cure="leave one of them out",
+        )
+    if not options.dry_run and (options.bandwidth is not None or options.latency is not None):
+        raise InputError(
+            "a line is only reckoned with, never slowed down",
+            expected="--bandwidth and --latency with --dry-run",
+            got="no --dry-run",
+            cure="add --dry-run, or leave them out",
+        )
+    if options.bandwidth is None:
+        if options.latency is not None:
+            raise InputError("--latency without --bandwidth", expected="both", cure="add --bandwidth MBIT")
+        return None
+    latency = options.latency or 0.0
+    if not (math.isfinite(options.bandwidth) and options.bandwidth > 0 and math.isfinite(latency) and latency >= 0):
+        raise InputError(
+            "no such line",
+            expected="--bandwidth above 0 Mbit/s and --latency of 0 ms or more",
+            got=f"{options.bandwidth:g} Mbit/s, {latency:g} ms",
+            cure="correct them",
+        )
+    return Line(options.bandwidth * 1e6, latency / 1e3)
+
+
+def _show_estimate(prepared: Prepared, line: Line | None, options: argparse.Namespace) -> int:
+    check_upload_states(prepared, None)
+    found = estimate(prepared, line)
+    if options.json:
+        sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")
+        return 0
+    console = Console()
+    show_tables(console, estimate_tables(found))
+    console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
 
 

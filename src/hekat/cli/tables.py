@@ -18,18 +18,25 @@ NARROW_COLUMNS = 100
 
 def show_tables(console: Console, tables: Iterable[Table]) -> None:
     """Print each table under its title, its note below; a narrow terminal gets no column of explanations."""
-    for table in tables:
+    for place, table in enumerate(tables):
+        if place > 0:
+            console.print()
         shown = RichTable(title=_show(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         is_wide = console.width >= NARROW_COLUMNS
         kept = [number for number in range(len(table.columns)) if is_wide or not 0 < number < table.text_columns]
         for number in kept:
             is_text = number < table.text_columns
-            shown.add_column(_show(table.columns[number]), justify="left" if is_text else "right", no_wrap=number == 0)
+            shown.add_column(
+                _show(table.columns[number]),
+                justify="left" if is_text else "right",
+                no_wrap=number == 0,
+                overflow="fold",  # a figure or name that is too wide goes on below: nothing is cut off
+            )
         for row in table.rows:
             shown.add_row(*(_show(row[number]) for number in kept))
         console.print(shown)
         if table.note:
-            console.print(f"  {_show(table.note)}", highlight=False, style="dim")
+            console.print(Padding(_show(table.note), (0, 0, 0, 2)), highlight=False, style="dim")
 
 
 def show_findings(console: Console, findings: Iterable[Finding]) -> None:

@@ -1,28 +1,48 @@
 """Tables: what one party's rows are, where they are read from, and what is refused before training."""
 
-from hekat.data.check import check_finite, check_for_training, check_has_rows
+from hekat.data.check import check_finite, check_for_training, check_has_labels, check_has_rows, has_one_class
+from hekat.data.column_specs import ColumnSpec, ColumnSpecs
+from hekat.data.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
 from hekat.data.csv_file import load_csv
+from hekat.data.features import Features, is_dense
 from hekat.data.labels import encode_labels
-from hekat.data.load import SOURCE_KINDS, load_table
+from hekat.data.libsvm_file import load_libsvm
+from hekat.data.load import SOURCE_KINDS, load_table, named_columns
+from hekat.data.npy_file import load_npy
 from hekat.data.npz_file import load_npz
+from hekat.data.parquet_file import load_parquet
 from hekat.data.python_source import load_python
-from hekat.data.schema import check_same_schema, describe_schema_difference, schema_digest
-from hekat.data.split import split_rows
+from hekat.data.schema import arrange_columns, check_same_schema, describe_schema_difference, schema_digest
+from hekat.data.split import hold_out_rows
 from hekat.data.table import Table
 
 __all__ = [
+    "DECIMALS",
+    "SEPARATORS",
     "SOURCE_KINDS",
+    "ColumnSpec",
+    "ColumnSpecs",
+    "CsvDialect",
+    "Features",
     "Table",
+    "arrange_columns",
     "check_finite",
     "check_for_training",
+    "check_has_labels",
     "check_has_rows",
     "check_same_schema",
     "describe_schema_difference",
     "encode_labels",
+    "has_one_class",
+    "hold_out_rows",
+    "is_dense",
     "load_csv",
+    "load_libsvm",
+    "load_npy",
     "load_npz",
+    "load_parquet",
     "load_python",
     "load_table",
+    "named_columns",
     "schema_digest",
-    "split_rows",
 ]

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from hekat.data.features import is_dense
 from hekat.data.table import Table
 from hekat.errors import InputError
 
 
 def check_finite(table: Table) -> None:
     """Raise InputError at the first NaN or infinite feature, by column and row (1 is the first row of data)."""
-    broken_rows = np.flatnonzero(~np.isfinite(table.features).all(axis=1))
-    if not broken_rows.size:
+    features = table.features
+    stored = features.reshape(-1) if is_dense(features) else features.data
+    broken = np.flatnonzero(~np.isfinite(stored))
+    if not broken.size:
         return
-    row = int(broken_rows[0])
-    column = int(np.flatnonzero(~np.isfinite(table.features[row]))[0])
-    is_missing = bool(np.isnan(table.features[row, column]))
+    if is_dense(features):
+        rows, columns = np.divmod(broken, features.shape[1])
+    else:
+        rows, columns = np.searchsorted(features.indptr, broken, side="right") - 1, features.indices[broken]
+    is_missing = bool(np.isnan(stored[broken[0]]))
     raise InputError(
         f"{table.name} has a {'missing value (NaN)' if is_missing else 'value that is infinite'}",
         expected="a finite number in every cell",
-        got=f"column {table.feature_names[column]!r}, row {row + 1} ({broken_rows.size} rows in all)",
-        cure="fill in or remove those rows before training",
+        got=f"column {table.feature_names[int(columns[0])]!r}, row {int(rows[0]) + 1} "
+        f"({np.unique(rows).size} rows in all)",
+        cure="fill in or remove those rows before training"
+        + (", or let the job fill them: fill = NUMBER under [columns.NAME]" if is_missing else ""),
     )
 
 
@@ -32,12 +39,8 @@ def check_has_rows(table: Table) -> None:
         )
 
 
-def check_for_training(table: Table) -> None:
-    """Raise InputError unless `table` (labels encoded) can be trained on: labels, two rows, two classes.
-
-    One row is refused because an update from one row tells that row.
-    """
-    check_has_rows(table)
+def check_has_labels(table: Table) -> None:
+    """Raise InputError for a table without labels."""
     if table.labels is None:
         raise InputError(
             f"{table.name} has no labels",
@@ -45,6 +48,16 @@ def check_for_training(table: Table) -> None:
             got="none",
             cure="name the label column where the site file describes this data",
         )
+
+
+def check_for_training(table: Table) -> None:
+    """Raise InputError unless `table` can be trained on: labels and two rows.
+
+    One row is refused because an update from one row tells that row. One class is not: silos are often so, and which
+    classes there are is public in the job.
+    """
+    check_has_rows(table)
+    check_has_labels(table)
     if len(table) == 1:
         raise InputError(
             f"{table.name} has one row",
@@ -52,10 +65,9 @@ def check_for_training(table: Table) -> None:
             got="1 row",
             cure="leave this party out: an update from a single row would tell that row",
         )
-    if table.labels.dtype.kind in "iu" and bool((table.labels == table.labels[0]).all()):
-        raise InputError(
-            f"{table.name} has rows of one class only",
-            expected="rows of at least 2 classes",
-            got="1 class",
-            cure="check the label column and the job's classes, or leave this party out",
-        )
+
+
+def has_one_class(table: Table) -> bool:
+    """Whether labels are classes (int64) and all rows are of one of them."""
+    labels = table.labels
+    return labels is not None and labels.dtype.kind in "iu" and bool((labels == labels[:1]).all())

@@ -1,117 +1,187 @@
-"""Reads a table from a CSV file: a header of column names, then one row of numbers for each record."""
+"""Reads a table from a CSV file: a header of column names, then one row of cells for each record."""
 
 from __future__ import annotations
 
 import csv
-import difflib
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
+from hekat.data.choose_columns import ChosenColumns, choose_columns
+from hekat.data.column_specs import ColumnSpecs
+from hekat.data.csv_dialect import CsvDialect
+from hekat.data.encode_columns import encode_columns, toml_key
+from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.data.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
 
 
-def load_csv(path: Path, *, label: str | None = None, ignore: Sequence[str] = (), name: str | None = None) -> Table:
-    """The table in `path`: all columns but `label` and `ignore` are features; labels are texts as they stand there.
+def load_csv(
+    path: Path,
+    *,
+    label: str | None = None,
+    id: str | None = None,
+    ignore: Sequence[str] = (),
+    dialect: CsvDialect | None = None,
+    columns: ColumnSpecs | None = None,
+    sparse: bool = False,
+    name: str | None = None,
+) -> Table:
+    """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
 
-    UTF-8, commas, double quotes; blank lines are passed over. Raises InputError with line and column, never the cell.
+    Labels and ids are texts as they stand there; blank lines are passed over. Raises InputError with line and column,
+    never the cell.
     """
-    with readable_file(path), path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, strict=True)
-        records = _records(path, reader)
+    dialect, columns = dialect or CsvDialect(), columns or ColumnSpecs()
+    with _opened(path, dialect) as (names, records):
+        rows = _Rows(path, dialect, names, choose_columns(path, names, label=label, id=id, ignore=ignore), columns)
+        for line, cells in records:
+            rows.add(line, cells)
+    return encode_columns(rows.finish(name or str(path)), columns, sparse=sparse)
+
+
+def csv_column_names(path: Path, dialect: CsvDialect | None = None) -> tuple[str, ...]:
+    """The names in the header of the file at `path`, all of them. Raises InputError."""
+    with _opened(path, dialect or CsvDialect()) as (names, _):
+        return tuple(names)
+
+
+@contextmanager
+def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
+    """The names in the header, and the records after it as `_records` gives them."""
+    with readable_file(path, dialect.encoding), path.open(encoding=dialect.reading_encoding, newline="") as file:
+        records = _records(path, dialect, csv.reader(file, delimiter=dialect.separator, strict=True))
         header = next(records, None)
         if header is None:
             raise InputError(f"{path} has no header", expected="column names in the first line", got="blank lines")
-        columns = _choose_columns(path, header[1], label, ignore)
-        rows = _Rows(path, columns)
-        for line, cells in records:
-            rows.add(line, cells)
-    features = np.frombuffer(rows.numbers, dtype=np.float64).reshape(-1, len(columns.features))
-    labels = None if label is None else np.array(rows.labels, dtype=np.str_)
-    return Table(features, labels, columns.names, name or str(path))
+        yield _names_in(path, dialect, header[1]), records
 
 
-@dataclass(frozen=True)
-class _Columns:
-    count: int
-    features: tuple[int, ...]
-    names: tuple[str, ...]
-    label: int | None
-
-
-@dataclass
 class _Rows:
     """The rows read so far; numbers in one flat array, since a list of Python floats takes four times the memory."""
 
-    path: Path
-    columns: _Columns
-    numbers: array[float] = field(default_factory=lambda: array("d"))
-    labels: list[str] = field(default_factory=list)
+    def __init__(
+        self, path: Path, dialect: CsvDialect, names: Sequence[str], chosen: ChosenColumns, specs: ColumnSpecs
+    ) -> None:
+        self._path, self._dialect, self._chosen = path, dialect, chosen
+        self._count = len(names)
+        position = {name: number for number, name in enumerate(names)}
+        texts = {spec.name for spec in specs if spec.categories}
+        self._filled = {spec.name for spec in specs if spec.fill is not None}
+        self._number_names = [name for name in chosen.features if name not in texts]
+        self._number_positions = [position[name] for name in self._number_names]
+        self._numbers: array[float] = array("d")
+        # Texts as numbers in the order of their first appearance, -1 for an empty cell.
+        self._codes = {name: array("q") for name in chosen.features if name in texts}
+        self._texts: dict[str, dict[str, int]] = {name: {} for name in self._codes}
+        self._text_positions = {name: position[name] for name in self._codes}
+        self._label = None if chosen.label is None else position[chosen.label]
+        self._id = None if chosen.id is None else position[chosen.id]
+        self._labels: list[str] = []
+        self._ids: list[str] = []
+        self._lines = array("q")
 
     def add(self, line: int, cells: list[str]) -> None:
-        columns = self.columns
-        if len(cells) != columns.count:
+        if len(cells) != self._count:
             raise InputError(
-                f"{self.path}, line {line} has another number of cells than the header",
-                expected=str(columns.count),
+                f"{self._path}, line {line} has another number of cells than the header",
+                expected=str(self._count),
                 got=str(len(cells)),
-                cure="correct that line; a cell that holds a comma needs double quotes",
+                cure="correct that line; a cell that holds the separator needs double quotes",
             )
-        chosen = [cells[index] for index in columns.features]
-        try:
-            numbers = [float(cell) for cell in chosen]
-        except ValueError:
-            self._refuse(line, chosen)
-        if not all(map(math.isfinite, numbers)) or any("_" in cell for cell in chosen):
-            self._refuse(line, chosen)
-        if columns.label is not None:
-            label = cells[columns.label].strip()
-            if not label:
-                raise InputError(
-                    f"{self.path}, line {line} has no label",
-                    expected="a label in every row",
-                    got="an empty cell",
-                    cure="fill it in or remove the line",
-                )
-            self.labels.append(label)
-        self.numbers.extend(numbers)
+        self._add_numbers(line, [cells[position] for position in self._number_positions])
+        for name, position in self._text_positions.items():
+            text = cells[position].strip()
+            known = self._texts[name]
+            self._codes[name].append(-1 if self._dialect.is_missing(text) else known.setdefault(text, len(known)))
+        if self._label is not None:
+            self._labels.append(self._required(line, "label", cells[self._label]))
+        if self._id is not None:
+            self._ids.append(self._required(line, "id", cells[self._id]))
+        self._lines.append(line)
 
-    def _refuse(self, line: int, cells: list[str]) -> NoReturn:
-        """Raise for the first cell that is no finite number."""
-        position, got = next((i, what) for i, cell in enumerate(cells) if (what := _describe_bad_cell(cell)))
-        column = self.columns.names[position]
-        raise InputError(
-            f"{self.path}, line {line}, column {column!r} is not a finite number",
-            expected="a number such as 12, -0.5 or 1e-3",
-            got=got,
-            cure="correct the cell, or name the column under ignore (or label) in the site file",
+    def finish(self, name: str) -> RawTable:
+        """All columns in the order of the header."""
+        row_count = len(self._lines)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64).reshape(row_count, len(self._number_names))
+        columns: dict[str, RawColumn] = {column: numbers[:, i] for i, column in enumerate(self._number_names)}
+        for column, codes in self._codes.items():
+            columns[column] = TextColumn(np.array(codes, dtype=np.int64), tuple(self._texts[column]))
+        return RawTable(
+            name=name,
+            columns={column: columns[column] for column in self._chosen.features},
+            row_count=row_count,
+            labels=None if self._label is None else np.array(self._labels, dtype=np.str_),
+            ids=None if self._id is None else tuple(self._ids),
+            lines=np.array(self._lines, dtype=np.int64),
         )
 
+    def _add_numbers(self, line: int, cells: list[str]) -> None:
+        """Read whole rows at once; a row that holds anything but plain numbers is read cell by cell."""
+        numbers = self._read_plain(cells)
+        if numbers is None:
+            numbers = [
+                self._read_number(line, name, cell) for name, cell in zip(self._number_names, cells, strict=True)
+            ]
+        self._numbers.extend(numbers)
 
-def _describe_bad_cell(cell: str) -> str:
-    """What is wrong with a cell, without its content; empty for a finite number."""
-    if not cell.strip():
-        return "an empty cell"
-    try:
-        value = float(cell)
-    except ValueError:
-        is_decimal_comma = cell.count(",") == 1 and not _describe_bad_cell(cell.replace(",", "."))
-        return "a number with a decimal comma" if is_decimal_comma else "a text"
-    if "_" in cell:  # float() takes 1_000, as Python source does; a data file that holds it is a mistake
-        return "a text"
-    if math.isnan(value):
-        return "NaN"
-    return "an infinite value" if math.isinf(value) else ""
+    def _read_plain(self, cells: list[str]) -> list[float] | None:
+        """The numbers of a row; None where a cell needs a closer look."""
+        dialect = self._dialect
+        if dialect.missing and not {cell.strip() for cell in cells}.isdisjoint(dialect.missing):
+            return None
+        if dialect.decimal == ",":
+            if any("." in cell for cell in cells):
+                return None
+            cells = [cell.replace(",", ".") for cell in cells]
+        try:
+            numbers = [float(cell) for cell in cells]
+        except ValueError:
+            return None
+        return numbers if all(map(math.isfinite, numbers)) and not any("_" in cell for cell in cells) else None
+
+    def _read_number(self, line: int, name: str, cell: str) -> float:
+        bad = self._dialect.describe_bad_number(cell)
+        if not bad:
+            return float(self._dialect.to_point(cell))
+        if name in self._filled and self._dialect.is_missing(cell.strip()):
+            return math.nan
+        self._refuse(line, name, bad)
+
+    def _refuse(self, line: int, name: str, got: str) -> NoReturn:
+        section = f"[columns.{toml_key(name)}]"
+        cures = {
+            "an empty cell": f"fill it in, remove the line, or let the job say fill = NUMBER under {section}",
+            "a number with a decimal comma": 'say decimal = "," in the site file',
+            "a text": "correct the cell, name the column under ignore (or label, or id) in the site file, or, where "
+            f"it holds categories, list them for all parties in the job: {section} categories = [...]",
+        }
+        raise InputError(
+            f"{self._path}, line {line}, column {name!r} is not a finite number",
+            expected=f"a number such as 12, -0{self._dialect.decimal}5 or 1e-3",
+            got=got,
+            cure=cures.get(got, "correct the cell, or name the column under ignore in the site file"),
+        )
+
+    def _required(self, line: int, role: str, cell: str) -> str:
+        text = cell.strip()
+        if self._dialect.is_missing(text):
+            raise InputError(
+                f"{self._path}, line {line} has no {role}",
+                expected=f"{'an' if role == 'id' else 'a'} {role} in every row",
+                got="an empty cell",
+                cure="fill it in or remove the line",
+            )
+        return text
 
 
-def _records(path: Path, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
     """(last line of the record, its cells) for every record that is not blank."""
     line_of = reader
     while True:
@@ -122,7 +192,7 @@ def _records(path: Path, reader: Iterator[list[str]]) -> Iterator[tuple[int, lis
         except csv.Error as error:
             raise InputError(
                 f"{path}, line {line_of.line_num} is not CSV",  # type: ignore[attr-defined]
-                expected="cells separated by commas, texts with commas in double quotes",
+                expected=f"cells separated by {dialect.separator_name}, texts with those in double quotes",
                 got=str(error),
                 cure="correct that line",
             ) from None
@@ -130,49 +200,31 @@ def _records(path: Path, reader: Iterator[list[str]]) -> Iterator[tuple[int, lis
             yield line_of.line_num, cells  # type: ignore[attr-defined]
 
 
-def _choose_columns(path: Path, header: list[str], label: str | None, ignore: Sequence[str]) -> _Columns:
+def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
     names = [cell.strip() for cell in header]
-    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+    other = dialect.describe_other_separator(names[0]) if len(names) == 1 else ""
+    if other:
         raise InputError(
-            f"{path} is not separated by commas",
-            expected="commas between cells",
-            got="semicolons or tabs",
-            cure="save the file with commas",
+            f"{path} is not separated by {dialect.separator_name}",
+            expected=f"{dialect.separator_name} between cells",
+            got=CsvDialect(separator=other).separator_name,
+            cure=f'say separator = "{other}" in the site file'.replace("\t", "\\t"),
         )
-    if all(not _describe_bad_cell(name) for name in names):
+    if all(not dialect.describe_bad_number(name) for name in names):
         raise InputError(
             f"{path} has no header",
             expected="column names in the first line",
             got="numbers",
             cure="put a line of column names on top",
         )
+    seen: set[str] = set()
     for number, name in enumerate(names, start=1):
-        if not name or names.index(name) != number - 1:
+        if not name or name in seen:
             raise InputError(
                 f"{path}: column {number} of the header {'repeats a name' if name else 'has no name'}",
                 expected="a name of its own for each column",
                 got=repr(name) if name else "an empty cell",
                 cure="correct the header",
             )
-    for role, wanted in (("label", [label] if label is not None else []), ("ignore", list(ignore))):
-        for name in wanted:
-            if name not in names:
-                raise _no_such_column(path, role, name, names)
-    if label is not None and label in ignore:
-        raise InputError(f"{path}: column {label!r} is both label and ignored", cure="remove it from one of them")
-    chosen = tuple(index for index, name in enumerate(names) if name != label and name not in ignore)
-    if not chosen:
-        raise InputError(f"{path} has no feature columns", expected="at least one besides label and ignore", got="none")
-    label_index = names.index(label) if label is not None else None
-    return _Columns(len(names), chosen, tuple(names[index] for index in chosen), label_index)
-
-
-def _no_such_column(path: Path, role: str, name: str, names: list[str]) -> InputError:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    return InputError(
-        f"{path} has no column {name!r}",
-        expected=f"one of {shown}",
-        got=f"{role} = {name!r}",
-        cure=f"did you mean {close[0]!r}?" if close else f"correct {role} in the site file",
-    )
+        seen.add(name)
+    return names

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data.table import FloatArray, Table
+from hekat.data.features import FloatArray
+from hekat.data.number_text import shortest_whole, text_of
+from hekat.data.table import Table
 from hekat.errors import InputError
 
 IntArray = npt.NDArray[np.int64]
@@ -18,9 +20,10 @@ IntArray = npt.NDArray[np.int64]
 def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
     """`table` with labels as int64 positions in `classes`, or as float64 where `classes` is None (a regression).
 
-    A label is one of the class names, or its number 0 .. len(classes) - 1. Where the names themselves are whole
-    numbers ("1", "2"), labels are names. A table without labels is returned as it is. Raises InputError with the row
-    (1 is the first) of the first label that fits neither; never the label.
+    A label is one of the class names, or its number 0 .. len(classes) - 1; of two classes, -1 and +1 mean the first and
+    the second. Where the names themselves are whole numbers ("1", "2"), labels are names, however the number is written
+    ("+1", "1.0"). A table without labels is returned as it is. Raises InputError with the row (1 is the first) of the
+    first label that fits neither; never the label.
     """
     if table.labels is None:
         return table
@@ -28,19 +31,30 @@ def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
         return replace(table, labels=_as_numbers(table.labels, table.name))
     _check_classes(classes)
     texts = _as_texts(table.labels)
-    numbers = {name: number for number, name in enumerate(classes)}
-    if not any(_is_whole_number(name) for name in classes) and not any(text in numbers for text in set(texts)):
-        numbers = {str(number): number for number in range(len(classes))}
-    encoded = np.array([numbers.get(text, -1) for text in texts], dtype=np.int64)
+    numbers = _numbers_of_texts(set(texts), classes)
+    encoded = np.array([numbers[text] for text in texts], dtype=np.int64)
     strangers = np.flatnonzero(encoded < 0)
     if strangers.size:
         raise InputError(
             f"{table.name} has a label that is none of the classes",
-            expected=f"{', '.join(classes)}, or whole numbers from 0 to {len(classes) - 1}",
+            expected=f"{', '.join(classes)}, or whole numbers from 0 to {len(classes) - 1}"
+            + (" (or -1 and 1)" if len(classes) == 2 else ""),
             got=f"something else in row {int(strangers[0]) + 1} ({strangers.size} rows in all)",
             cure="correct the labels, or name all classes in the job, spelt alike at every party",
         )
     return replace(table, labels=encoded)
+
+
+def _numbers_of_texts(texts: set[str], classes: Sequence[str]) -> dict[str, int]:
+    """The class number of each text; -1 for one that is no class."""
+    by_name = {name: number for number, name in enumerate(classes)}
+    by_value = {shortest_whole(name): number for number, name in enumerate(classes)}
+    if not any(_is_whole_number(name) for name in by_value) and texts.isdisjoint(by_name):
+        if len(classes) == 2 and "-1" in map(shortest_whole, texts):
+            by_value = {"-1": 0, "1": 1}
+        else:
+            by_value = {str(number): number for number in range(len(classes))}
+    return {text: by_name.get(text, by_value.get(shortest_whole(text), -1)) for text in texts}
 
 
 def _as_numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
@@ -65,7 +79,7 @@ def _as_texts(labels: npt.NDArray[Any]) -> list[str]:
     """Labels as texts; 1, 1.0 and True all become "1", so that numbers match however they were stored."""
     if labels.dtype.kind == "U":
         return [text.strip() for text in labels.tolist()]
-    return [str(int(label)) if float(label).is_integer() else "" for label in labels.tolist()]
+    return [text_of(float(label)) for label in labels.tolist()]
 
 
 def _is_whole_number(text: str) -> bool:

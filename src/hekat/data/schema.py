@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from hekat.data.features import is_dense
 from hekat.data.table import Table
 from hekat.errors import InputError
 
@@ -12,8 +14,10 @@ _MAX_NAMES_SHOWN = 5
 
 
 def schema_digest(table: Table) -> str:
-    """SHA-256 (hex) over the column names in order and the kind of label; equal only for equal schemas."""
+    """SHA-256 (hex) over column names in order, kind of label, dense or sparse; equal only for equal schemas."""
     kind = "none" if table.labels is None else {"i": "class", "f": "number"}.get(table.labels.dtype.kind, "raw")
+    if not is_dense(table.features):
+        kind += ", sparse"
     digest = hashlib.sha256(b"hekat table schema 1")
     for text in (kind, *table.feature_names):
         encoded = text.encode()
@@ -49,6 +53,15 @@ def check_same_schema(columns: Mapping[str, Sequence[str]]) -> None:
                 got=f"at {party}: {difference}",
                 cure=f"bring the table of {party} into the same columns and order, or ignore columns in the site file",
             )
+
+
+def arrange_columns(table: Table, names: Sequence[str]) -> Table:
+    """`table` with its columns in the order of `names`, as it is where they are not the same names."""
+    if table.feature_names == tuple(names) or sorted(table.feature_names) != sorted(names):
+        return table
+    position = {name: number for number, name in enumerate(table.feature_names)}
+    order = [position[name] for name in names]
+    return replace(table, features=table.features[:, order], feature_names=tuple(names))
 
 
 def _some(names: Sequence[str]) -> str:

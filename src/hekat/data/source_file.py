@@ -10,7 +10,7 @@ from hekat.errors import InputError
 
 
 @contextmanager
-def readable_file(path: Path) -> Iterator[Path]:
+def readable_file(path: Path, encoding: str = "utf-8") -> Iterator[Path]:
     """`path`, a file with something in it; failures to read it inside the block become InputError too."""
     try:
         if path.is_dir():
@@ -28,9 +28,14 @@ def readable_file(path: Path) -> Iterator[Path]:
         raise InputError(
             f"{path} may not be read", expected="a file this user can read", cure="change its permissions"
         ) from None
-    except UnicodeDecodeError:
+    except UnicodeError:
+        shown = encoding.upper()
         raise InputError(
-            f"{path} is not UTF-8 text", expected="UTF-8", got="other bytes", cure="save the file as UTF-8"
+            f"{path} is not {shown} text",
+            expected=shown,
+            got="other bytes",
+            cure=f"save the file as {shown}, or, for a CSV file, name its encoding in the site file, for example "
+            'encoding = "cp1252"',
         ) from None
     except OSError as error:
         raise InputError(

@@ -1,25 +1,67 @@
-"""Cuts a table into rows to train on and rows held out."""
+"""Cuts a table into rows to train on and rows held out, with every class on both sides in its own share."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from hekat.data.table import Table
 from hekat.errors import InputError
 
+# An update from one row would tell that row.
+_LEAST_TRAINING_ROWS = 2
 
-def split_rows(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
-    """(kept, held out): a random `fraction` of the rows is held out, the same for the same seed, each in row order.
 
-    The count is rounded to the nearest. Raises InputError where either part would be empty.
+def hold_out_rows(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
+    """(rows to train on, rows held out): about `fraction` of the rows is held out, each table in row order.
+
+    Where labels are classes (int64), each class gives its share, rounded by the largest remainder; a class keeps a row
+    to train on where that is possible. Which rows are held out depends on the seed, the row count and the labels alone.
+    At least one row is held out and at least two stay. Raises InputError where there are too few for that.
     """
-    held_out_count = round(len(table) * fraction) if 0 < fraction < 1 else 0
-    if not 0 < held_out_count < len(table):
+    row_count = len(table)
+    if not (math.isfinite(fraction) and 0 < fraction < 1) or row_count <= _LEAST_TRAINING_ROWS:
         raise InputError(
             f"{table.name} cannot be split",
-            expected="a fraction between 0 and 1 that leaves at least one row on each side",
-            got=f"fraction {fraction} of {len(table)} rows",
-            cure="change the fraction",
+            expected=f"a fraction between 0 and 1 of at least {_LEAST_TRAINING_ROWS + 1} rows",
+            got=f"fraction {fraction} of {row_count} rows",
+            cure="change the fraction, hold out nothing, or leave this party out",
         )
-    order = np.random.default_rng(seed).permutation(len(table))
-    return table.take(np.sort(order[held_out_count:])), table.take(np.sort(order[:held_out_count]))
+    wanted = min(max(round(row_count * fraction), 1), row_count - _LEAST_TRAINING_ROWS)
+    rng = np.random.default_rng([seed, row_count])
+    is_held_out = np.zeros(row_count, dtype=np.bool_)
+    classes = _rows_by_class(table.labels, rng.permutation(row_count))
+    for rows, count in zip(classes, _counts_of_classes([rows.size for rows in classes], wanted, rng), strict=True):
+        is_held_out[rows[:count]] = True
+    return table.take(np.flatnonzero(~is_held_out)), table.take(np.flatnonzero(is_held_out))
+
+
+def _rows_by_class(labels: npt.NDArray[Any] | None, order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    """For each class its rows in the drawn order; one class for all where labels are no classes."""
+    if labels is None or labels.dtype.kind not in "iu":
+        return [order]
+    drawn = labels[order]
+    return [order[drawn == label] for label in np.unique(labels)]
+
+
+def _counts_of_classes(sizes: list[int], wanted: int, rng: np.random.Generator) -> list[int]:
+    """How many rows of each class are held out, `wanted` in all."""
+    total = sum(sizes)
+    counts = [size * wanted // total for size in sizes]
+    # One more for the largest remainders; a class whose last row that would be comes after all others, and chance
+    # decides between equals.
+    chance = rng.permutation(len(sizes))
+    by_remainder = sorted(
+        range(len(sizes)),
+        key=lambda number: (
+            counts[number] + 1 >= sizes[number],
+            -(sizes[number] * wanted % total),
+            chance[number],
+        ),
+    )
+    for number in by_remainder[: wanted - sum(counts)]:
+        counts[number] += 1
+    return counts

@@ -1,46 +1,45 @@
-"""Table: one party's rows as numbers, with column names and, where known, a label for each row."""
+"""Table: one party's rows as numbers, with column names and, where known, a label and an id for each row."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.data.features import Features, checked_features, is_dense, read_only
 from hekat.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features, float64 (rows, columns), C-contiguous, beside labels (rows,) or None; nothing in it can be changed.
+    """Features beside labels (rows,) or None and ids or None; nothing in it can be changed.
 
-    Labels are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers.
-    Integers and booleans are taken as float64 features. Raises InputError for anything but numbers, and for sizes that
-    do not agree; NaN and infinity are for `check_finite`.
+    Features are float64 (rows, columns): an array, C-contiguous, or a scipy.sparse.csr_array in canonical form. Labels
+    are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers. `ids`,
+    one text a row, are for whoever holds the rows: they are no feature and are never sent or shown. `notes` say what
+    was done to the rows when they were read. Integers and booleans are taken as float64 features. Raises InputError for
+    anything but numbers, for sizes that do not agree, and for ids that repeat; NaN and infinity are for `check_finite`.
     """
 
-    features: FloatArray
+    features: Features
     labels: npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
     name: str = "table"
+    ids: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        features = as_numbers(self.features, f"features of {self.name}")
-        if features.ndim != 2 or features.shape[1] == 0:
-            raise InputError(
-                f"features of {self.name} are not a table",
-                expected="shape (rows, columns), at least one column",
-                got=f"shape {features.shape}",
-                cure="give a two-dimensional array, one row for each record",
-            )
-        object.__setattr__(self, "features", _read_only(features))
+        object.__setattr__(self, "features", checked_features(self.features, self.name))
         object.__setattr__(self, "feature_names", tuple(self.feature_names))
         self._check_names()
         if self.labels is not None:
-            object.__setattr__(self, "labels", _read_only(self._checked_labels(np.asarray(self.labels))))
+            object.__setattr__(self, "labels", read_only(self._checked_labels(np.asarray(self.labels))))
+        if self.ids is not None:
+            object.__setattr__(self, "ids", tuple(self.ids))
+            self._check_ids(self.ids)
 
     def _check_names(self) -> None:
         names = self.feature_names
@@ -53,12 +52,12 @@ class Table:
                 got=f"{len(names)}",
                 cure="give one name for each column",
             )
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(name for name, count in Counter(names).items() if count > 1)
         if repeated:
             raise InputError(
                 f"two columns of {self.name} have the same name",
                 expected="distinct names",
-                got=", ".join(repeated),
+                got=", ".join(repeated[:5]),
                 cure="rename one of them",
             )
 
@@ -79,41 +78,36 @@ class Table:
             )
         return labels
 
+    def _check_ids(self, ids: tuple[str, ...]) -> None:
+        if not all(isinstance(one, str) and one for one in ids) or len(ids) != len(self):
+            raise InputError(
+                f"ids of {self.name} do not fit its rows",
+                expected=f"{len(self)} texts, one for each row",
+                got=f"{len(ids)} entries, {sum(not isinstance(one, str) or not one for one in ids)} of them no text",
+                cure="give one id for every row",
+            )
+        repeated = len(ids) - len(set(ids))
+        if repeated:
+            raise InputError(
+                f"{self.name} has ids that repeat",
+                expected="a different id in each row",
+                got=f"{repeated} rows with an id that an earlier row has",
+                cure="remove rows that are there twice, or name another id column in the site file",
+            )
+
     def __len__(self) -> int:
         return int(self.features.shape[0])
 
     def __repr__(self) -> str:
         labels = "no labels" if self.labels is None else f"labels of {self.labels.dtype}"
-        return f"Table({self.name!r}, {len(self)} rows, {self.features.shape[1]} columns, {labels})"
+        sparse = "" if is_dense(self.features) else " (sparse)"
+        return f"Table({self.name!r}, {len(self)} rows, {self.features.shape[1]} columns{sparse}, {labels})"
 
     def take(self, rows: npt.NDArray[np.int64]) -> Table:
         """The table of the given row numbers, in their order."""
-        labels = None if self.labels is None else self.labels[rows]
-        return Table(self.features[rows], labels, self.feature_names, self.name)
-
-
-def as_numbers(values: Any, what: str) -> FloatArray:
-    """`values` as a float64 array. Raises InputError where they are not real numbers; never names a value."""
-    if hasattr(values, "toarray"):
-        raise InputError(
-            f"{what} are sparse", expected="a dense array", got=type(values).__name__, cure="convert with .toarray()"
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            ids=None if self.ids is None else tuple(self.ids[row] for row in rows.tolist()),
         )
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputError(f"{what} have rows of unequal lengths", expected="an array of numbers") from None
-    if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{what} are not numeric",
-            expected="real numbers",
-            got=f"an array of {array.dtype}",
-            cure="turn texts, dates and categories into numbers, or leave those columns out",
-        )
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that refuses writes; the caller's own array stays as it was."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

@@ -16,6 +16,7 @@ from hekat.encrypted_array.numpy_protocol import NumpyProtocol
 from hekat.encrypted_array.refusals import Refusals
 from hekat.encrypted_array.residency import engine_of
 from hekat.engine.limbs import LimbArray
+from hekat.fact_table import fact_table
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, PublicKey
 from hekat.scheme.paillier import rerandomise as rerandomise_ciphertexts
 
@@ -95,6 +96,19 @@ class EncryptedArray(NumpyProtocol, Refusals):
         if key.unsafe:
             parts.append("UNSAFE KEY")
         return f"EncryptedArray({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """The facts of `repr`; nothing of ciphertexts or values."""
+        lanes = self.encoding.lanes
+        facts = [
+            ("shape", str(self.shape)),
+            ("held as", f"fixed point at {self.scale_bits} bits" if self.encoding.is_real else "integers"),
+            ("magnitudes", f"below 2^{self.scaled_bound.bit_length() - self.scale_bits}"),
+            *([("packed", f"{lanes.lanes} lanes of {lanes.lane_bits} bits")] if lanes else []),
+            ("key", f"{self.key.bits} bits, {self.key.fingerprint[:8]}{', UNSAFE KEY' if self.key.unsafe else ''}"),
+            ("engine", self.device),
+        ]
+        return fact_table("EncryptedArray", facts)
 
     # --- moving values ---------------------------------------------------------------------------------
 

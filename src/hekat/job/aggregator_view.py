@@ -14,6 +14,7 @@ from hekat.protocol.horizontal.lattice_messages import StatementMessage
 from hekat.wire import kind_name
 
 _UPLOAD = re.compile(r"round-(?P<round>\d+)/upload-(?P<number>\d+)/(?P<part>statement|included)")
+_UPDATE = re.compile(r"round-(?P<round>\d+)/update")
 _GIVEN_UP = re.compile(r"gave up on '(?P<party>.*)'")
 
 
@@ -49,19 +50,23 @@ def view_of_aggregator(ledger: Path, key: PartyPublicKey) -> AggregatorView:
 
 
 def included_by_round(report: AuditReport) -> dict[int, tuple[str, ...]]:
-    """The included parties of each round: who stated an upload that the aggregator then kept, of the last upload."""
+    """The included parties of each round: who sent an update; under `lattice` who stated an upload that was then kept,
+    of the last upload."""
     kind = kind_name(StatementMessage)
     stated: dict[int, dict[str, None]] = {}
     included: dict[int, tuple[str, ...]] = {}
     upload = -1
     for entry in report.entries:
-        found = _UPLOAD.fullmatch(entry.step)
+        found, update = _UPLOAD.fullmatch(entry.step), _UPDATE.fullmatch(entry.step)
         if entry.direction == "note" and entry.step == EXPEL_STEP:
             for party in (found[1] for record in entry.fields if (found := _GIVEN_UP.fullmatch(record.name))):
                 stated.get(upload, {}).pop(party, None)
         elif found is not None and entry.direction == "received" and entry.kind == kind:
             upload = int(found["number"])
             stated.setdefault(upload, {})[entry.peer] = None
+        elif update is not None and entry.direction == "received":
+            number = int(update["round"])
+            included[number] = (*included.get(number, ()), entry.peer)
         elif found is not None and entry.direction == "sent" and found["part"] == "included":
             included[int(found["round"])] = tuple(stated.get(int(found["number"]), {}))
     return included

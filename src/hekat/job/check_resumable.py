@@ -11,30 +11,46 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.job.validation_history import check_history
+from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, HorizontalSettings
-from hekat.protocol.horizontal.training import MAX_LOSS, build_model, build_optimiser
+from hekat.protocol.horizontal.score_bins import PLACE_COUNT
+from hekat.protocol.horizontal.server_step import ServerStep
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MAX_LOSS, MIN_ALPHA, HorizontalSettings
+from hekat.protocol.horizontal.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.validation import scored_classes
 from hekat.state import Checkpoint, refuse_checkpoint
 
 _BOUND = "bound/"
+VALIDATION_EDGES = "validation/edges"
+LAST_ROUND = "last_round/"
+ROW_COUNT = "row_count"
 # Running powers beta^t of Adam; one that is not below 1 after a step would be divided by zero.
 _POWERS = ("beta_1_power", "beta_2_power")
 # Sums and means of squares, whose root is taken.
-_SQUARES = ("mean_square/", "second_moment/")
+_SQUARES = ("mean_square/", "second_moment/", "square_sum/")
 
 
-def check_resumable(what: str, checkpoint: Checkpoint, settings: HorizontalSettings, column_count: int) -> None:
-    """Raise StateError unless `checkpoint` can be a state of this training, for tables of `column_count` columns."""
-    shapes = build_model(settings, column_count).parameter_shapes
+def check_resumable(
+    what: str, checkpoint: Checkpoint, settings: HorizontalSettings, column_count: int, model: Model
+) -> None:
+    """Raise StateError unless `checkpoint` can be a state of this training of `model`, for tables of `column_count`
+    columns."""
+    shapes = model.parameter_shapes
+    trained = TrainedTensors.of(model, settings.model.parameters)
+    sent = trained.update_like(model, settings.training)
     _check_arrays(what, "parameters", checkpoint.parameters, shapes)
-    _check_optimiser_state(what, checkpoint.optimiser_state, settings, shapes)
+    _check_optimiser_state(what, checkpoint.optimiser_state, ServerStep(trained, settings.training), shapes)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
     clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
+    scored = scored_classes(settings)
     expected: Shapes = {
         "standardiser/mean": (column_count,),
         "standardiser/spread": (column_count,),
         "finished": (),
-        **{f"{_BOUND}{name}": () for name in (shapes if clips else ())},
+        **{f"{_BOUND}{name}": () for name in (sent if clips else ())},
+        **_shapes_of_shared(settings, {name: sent[name].shape for name in sent if name.startswith(CONTROL)}),
+        **({VALIDATION_EDGES: (len(scored), settings.validation.bins - 1)} if scored else {}),
     }
     _check_arrays(what, "codec_state", codec_state, expected)
     if not (codec_state["standardiser/spread"] > 0).all():
@@ -44,21 +60,47 @@ def check_resumable(what: str, checkpoint: Checkpoint, settings: HorizontalSetti
     for name, bound in codec_state.items():
         if name.startswith(_BOUND) and not MIN_ALPHA <= bound <= MAX_ALPHA:
             raise refuse_checkpoint(what, f"{name} from 2^-40 to 2^40", "a number outside")
+    _check_shared(what, codec_state, checkpoint.rounds_done)
+    if scored:
+        _check_edges(what, codec_state[VALIDATION_EDGES])
     _check_losses(what, checkpoint)
+    check_history(what, checkpoint.metrics_history, settings)
+
+
+def _shapes_of_shared(settings: HorizontalSettings, control: Shapes) -> Shapes:
+    """What the checkpoint of such a job holds of the states that parties keep for themselves."""
+    if not settings.training.keeps_own_state:
+        return {}
+    rounds: Shapes = {f"{LAST_ROUND}{party}": () for party in settings.parties}
+    return {**rounds, **control, **({ROW_COUNT: ()} if control else {})}
+
+
+def _check_shared(what: str, codec_state: Mapping[str, npt.NDArray[Any]], rounds_done: int) -> None:
+    for name, value in codec_state.items():
+        if name.startswith(LAST_ROUND) and value not in range(rounds_done + 1):
+            raise refuse_checkpoint(what, f"{name}, a round up to {rounds_done}", "another number")
+        if name == ROW_COUNT and not (value >= 1 and value == np.floor(value)):
+            raise refuse_checkpoint(what, f"{name}, a number of rows", "another number")
+
+
+def _check_edges(what: str, edges: npt.NDArray[Any]) -> None:
+    in_range = (edges >= 0).all() and (edges <= PLACE_COUNT).all()
+    if not (in_range and (edges == np.floor(edges)).all() and (np.diff(edges, axis=1) >= 0).all()):
+        raise refuse_checkpoint(what, f"rising whole numbers up to {PLACE_COUNT} in {VALIDATION_EDGES}", "others")
 
 
 def _check_losses(what: str, checkpoint: Checkpoint) -> None:
     history, count = checkpoint.metrics_history, checkpoint.rounds_done
     if len(history) != count:
         raise refuse_checkpoint(what, f"one loss for each of {count} rounds", f"{len(history)} entries")
-    if not all(set(entry) == {"loss"} and 0 <= entry["loss"] <= MAX_LOSS for entry in history):
+    if not all("loss" in entry and 0 <= entry["loss"] <= MAX_LOSS for entry in history):
         raise refuse_checkpoint(what, f"a loss from 0 to {MAX_LOSS:g} for each round", "something else")
 
 
 def _check_optimiser_state(
-    what: str, state: Mapping[str, npt.NDArray[Any]], settings: HorizontalSettings, shapes: Shapes
+    what: str, state: Mapping[str, npt.NDArray[Any]], server_step: ServerStep, shapes: Shapes
 ) -> None:
-    first = build_optimiser(settings.training).init_state({name: np.zeros(shape) for name, shape in shapes.items()})
+    first = server_step.init_state({name: np.zeros(shape) for name, shape in shapes.items()})
     _check_arrays(what, "optimiser_state", state, shapes_of(first))
     for name, values in state.items():
         is_counted = name == "step_count" or name.startswith(_SQUARES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hekat.protocol.horizontal.opening.ways import make_way
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.protocol.horizontal.validation import scored_classes
 from hekat.scheme.lattice import LatticeParameters, choose_parameters
 
 # docs/spec/security-estimate.md; not a word more is claimed.
@@ -23,21 +24,39 @@ def describe_settings(settings: HorizontalSettings) -> dict[str, Any]:
         "batch_rows": training.batch_rows,
         "learning_rate": training.learning_rate,
         "optimiser": training.optimiser,
+        **_describe_algorithm(training),
         "standardise": training.standardise,
         "model": settings.model.name,
         "hidden": list(settings.model.hidden),
         "l2": settings.model.l2,
+        **({"parameters": list(settings.model.parameters)} if settings.model.parameters else {}),
         "value_bits": codec.value_bits,
         "layout": codec.layout,
         "rounding": codec.rounding,
         "clipping": codec.clipping,
         "protection": settings.protection,
         **_describe_protection(settings),
+        **_describe_validation(settings),
+        **_describe_participation(settings),
         "weight_max": settings.weight_max,
         "aggregator": settings.aggregator,
         "leader": settings.leader,
         "classes": None if settings.classes is None else list(settings.classes),
     }
+
+
+def _describe_algorithm(training: TrainingSettings) -> dict[str, Any]:
+    """What only some algorithms have, and what is off unless a job asks for it."""
+    described: dict[str, Any] = {}
+    if training.optimiser_settings:
+        described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
+    if training.algorithm == "fedprox":
+        described["proximal_mu"] = training.proximal_mu
+    if training.error_feedback:
+        described["error_feedback"] = True
+    if training.stop_at_loss:
+        described["stop_at_loss"] = training.stop_at_loss
+    return described
 
 
 def security_of(parameters: LatticeParameters) -> str:
@@ -47,12 +66,27 @@ def security_of(parameters: LatticeParameters) -> str:
     return CLAIM if is_claimed else f"at least {CLAIM}"
 
 
+def _describe_validation(settings: HorizontalSettings) -> dict[str, Any]:
+    validation = settings.validation
+    if not validation.hold_out:
+        return {}
+    bins = {"score_bins": validation.bins} if scored_classes(settings) else {}
+    return {"hold_out": validation.hold_out, "validate_every": validation.every, **bins}
+
+
+def _describe_participation(settings: HorizontalSettings) -> dict[str, Any]:
+    training, found = settings.training, {}
+    if settings.sample_size < len(settings.parties):
+        found = {"participation": training.participation, "sample_size": settings.sample_size}
+    return found | ({"min_parties": training.min_parties} if training.min_parties else {})
+
+
 def _describe_protection(settings: HorizontalSettings) -> dict[str, Any]:
     if settings.protection == "paillier":
         return {"key_bits": settings.key_bits}
     if settings.protection == "none":
         return {}
-    parameters = choose_parameters(settings.codec.value_bits, len(settings.parties))
+    parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
     ring = parameters.form.ring
     way = make_way(settings)
     return {

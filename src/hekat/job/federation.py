@@ -8,15 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
 from hekat.data import Table
-from hekat.errors import ChannelError, PartyLostError, PartyStoppedError
+from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.job.job_file import Job
+from hekat.job.model_source import PartyModel
 from hekat.job.traffic import SumTraffic, Traffic, sum_traffic_of, traffic_of
-from hekat.ledger import Ledger, RecordedChannel
+from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.key_authority import AuthorityRun, run_authority
+from hekat.protocol.horizontal.own_state import OwnState
 from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.patience import patience_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -24,6 +27,7 @@ from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
+from hekat.protocol.sealed_roles import SealedRoles
 from hekat.scheme.paillier import KeyPair, generate_keys
 
 PROTOCOL = "horizontal"
@@ -37,6 +41,7 @@ class Listener:
     on_key: Callable[[int, int], None] | None = None
     on_lost: Callable[[PartyLostError], None] = lambda error: None
     save: Callable[[TrainingState], None] = lambda state: None
+    save_own: Callable[[str, OwnState], None] = lambda party, own: None
 
 
 @dataclass
@@ -53,43 +58,54 @@ class Federation:
     key_pair: KeyPair | None = None
     witness: Witness | None = None
     resume_from: TrainingState | None = None
+    resume_own: Mapping[str, OwnState] = field(default_factory=dict)
+    """What each party alone carries on in a resumed run; nothing where the job asks for no such states."""
     upload_states: Mapping[str, UploadState] = field(default_factory=dict)
     """What each role keeps of upload numbers and releases, for protection `lattice`."""
     rehearsed_losses: Mapping[str, int] = field(default_factory=dict)
     """Parties that stop in the middle of that round, to see the others go on."""
+    make_model: Callable[[str], PartyModel] | None = None
+    """Makes a party's model; None: Hekat's own that the settings name."""
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
     packing: Packing | None = None
     sum_traffic: SumTraffic | None = None
-    """What the last round's sum took at the first of the parties that are left."""
+    """What the last round's sum took at the leader, or else at one of the parties that were in it and are left."""
     lost: list[PartyLostError] = field(default_factory=list)
     """Parties that were lost on the way, in that order; the others went on."""
     seconds: float = 0.0
     _saved: str = ""
-    _saved_rounds: int = 0
+    _saved_sums: int = 0
     _reported_rounds: int = 0
     _reporting: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self) -> TrainingState:
         """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""
-        turn = threading.Lock()
-        for name in self.settings.everyone:
-            self.stopwatches[name] = Stopwatch(turn)
+        sealed_roles = SealedRoles(
+            party_keys={name: self.party_keys[name] for name in self.settings.everyone},
+            run_id=self.run_id,
+            protocol=PROTOCOL,
+            job_digest=self.job.digest,
+            ledger_folder=self.ledger_folder,
+        )
+        self.stopwatches = sealed_roles.stopwatches
         start = time.perf_counter()
         if self.settings.protection == "paillier" and self.key_pair is None:
             # Here and not in the leader's thread: this can take a minute, and Ctrl-C reaches only this one.
             with self.stopwatches[self.settings.leader].measure("keys"):
                 self.key_pair = generate_keys(self.settings.key_bits, progress=self.listener.on_key)
-        roles = {name: self._role(name) for name in self.settings.everyone}
+        roles = {name: self._role(name, sealed_roles) for name in self.settings.everyone}
         try:
             results = run_parties(
                 roles,
                 timeout_s=self.job.timeout_s,
                 may_be_lost=self.settings.parties if self.settings.bears_losses else (),
                 on_lost=self._note_loss,
+                turn=sealed_roles.turn,
             )
         except PartyStoppedError as error:
-            raise self._with_what_was_saved(error) from error.__cause__
+            stop = self._traced_to_its_origin(error)
+            raise self._with_what_was_saved(stop) from stop.__cause__
         self.seconds = time.perf_counter() - start
         # Every party ends with the same state, so any that is left has it.
         state = next(state for party in self.settings.parties if (state := results.get(party)) is not None)
@@ -99,27 +115,42 @@ class Federation:
         self.lost.append(error)
         self.listener.on_lost(error)
 
+    def _traced_to_its_origin(self, error: PartyStoppedError) -> PartyStoppedError:
+        """Too few parties are left: where the last one had raised by itself, that, with its cure, is the reason.
+
+        A loss on the way (a `ChannelError`) stays the aggregator's to tell, and so do whom it gave up on and sums that
+        do not open.
+        """
+        if not self.lost or error.party != self.settings.aggregator or not isinstance(error.__cause__, ProtocolError):
+            return error
+        loss = self.lost[-1]
+        if loss.__cause__ is None or isinstance(loss.__cause__, (BoundError, ChannelError, ProtocolError)):
+            return error
+        stop = PartyStoppedError(loss.what, party=loss.party, step=loss.step, saved=error.saved)
+        stop.__cause__ = loss.__cause__
+        return stop
+
     def _with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
         """The same for the whole machine: one party saves for all, so another's stop finds its checkpoint."""
         if error.saved or not self._saved:
             return error
         return PartyStoppedError(error.what, party=error.party, step=error.step, saved=self._saved, cure=error.cure)
 
-    def _role(self, name: str) -> Callable[[Channel], TrainingState | None]:
+    def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], TrainingState | None]:
+        ended: list[SealedChannel] = []
+        samples = Participation(self.settings, self.job.digest)
+
+        def note_traffic(sealed: SealedChannel) -> None:
+            self.traffic[name] = traffic_of(sealed, self.settings.aggregator)
+            ended.append(sealed)
+
         def play(channel: Channel) -> TrainingState | None:
-            with self._seal(channel) as sealed:
-                session = sealed.open_session()
-                path = None if self.ledger_folder is None else self.ledger_folder / f"{name}.jsonl"
-                try:
-                    with Ledger(
-                        path, name, self.party_keys[name], session, run_id=self.run_id, protocol=PROTOCOL
-                    ) as ledger:
-                        result = self._play(name, RecordedChannel(sealed, ledger))
-                finally:
-                    self.traffic[name] = traffic_of(sealed)
-                if result is not None and (self.sum_traffic is None or name == self.settings.leader):
-                    self.sum_traffic = sum_traffic_of(sealed, self.settings.aggregator, result.rounds_done)
-                return result
+            result = sealed_roles.play(channel, lambda recorded: self._play(name, recorded), note_traffic)
+            if result is not None and name in samples.parties_in(f"round-{result.rounds_done}"):
+                with self._reporting:
+                    if self.sum_traffic is None or name == self.settings.leader:
+                        self.sum_traffic = sum_traffic_of(ended[-1], self.settings.aggregator, result.rounds_done)
+            return result
 
         return play
 
@@ -127,7 +158,9 @@ class Federation:
         settings = self.settings
         done = self.resume_from.rounds_done if self.resume_from else 0
         if name == settings.aggregator:
-            run_aggregator(channel, settings, AggregatorRun(self.stopwatches[name], done, self.job.timeout_s))
+            ended = self.resume_from is not None and self.resume_from.finished
+            run = AggregatorRun(self.stopwatches[name], done, self.job.timeout_s, rounds_finished=ended)
+            run_aggregator(channel, settings, run)
             return None
         state = self.upload_states.get(name)
         if name == settings.authority:
@@ -145,9 +178,9 @@ class Federation:
 
         def save(state: TrainingState) -> None:
             with self._reporting:
-                if state.rounds_done > self._saved_rounds:
+                if state.sums_done > self._saved_sums:
                     self.listener.save(state)
-                    self._saved_rounds = state.rounds_done
+                    self._saved_sums = state.sums_done
                     self._saved = f"checkpoint of round {state.rounds_done}"
             channel.note_saved(self._saved)
 
@@ -161,11 +194,21 @@ class Federation:
             self.packing = packing
 
         def before(step: str, part: str) -> None:
-            if step == f"round-{self.rehearsed_losses.get(name)}" and part == "sign":
+            if step == f"round-{self.rehearsed_losses.get(name)}" and part in ("sign", "sit-out"):
                 raise ChannelError(f"left in the middle of {step}, as was asked for")
 
         resumed = copy_state(self.resume_from) if self.resume_from else None
-        local = LocalRun(stopwatch=self.stopwatches[name], on_round=on_round, save=save, resume_from=resumed)
+        made = None if self.make_model is None else self.make_model(name)
+        local = LocalRun(
+            stopwatch=self.stopwatches[name],
+            on_round=on_round,
+            save=save,
+            resume_from=resumed,
+            save_own=lambda own: self.listener.save_own(name, own),
+            own=self.resume_own.get(name),
+            model=None if made is None else made.model,
+            model_code="" if made is None else made.code,
+        )
         return PartyRun(
             local=local,
             key_pair=self.key_pair if leads else None,
@@ -175,20 +218,6 @@ class Federation:
             patience_s=self._patience_s,
             before=before,
         )
-
-    def _seal(self, channel: Channel) -> SealedChannel:
-        return SealedChannel(
-            channel,
-            self.party_keys[channel.party],
-            self._pinned(channel.party),
-            run_id=self.run_id,
-            protocol=PROTOCOL,
-            job_digest=self.job.digest,
-            measure=self.stopwatches[channel.party].measure,
-        )
-
-    def _pinned(self, party: str) -> dict[str, PartyPublicKey]:
-        return {name: key.public for name, key in self.party_keys.items() if name != party}
 
 
 def copy_state(state: TrainingState) -> TrainingState:
@@ -201,4 +230,8 @@ def copy_state(state: TrainingState) -> TrainingState:
         bounds=dict(state.bounds),
         losses=list(state.losses),
         finished=state.finished,
+        control={name: values.copy() for name, values in state.control.items()},
+        row_count=state.row_count,
+        last_rounds=dict(state.last_rounds),
+        validation=state.validation.copy(),
     )

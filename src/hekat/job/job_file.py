@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hekat.data import ColumnSpec, ColumnSpecs
 from hekat.errors import JobError
+from hekat.job.compared_bits import check_compared_bits
+from hekat.job.format_1 import optimiser_settings_of_format_1
 from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.protocol.horizontal.settings import (
     PROTECTIONS,
@@ -15,8 +18,10 @@ from hekat.protocol.horizontal.settings import (
     ModelSettings,
     TrainingSettings,
 )
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.state.file_format import FileFormat
 
-JOB_FORMAT = 1
+JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
 TIMEOUT_S_PER_PARTY = 120.0
 _KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice"}
 MAX_TIMEOUT_S = 7 * 24 * 3600.0
@@ -35,13 +40,19 @@ class Job:
     compare_plain: bool
     check_exactness: bool
     timeout_s: float
+    columns: ColumnSpecs = field(default_factory=ColumnSpecs)
+    """What is public of columns that hold categories or have empty cells."""
+    sparse: bool = False
+    """Whether rows are held sparse at every party, whatever their source is."""
+    compare_bits: tuple[int, ...] = ()
+    """Other bits per value that the job is trained at as well, encrypted."""
 
 
 def load_job(path: Path) -> Job:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
     data_bytes = read_bytes(path, "job file")  # once: the digest is of the very bytes that are parsed
     top = parse_toml(data_bytes, path, "job file")
-    check_format(top, JOB_FORMAT, "job file")
+    version = check_format(top, JOB_FORMAT)
     protocol = top.take("protocol", str)
     if protocol != "horizontal":
         raise JobError(
@@ -50,12 +61,16 @@ def load_job(path: Path) -> Job:
     name = top.take("name", str)
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
-    settings = _read_settings(top)
+    settings = _read_settings(top, version)
     timeout_s = _read_timeout(top, len(settings.parties))
+    columns = _read_columns(top.take_section("columns"))
+    sparse = top.take("sparse", bool, False)
     compare = top.take_section("compare")
     compare_alone = compare.take("alone", bool, False)
     compare_plain = compare.take("plain", bool, False)
+    compare_bits = compare.take_whole_numbers("bits")
     compare.finish()
+    check_compared_bits(compare_bits, settings)
     checks = top.take_section("checks")
     check_exactness = checks.take("exactness", bool, False)
     checks.finish()
@@ -68,8 +83,11 @@ def load_job(path: Path) -> Job:
         test_data=test_data,
         compare_alone=compare_alone,
         compare_plain=compare_plain,
+        compare_bits=compare_bits,
         check_exactness=check_exactness,
         timeout_s=timeout_s,
+        columns=columns,
+        sparse=sparse,
     )
 
 
@@ -86,7 +104,7 @@ def _read_timeout(top: Section, party_count: int) -> float:
     return timeout_s
 
 
-def _read_settings(top: Section) -> HorizontalSettings:
+def _read_settings(top: Section, version: int) -> HorizontalSettings:
     protection = top.take_section("protection")
     kind = protection.take("kind", str, "lattice")
     _check_belongs(protection, kind)
@@ -106,7 +124,8 @@ def _read_settings(top: Section) -> HorizontalSettings:
         key_bits=key_bits,
         model=_read_model(top.take_section("model")),
         codec=_read_codec(top.take_section("codec")),
-        training=_read_training(top.take_section("training")),
+        training=_read_training(top.take_section("training"), version),
+        validation=_read_validation(top.take_section("validation")),
     )
 
 
@@ -137,6 +156,7 @@ def _read_model(section: Section) -> ModelSettings:
         hidden=section.take_whole_numbers("hidden"),
         l2=section.take("l2", float, default.l2),
         seed=section.take("seed", int, default.seed),
+        parameters=section.take_optional_texts("parameters") or (),
     )
     section.finish()
     return model
@@ -156,10 +176,18 @@ def _read_codec(section: Section) -> CodecSettings:
     return codec
 
 
-def _read_training(section: Section) -> TrainingSettings:
+def _read_training(section: Section, version: int) -> TrainingSettings:
     default = TrainingSettings()
+    algorithm = section.take("algorithm", str, default.algorithm)
+    if "proximal_mu" in section.remaining() and algorithm != "fedprox":
+        raise JobError(
+            "training.proximal_mu has no effect",
+            expected="training.algorithm = 'fedprox'",
+            got=repr(algorithm),
+            cure="remove training.proximal_mu, or choose fedprox",
+        )
     training = TrainingSettings(
-        algorithm=section.take("algorithm", str, default.algorithm),  # type: ignore[arg-type]  # checked by settings
+        algorithm=algorithm,  # type: ignore[arg-type]  # checked by settings
         round_count=section.take("rounds", int, default.round_count),
         local_epochs=section.take("local_epochs", int, default.local_epochs),
         batch_rows=section.take("batch_rows", int, default.batch_rows),
@@ -169,10 +197,47 @@ def _read_training(section: Section) -> TrainingSettings:
         standardise=section.take("standardise", bool, default.standardise),
         patience=section.take("patience", int, default.patience),
         min_improvement=section.take("min_improvement", float, default.min_improvement),
+        stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
+        proximal_mu=section.take("proximal_mu", float, default.proximal_mu),
+        error_feedback=section.take("error_feedback", bool, default.error_feedback),
         seed=section.take("seed", int, default.seed),
+        participation=section.take("participation", float, default.participation),
+        min_parties=section.take("min_parties", int, default.min_parties),
     )
     section.finish()
+    if version == 1:
+        return replace(training, optimiser_settings=optimiser_settings_of_format_1(training))
     return training
+
+
+def _read_validation(section: Section) -> ValidationSettings:
+    default = ValidationSettings()
+    if section.remaining() and "hold_out" not in section.remaining():
+        raise JobError(
+            "validation.hold_out is missing",
+            expected="the fraction of every party's rows to hold out, such as 0.2",
+            got=f"validation.{section.remaining()[0]} without it",
+            cure="add hold_out = 0.2 to [validation], or remove the section",
+        )
+    validation = ValidationSettings(
+        hold_out=section.take("hold_out", float, default.hold_out),
+        every=section.take("every", int, default.every),
+        auc=section.take_optional("auc", bool),
+        bins=section.take("bins", int, default.bins),
+    )
+    section.finish()
+    return validation
+
+
+def _read_columns(section: Section) -> ColumnSpecs:
+    specs = []
+    for name, column in section.take_sections().items():
+        categories = column.take_optional_texts("categories") or ()
+        other = column.take("other", bool, False)
+        fill = column.take_optional_text_or_number("fill")
+        column.finish()
+        specs.append(ColumnSpec(name, categories, other, fill))
+    return ColumnSpecs(tuple(specs))
 
 
 def _read_numbers(section: Section) -> dict[str, float]:

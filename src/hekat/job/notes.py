@@ -4,26 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hekat.data import has_one_class
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.job.prepare import Prepared
 from hekat.job.upload_states import roles_without_own_folder
-from hekat.protocol.horizontal.opening.committee import equivocation_bound, form_committee
+from hekat.protocol.horizontal.opening.committee import equivocation_bound
+from hekat.protocol.horizontal.opening.ways import committee_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import TrainingState
+from hekat.protocol.horizontal.validation import hold_out, scored_classes
+from hekat.state.file_format import this_release
+
+# With fewer held-out rows than that for each party, sums over them are said to be small.
+FEW_ROWS_PER_PARTY = 20
 
 
-def make_notes(prepared: Prepared, name: str, resumed: TrainingState | None, *, witnessed: bool) -> list[str]:
-    """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats."""
+def make_notes(
+    prepared: Prepared,
+    name: str,
+    resumed: TrainingState | None,
+    *,
+    witnessed: bool,
+    releases: tuple[str, ...] = (),
+) -> list[str]:
+    """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats.
+
+    `releases` of Hekat trained what was resumed.
+    """
     job, settings = prepared.job, prepared.job.settings
-    notes = [*_whom_to_trust(settings)]
+    notes = [*_whom_to_trust(settings), *prepared.model_notes]
     if settings.protection == "lattice" and roles_without_own_folder(prepared):
         notes.append(
             "one machine plays all roles: their upload numbers and releases lie in the run's folder, in state/; "
             "between machines each party keeps its own (state under [party.NAME] of its site file)"
         )
+    notes += _what_samples_tell(settings)
+    notes += _what_was_done_to_rows(prepared)
+    notes += _what_validation_tells(prepared)
     if job.compare_plain and settings.protection != "none":
         notes.append("the plain comparison sent updates unencrypted, inside this process only, by the site's leave")
+    if job.compare_bits:
+        notes.append(
+            "what is shown at other bits per value was trained inside this process only, with no party left out: "
+            "between machines, sums of the same rows with and without a party would tell that party's updates"
+        )
     if witnessed:
         notes.append("float updates of all parties were compared inside this process to check the stated bound")
     if resumed is not None:
@@ -31,10 +56,51 @@ def make_notes(prepared: Prepared, name: str, resumed: TrainingState | None, *, 
             f"resumed after round {resumed.rounds_done}: rounds, seconds, bytes and clipped values of the {name} "
             "run are those of the rounds after it"
         )
+    earlier = [release for release in releases if release != this_release()]
+    if earlier:
+        notes.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
     if len(settings.parties) == 2:
         notes.append("with two parties each learns the other's update from every sum")
     notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
     return notes
+
+
+def _what_was_done_to_rows(prepared: Prepared) -> Iterator[str]:
+    tables = {**prepared.tables, **({"the test data": prepared.test_table} if prepared.test_table else {})}
+    for name, table in tables.items():
+        yield from (f"{name}: {note}" for note in table.notes)
+        if has_one_class(table):
+            yield f"{name}: all rows are of one class"
+    if prepared.job.sparse and prepared.job.settings.training.standardise:
+        yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
+
+
+def _what_validation_tells(prepared: Prepared) -> Iterator[str]:
+    settings = prepared.job.settings
+    held_out = [held for table in prepared.tables.values() if (held := hold_out(table, settings)[1]) is not None]
+    if not held_out:
+        return
+    count, scored = sum(len(table) for table in held_out), scored_classes(settings)
+    yield (
+        f"{count} rows of {len(held_out)} parties were held out of training; from each sum all parties learn how many "
+        f"rows of all parties it is of, {'how many are right, ' if settings.classes else ''}and their loss"
+        + (", and for each class how many rows, and how many others, lie in each bin of its scores" if scored else "")
+        + ("" if settings.classes else "; from the last one also the mean and the spread of their labels")
+    )
+    if count < FEW_ROWS_PER_PARTY * len(held_out):
+        yield (
+            f"fewer than {FEW_ROWS_PER_PARTY} held-out rows a party: such sums tell something of single rows, and are "
+            "a rough measure of the model"
+        )
+
+
+def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:
+    if settings.sample_size < len(settings.parties):
+        yield (
+            f"each round had the updates of {settings.sample_size} of {len(settings.parties)} parties, drawn from the "
+            "job's digest; sums over changing parties tell more of each than sums over all: after some rounds every "
+            "party can work out how many rows each other one has, and about what it sends where updates change little"
+        )
 
 
 def _whom_to_trust(settings: HorizontalSettings) -> Iterator[str]:
@@ -65,7 +131,7 @@ def _who_opens(settings: HorizontalSettings) -> str:
             "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
             "other not to work with the aggregator"
         )
-    committee = form_committee(settings.parties, allow_two_parties=settings.allow_two_parties)
+    committee = committee_of(settings)
     members, threshold = len(committee.members), committee.threshold
     spare = members - threshold
     most = equivocation_bound(members, threshold)

@@ -6,7 +6,7 @@ import platform
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,29 +19,45 @@ from hekat.data import Table
 from hekat.engine.select import get_engine
 from hekat.errors import PartyLostError
 from hekat.job.aggregator_view import AggregatorView
+from hekat.job.clip_history import clip_history
 from hekat.job.described_settings import describe_settings
 from hekat.job.federation import Federation
 from hekat.job.notes import make_notes
 from hekat.job.prepare import Prepared
-from hekat.job.traffic import SumTraffic
+from hekat.job.summary_format import SUMMARY_FORMAT
+from hekat.job.traffic import SumTraffic, Traffic
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import RoundRecord, TrainingState
+from hekat.protocol.horizontal.validation import hold_out
 from hekat.scheme.lattice import choose_parameters
 
-SUMMARY_FORMAT = 1
 _ROUND = re.compile(r"round-(\d+)(?:/|$)")
 _METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
 
 
+@dataclass(frozen=True)
+class TrainedAlone:
+    """How good a model is that one party trained by itself: on the common test set, and on its own held-out rows."""
+
+    metrics: dict[str, float]
+    validation: dict[str, float]
+
+
 @dataclass
 class Finished:
-    """One finished federation with its rounds as the leader saw them; metrics are those of the common test set."""
+    """One finished federation with its rounds as the leader saw them; metrics are those of the common test set.
+
+    `final_metrics` are those of the model that training ended with, also where no round was played in this run.
+    `releases` of Hekat trained what was resumed, in order.
+    """
 
     federation: Federation
     state: TrainingState
     records: list[RoundRecord] = field(default_factory=list)
     metrics: list[dict[str, float]] = field(default_factory=list)
+    final_metrics: dict[str, float] = field(default_factory=dict)
+    releases: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -51,17 +67,18 @@ class Finished:
 def summarise(
     prepared: Prepared,
     run_id: str,
-    alone: Mapping[str, dict[str, float]],
+    alone: Mapping[str, TrainedAlone],
     plain: Finished | None,
     main: Finished,
     view: AggregatorView,
+    compared: Sequence[Finished] = (),
 ) -> dict[str, Any]:
-    """The whole of summary.json."""
+    """The whole of summary.json; `compared` are the same trained at other bits per value."""
     job, settings = prepared.job, prepared.job.settings
     task = "classification" if settings.classes is not None else "regression"
     finished = [run for run in (plain, main) if run is not None]
     return {
-        "format": SUMMARY_FORMAT,
+        "format": SUMMARY_FORMAT.newest,
         "run_id": run_id,
         "job": job.name,
         "job_digest": job.digest.hex(),
@@ -76,18 +93,24 @@ def summarise(
         "results": _results(alone, finished),
         "difference": _difference(plain, main),
         "convergence_bias": _convergence_bias(plain, main),
+        "compared_bits": _compared_bits(plain, main, compared),
         "rounds": {run.name: _rounds(run) for run in finished},
         **_times(plain, main),
         "bytes": _bytes(main, settings),
         "packing": None if main.federation.packing is None else asdict(main.federation.packing),
         "clipped": _clipped(main),
+        "clipped_by_tensor": clip_history(main.records),
         "exactness": [asdict(check) for check in main.federation.witness.checks] if main.federation.witness else [],
         "lost": [_describe_loss(error) for error in main.federation.lost],
         "included": [asdict(entry) for entry in view.included],
         "aggregator_saw": list(view.saw),
         "aggregator_saw_steps": list(view.steps),
         "notes": make_notes(
-            prepared, main.name, main.federation.resume_from, witnessed=main.federation.witness is not None
+            prepared,
+            main.name,
+            main.federation.resume_from,
+            witnessed=main.federation.witness is not None,
+            releases=main.releases,
         ),
     }
 
@@ -116,7 +139,13 @@ def _describe_party(name: str, table: Table, settings: HorizontalSettings) -> di
     if settings.classes is not None and table.labels is not None:
         counts = Counter(table.labels.tolist())
         class_rows = {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
-    return {"name": name, "rows": len(table), "class_rows": class_rows}
+    _, held_out = hold_out(table, settings)
+    return {
+        "name": name,
+        "rows": len(table),
+        "held_out": 0 if held_out is None else len(held_out),
+        "class_rows": class_rows,
+    }
 
 
 def _describe_loss(error: PartyLostError) -> dict[str, Any]:
@@ -130,19 +159,20 @@ def _describe_loss(error: PartyLostError) -> dict[str, Any]:
     }
 
 
-def _results(alone: Mapping[str, dict[str, float]], finished: list[Finished]) -> list[dict[str, Any]]:
-    rows = [{"name": f"{party} alone", "kind": "alone", "metrics": metrics} for party, metrics in alone.items()]
+def _results(alone: Mapping[str, TrainedAlone], finished: list[Finished]) -> list[dict[str, Any]]:
+    rows = [{"name": f"{party} alone", "kind": "alone", **asdict(found)} for party, found in alone.items()]
     for run in finished:
-        metrics = run.metrics[-1] if run.metrics else {}
-        rows.append({"name": f"{run.name} federated", "kind": run.name, "metrics": metrics})
+        validation = run.state.validation.final or {}
+        name = f"{run.name} federated"
+        rows.append({"name": name, "kind": run.name, "metrics": run.final_metrics, "validation": validation})
     return rows
 
 
 def _difference(plain: Finished | None, main: Finished) -> dict[str, float] | None:
-    if plain is None or not plain.metrics or not main.metrics:
+    if plain is None or not plain.final_metrics or not main.final_metrics:
         return None
-    names = [name for name in _METRIC_ORDER if name in plain.metrics[-1] and name in main.metrics[-1]]
-    return {name: main.metrics[-1][name] - plain.metrics[-1][name] for name in names}
+    names = [name for name in _METRIC_ORDER if name in plain.final_metrics and name in main.final_metrics]
+    return {name: main.final_metrics[name] - plain.final_metrics[name] for name in names}
 
 
 def _convergence_bias(plain: Finished | None, main: Finished) -> float | None:
@@ -150,6 +180,24 @@ def _convergence_bias(plain: Finished | None, main: Finished) -> float | None:
     if plain is None or not plain.state.losses or plain.state.losses[-1] == 0:
         return None
     return abs(plain.state.losses[-1] - main.state.losses[-1]) / plain.state.losses[-1]
+
+
+def _compared_bits(plain: Finished | None, main: Finished, compared: Sequence[Finished]) -> list[dict[str, Any]]:
+    """A line for each number of bits, the job's own among them; empty where none was compared."""
+    runs = sorted((*compared, main), key=lambda run: run.federation.settings.codec.value_bits) if compared else []
+    return [
+        {
+            "value_bits": run.federation.settings.codec.value_bits,
+            "metrics": run.final_metrics,
+            "validation": run.state.validation.final or {},
+            "loss": run.state.losses[-1],
+            "convergence_bias": _convergence_bias(plain, run),
+            "update_sealed": run.federation.sum_traffic.up_bytes if run.federation.sum_traffic else None,
+            "bits_per_value_up": _bits_per_value(run.federation.settings, run.federation.packing),
+            "clipped": _clipped(run),
+        }
+        for run in runs
+    ]
 
 
 def _rounds(run: Finished) -> list[dict[str, Any]]:
@@ -161,6 +209,7 @@ def _rounds(run: Finished) -> list[dict[str, Any]]:
             "clipped": record.clipped_count,
             "values": record.value_count,
             "metrics": found,
+            "validation": record.validation,
         }
         for record, found in zip(run.records, metrics, strict=True)
     ]
@@ -187,11 +236,11 @@ def _times(plain: Finished | None, main: Finished) -> dict[str, Any]:
 def _bytes(main: Finished, settings: HorizontalSettings) -> dict[str, Any]:
     """Sealed bytes of all roles and of one party's last sum; written bytes of what it masked or encrypted."""
     federation = main.federation
-    value_count = int(sum(np.asarray(values).size for values in main.state.parameters.values()))
+    value_count = _values_in_update(main)
     one_sum = federation.sum_traffic or SumTraffic()
     return {
         "by_role": {
-            name: {"sent": traffic.sent_bytes, "received": traffic.received_bytes}
+            name: {"sent": traffic.sent_bytes, "received": traffic.received_bytes, "by_step": _by_step(traffic)}
             for name, traffic in federation.traffic.items()
         },
         "update_values": value_count,
@@ -205,6 +254,17 @@ def _bytes(main: Finished, settings: HorizontalSettings) -> dict[str, Any]:
     }
 
 
+def _by_step(traffic: Traffic) -> dict[str, dict[str, int]]:
+    return {kind: asdict(found) for kind, found in traffic.by_step.items()}
+
+
+def _values_in_update(main: Finished) -> int:
+    """Of one party's update; the model's own where a resumed run had nothing left to do but to validate."""
+    if main.records:
+        return main.records[-1].value_count // main.records[-1].party_count
+    return int(sum(np.asarray(values).size for values in main.state.parameters.values()))
+
+
 def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> dict[str, Any]:
     """Of one ciphertext or full chunk, and of all of an update, before they are sealed."""
     if settings.protection == "paillier":
@@ -212,7 +272,7 @@ def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> 
         return {"ciphertext_bytes": one, "update_written": None if packing is None else one * packing.ciphertext_count}
     if settings.protection == "none" or packing is None:
         return {"ciphertext_bytes": None, "update_written": None}
-    parameters = choose_parameters(settings.codec.value_bits, len(settings.parties))
+    parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
     form = parameters.form
     return {
         "ciphertext_bytes": form.written_bytes(form.values_per_chunk),
@@ -220,6 +280,13 @@ def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> 
         "bits_per_value_up": parameters.upload_bits,
         "bits_per_value_down": parameters.download_bits,
     }
+
+
+def _bits_per_value(settings: HorizontalSettings, packing: Packing | None) -> float | None:
+    """Of an update that fills its ciphertexts or chunks, before it is sealed."""
+    if settings.protection == "paillier":
+        return None if packing is None else 2 * settings.key_bits / packing.lanes_per_ciphertext
+    return choose_parameters(settings.codec.value_bits, settings.sample_size).upload_bits
 
 
 def _clipped(main: Finished) -> dict[str, int] | None:

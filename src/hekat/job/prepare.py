@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from hekat.channel import PartyKey
-from hekat.data import Table, check_same_schema, load_table
+from hekat.data import Table, arrange_columns, check_same_schema, has_one_class, load_table
+from hekat.data.column_moments import largest_magnitudes
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
+from hekat.job.data_source import DataSource
 from hekat.job.job_file import Job, load_job
-from hekat.job.site_file import DataSource, Site, check_site_allows, find_source, load_site
+from hekat.job.model_source import PartyModel, find_model_source, load_own_model
+from hekat.job.site_file import Site, check_site_allows, find_source, load_site
+from hekat.job.trained_model import check_can_export
+from hekat.model import MODEL_NAMES, Model
+from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
+from hekat.protocol.horizontal.server_step import build_optimiser
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
-from hekat.protocol.horizontal.training import build_model, build_optimiser
+from hekat.protocol.horizontal.trained_tensors import TrainedTensors
+from hekat.protocol.horizontal.training import build_model
+from hekat.protocol.horizontal.validation import hold_out
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.wire.keyfile import describe_key_file, load_private_key
@@ -42,6 +51,13 @@ class Prepared:
     test_table: Table | None
     key_pair: KeyPair | None = field(repr=False)
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+    model_notes: tuple[str, ...] = ()
+    """What a reader of the run's report has to know of a model that is not Hekat's own."""
+
+    def make_model(self, party: str) -> PartyModel:
+        """A model of the party's own, made anew: no two parties hold one object. Raises InputError or JobError."""
+        column_count = self.tables[self.job.settings.leader].features.shape[1]
+        return _make_model(self.job.settings, self.site, party, column_count)
 
 
 def prepare(
@@ -56,19 +72,20 @@ def prepare(
     site = load_site(site_path or job_path.parent / "site.toml")
     check_site_allows(site, job)
     settings = job.settings
-    tables = {
-        party: _load(site, find_source(site, party, job.data), settings.classes, party) for party in settings.parties
-    }
+    tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in settings.parties}
     first = tables[settings.leader]
+    tables = {party: _arrange(table, first) for party, table in tables.items()}
     check_same_schema({party: table.feature_names for party, table in tables.items()})
+    _check_classes_differ(tables)
     test_table = None
     if job.test_data is not None:
         source = find_source(site, None, job.test_data)
-        test_table = _load(site, source, settings.classes, "the test data", for_training=False)
+        test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
         check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
-    _check_parameter_count(settings, first.features.shape[1])
+        hold_out(table, settings)
+    model_notes = _check_models(settings, site, first.features.shape[1])
     for table in tables.values():
         check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)
     if test_table is not None:
@@ -79,26 +96,64 @@ def prepare(
         if settings.protection == "paillier":
             check_table_memory(settings.key_bits, engine)
     return Prepared(
-        job, site, tables, test_table, _load_key(site, job, ask_passphrase), _load_party_keys(site, settings.everyone)
+        job,
+        site,
+        tables,
+        test_table,
+        _load_key(site, job, ask_passphrase),
+        _load_party_keys(site, settings.everyone),
+        model_notes,
     )
 
 
-def _check_parameter_count(settings: HorizontalSettings, column_count: int) -> None:
-    shapes = build_model(settings, column_count).parameter_shapes
-    count = sum(math.prod(shape) for shape in shapes.values())
+def _make_model(settings: HorizontalSettings, site: Site, party: str, column_count: int) -> PartyModel:
+    spec = settings.model
+    if spec.name in MODEL_NAMES:
+        return PartyModel(build_model(settings, column_count))
+    held = site.parties[party]
+    source = find_model_source(held.models, site.common_models, spec.name)
+    if spec.hidden:
+        raise JobError(
+            f"model.hidden is for model 'mlp', not for {spec.name!r}",
+            expected="the sizes of its layers in the site file: arguments = { ... }",
+            got="model.hidden in the job",
+            cure="remove model.hidden",
+        )
+    class_count = None if settings.classes is None else len(settings.classes)
+    return load_own_model(
+        spec.name, source, site.folder, column_count=column_count, class_count=class_count, l2=spec.l2
+    )
+
+
+def _check_models(settings: HorizontalSettings, site: Site, column_count: int) -> tuple[str, ...]:
+    """Make every party's model once, so that all are alike, and can begin; returns notes on the first one."""
+    notes: tuple[str, ...] = ()
+    identities: dict[str, ModelIdentity] = {}
+    for party in settings.parties if settings.model.name not in MODEL_NAMES else settings.parties[:1]:
+        made = _make_model(settings, site, party, column_count)
+        TrainedTensors.of(made.model, settings.model.parameters)
+        check_can_export(made)
+        _check_parameter_count(made.model)
+        identities[party] = identify_model(made.model, made.code, settings.model.seed)
+        notes = notes or made.notes
+    check_same_model(settings.model.name, identities)
+    return notes
+
+
+def _check_parameter_count(model: Model) -> None:
+    count = sum(math.prod(shape) for shape in model.parameter_shapes.values())
     if count > MAX_PARAMETERS:
         raise InputError(
             "the model is too large",
             expected="at most 2^31 parameters",
             got=f"{count}",
-            cure="lower model.hidden, or leave out columns",
+            cure="make its layers smaller, or leave out columns",
         )
 
 
 def check_magnitudes(table: Table, most: float) -> None:
     """Raise InputError that names the first column with a magnitude above `most`; never the value."""
-    largest = np.abs(table.features).max(axis=0, initial=0.0)
-    too_large = np.flatnonzero(largest > most)
+    too_large = np.flatnonzero(largest_magnitudes(table.features) > most)
     if too_large.size:
         raise InputError(
             f"column {table.feature_names[int(too_large[0])]!r} of {table.name} has values too large to train on",
@@ -108,10 +163,37 @@ def check_magnitudes(table: Table, most: float) -> None:
         )
 
 
-def _load(
-    site: Site, source: DataSource, classes: tuple[str, ...] | None, name: str, *, for_training: bool = True
-) -> Table:
-    return load_table(source.kind, source.options, site.folder, name=name, classes=classes, for_training=for_training)
+def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: bool = True) -> Table:
+    return load_table(
+        source.kind,
+        source.options,
+        site.folder,
+        name=name,
+        classes=job.settings.classes,
+        columns=job.columns,
+        sparse=job.sparse,
+        for_training=for_training,
+    )
+
+
+def _arrange(table: Table, first: Table) -> Table:
+    """`table` in the order of the leader's columns, where it has the same ones in another."""
+    arranged = arrange_columns(table, first.feature_names)
+    if arranged is table:
+        return table
+    return replace(arranged, notes=(*table.notes, f"columns taken in the order they have at {first.name}"))
+
+
+def _check_classes_differ(tables: Mapping[str, Table]) -> None:
+    """Raise InputError where all rows of all parties are of one class: no model can be learnt from them."""
+    found = {int(table.labels[0]) for table in tables.values() if table.labels is not None and has_one_class(table)}
+    if len(found) == 1 and all(has_one_class(table) for table in tables.values()):
+        raise InputError(
+            "all parties together have rows of one class only",
+            expected="rows of at least 2 classes",
+            got="1 class",
+            cure="check the label columns and the job's classes",
+        )
 
 
 def _load_party_keys(site: Site, names: tuple[str, ...]) -> dict[str, PartyKey]:

@@ -4,52 +4,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError, StateError
 from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
+from hekat.job.compared_bits import with_bits
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import Job
-from hekat.job.outcome import Finished, summarise
+from hekat.job.outcome import Finished, TrainedAlone, summarise
+from hekat.job.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.job.prepare import Prepared
+from hekat.job.progress import Progress, Silence
 from hekat.job.rehearsed_losses import check_losses
-from hekat.job.training_state_file import load_state, save_state, save_trained_model
-from hekat.job.upload_states import check_upload_states, keep_states_in, open_states, roles_without_own_folder
+from hekat.job.trained_model import save_trained_model
+from hekat.job.training_state_file import Resumed, load_resumed, save_state
+from hekat.job.upload_states import (
+    check_upload_states,
+    keep_states_in,
+    open_passing_states,
+    open_states,
+    roles_without_own_folder,
+)
 from hekat.model import evaluate
 from hekat.protocol.horizontal.aggregation import Alone
+from hekat.protocol.horizontal.own_state import OwnState
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
-from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, build_model, train
+from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
+from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
+from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.state.file_format import this_release
 
 EVENTS_FILE = "events.jsonl"
 CHECKPOINT_FILE = "checkpoint.npz"
-MODEL_FILE = "model.npz"
 SUMMARY_FILE = "summary.json"
-PARTIES_FILE = "parties.json"
-LEDGER_FOLDER = "ledger"
-
-
-class Progress(Protocol):
-    """What the command line shows while a run goes on."""
-
-    def open_folder(self, folder: Path) -> None: ...
-
-    def begin(self, phase: str, step_count: int) -> None: ...
-
-    def advance(self, phase: str, text: str) -> None: ...
-
-    def search_key(self, tried: int, found: int) -> None: ...
-
-    def lose(self, party: str, step: str, reason: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,14 @@ class RunResult:
 def run_job(
     prepared: Prepared,
     root: Path,
-    progress: Progress,
+    progress: Progress | None = None,
     *,
     resume_from: Path | None = None,
     losses: Mapping[str, int] | None = None,
 ) -> RunResult:
     """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
 
+    `progress` is told how far the run is; without it the run is silent.
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
     session and a new folder. `losses` names parties that stop in the middle of a round, to see the others go on.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
@@ -77,21 +76,31 @@ def run_job(
     that cannot be; EngineError where another run in this process says the opposite of the machine's tenancy.
     """
     with declare_tenancy(prepared.site.machine.single_tenant):
-        return _run(prepared, root, progress, resume_from, losses or {})
+        return _run(prepared, root, progress or Silence(), resume_from, losses or {})
 
 
 def _run(
     prepared: Prepared, root: Path, progress: Progress, resume_from: Path | None, losses: Mapping[str, int]
 ) -> RunResult:
-    state = None if resume_from is None else _load_unfinished(resume_from, prepared)
+    resumed = None if resume_from is None else _load_unfinished(resume_from, prepared)
+    state = None if resumed is None else resumed.state
+    own = {} if state is None or resume_from is None else _load_own(resume_from, prepared, state)
     check_losses(prepared.job.settings, losses, 0 if state is None else state.rounds_done)
     check_upload_states(prepared, resume_from)
     directory = create_run_directory(root)
     with _open_events(directory, prepared.job) as events:
         progress.open_folder(directory.path)
-        session = _Session(prepared, directory, events, progress, losses)
+        session = _Session(prepared, directory, events, progress, losses, () if resumed is None else resumed.releases)
         try:
-            return session.run(state, resume_from)
+            if resumed is not None:
+                events.write(
+                    "resumed",
+                    run=str(resume_from),
+                    rounds_done=resumed.state.rounds_done,
+                    begun_by=resumed.releases[0],
+                    releases=resumed.releases,
+                )
+            return session.run(state, resume_from, own)
         except BaseException as error:
             with suppress(StateError):  # a full disk has told of itself already
                 events.write("stopped", **_describe_stop(error))
@@ -103,7 +112,13 @@ def _open_events(directory: RunDirectory, job: Job) -> EventLog:
     path = directory.path / EVENTS_FILE
     try:
         events = EventLog(path)
-        events.write("started", run_id=directory.run_id, job=job.name, parties=job.settings.parties)
+        events.write(
+            "started",
+            run_id=directory.run_id,
+            job=job.name,
+            parties=job.settings.parties,
+            hekat=this_release(),
+        )
     except StateError:
         path.unlink(missing_ok=True)
         directory.path.rmdir()
@@ -126,7 +141,14 @@ def _name_timeout_key(cause: BaseException | None, timeout_s: float) -> BaseExce
     return ChannelTimeoutError(cause.what, expected=cause.expected, got=cause.got, cure=cure)
 
 
-def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
+def _describe_progress(record: RoundRecord) -> str:
+    """The losses of a round, for a line on the terminal."""
+    found = record.validation
+    shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
+    return f"loss {record.loss:.4f}{shown}"
+
+
+def _load_unfinished(folder: Path, prepared: Prepared) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, prepared.job.settings
     with disk_errors_as_state_errors(f"{path} cannot be read"):
         is_there = path.is_file()
@@ -137,15 +159,24 @@ def _load_unfinished(folder: Path, prepared: Prepared) -> TrainingState:
             got=f"a folder without {CHECKPOINT_FILE}" if folder.is_dir() else "no such folder",
             cure="check the path; a run that stopped in its first round is begun anew, without --resume",
         )
-    state = load_state(path, prepared.job, prepared.tables[settings.leader].features.shape[1])
-    if state.finished or state.rounds_done >= settings.training.round_count:
+    model = prepared.make_model(settings.leader).model
+    resumed = load_resumed(path, prepared.job, prepared.tables[settings.leader].features.shape[1], model)
+    state = resumed.state
+    is_validated = not settings.validation.hold_out or state.validation.final is not None
+    if is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
         raise StateError(
             f"the run in {folder} is finished",
             expected=f"fewer than {settings.training.round_count} rounds, and no early stop",
             got=f"{state.rounds_done} rounds" + (", then the stop rule ended it" if state.finished else ""),
             cure="begin a new run, with more rounds in the job file if you want more",
         )
-    return state
+    return resumed
+
+
+def _load_own(folder: Path, prepared: Prepared, state: TrainingState) -> dict[str, OwnState]:
+    """What each party alone goes on with."""
+    model = prepared.make_model(prepared.job.settings.leader).model
+    return load_own_states(folder / OWN_STATE_FOLDER, prepared.job, state, model)
 
 
 class _Session:
@@ -158,17 +189,19 @@ class _Session:
         events: EventLog,
         progress: Progress,
         losses: Mapping[str, int],
+        releases: tuple[str, ...] = (),
     ) -> None:
+        """`releases` of Hekat trained what is resumed."""
         self._prepared, self._directory, self._events, self._progress = prepared, directory, events, progress
-        self._losses = losses
+        self._losses, self._releases = losses, releases
         self._job = prepared.job
-        self._model = build_model(self._job.settings, self._leader_table.features.shape[1])
+        self._made = prepared.make_model(self._job.settings.leader)
 
     @property
     def _leader_table(self) -> Table:
         return self._prepared.tables[self._job.settings.leader]
 
-    def run(self, resumed: TrainingState | None, resumed_folder: Path | None) -> RunResult:
+    def run(self, resumed: TrainingState | None, resumed_folder: Path | None, own: Mapping[str, OwnState]) -> RunResult:
         settings, folder = self._job.settings, self._directory.path
         if roles_without_own_folder(self._prepared):
             keep_states_in(folder, resumed_folder)
@@ -176,27 +209,51 @@ class _Session:
         plain = None
         if self._job.compare_plain and settings.protection != "none":
             plain = self._federate(replace(settings, protection="none", authority=None), "plain")
+        compared = self._compare_bits()
         with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
             (folder / LEDGER_FOLDER).mkdir()
-        main = self._federate(settings, "encrypted" if settings.protection != "none" else "plain", resumed=resumed)
-        save_trained_model(folder / MODEL_FILE, self._job, main.state, self._leader_table.feature_names)
-        summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, self._view_aggregator(main))
+        for party, kept in own.items():
+            self._save_own(party, kept)
+        name = "encrypted" if settings.protection != "none" else "plain"
+        main = self._federate(settings, name, resumed=resumed, own=own)
+        save_trained_model(folder, self._job, main.state, self._leader_table.feature_names, self._made)
+        view = self._view_aggregator(main)
+        main.releases = self._releases
+        summary = summarise(self._prepared, self._directory.run_id, alone, plain, main, view, compared)
         replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
         self._events.write("finished", rounds=main.state.rounds_done)
         return RunResult(folder, summary)
 
-    def _train_alone(self) -> dict[str, dict[str, float]]:
-        found: dict[str, dict[str, float]] = {}
+    def _train_alone(self) -> dict[str, TrainedAlone]:
+        found: dict[str, TrainedAlone] = {}
         self._progress.begin("alone", len(self._prepared.tables))
         for party, table in self._prepared.tables.items():
-            local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None)
+            made = self._prepared.make_model(party)
+            local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None, model=made.model)
             state = train(Alone(), table, self._job.settings, local, party=party)
-            found[party] = self._evaluate(state)
-            self._events.write("alone", party=party, metrics=found[party])
+            found[party] = TrainedAlone(self._evaluate(state), state.validation.final or {})
+            self._events.write("alone", party=party, **asdict(found[party]))
             self._progress.advance("alone", party)
         return found
 
-    def _federate(self, settings: HorizontalSettings, phase: str, *, resumed: TrainingState | None = None) -> Finished:
+    def _compare_bits(self) -> list[Finished]:
+        """The job at other bits per value; one Paillier key serves them all, and the run itself makes its own."""
+        found: list[Finished] = []
+        for bits in self._job.compare_bits:
+            key_pair = found[0].federation.key_pair if found else None
+            settings = with_bits(self._job.settings, bits)
+            found.append(self._federate(settings, f"{bits} bits", key_pair=key_pair))
+        return found
+
+    def _federate(
+        self,
+        settings: HorizontalSettings,
+        phase: str,
+        *,
+        resumed: TrainingState | None = None,
+        own: Mapping[str, OwnState] | None = None,
+        key_pair: KeyPair | None = None,
+    ) -> Finished:
         is_main = settings is self._job.settings
         kept = self._prepared.party_keys
         keys = {name: kept.get(name) or PartyKey.generate() for name in settings.everyone}
@@ -219,8 +276,9 @@ class _Session:
                 clipped=record.clipped_count,
                 bounds=record.bounds,
                 metrics=found,
+                validation=record.validation,
             )
-            self._progress.advance(phase, f"loss {record.loss:.4f}")
+            self._progress.advance(phase, _describe_progress(record))
 
         federation = Federation(
             job=self._job,
@@ -234,19 +292,29 @@ class _Session:
                 self._progress.search_key,
                 self._note_loss,
                 self._saver() if is_main else lambda state: None,
+                self._save_own if is_main else lambda party, kept: None,
             ),
-            key_pair=self._prepared.key_pair,
-            witness=Witness() if self._job.check_exactness and settings.protection != "none" else None,
+            key_pair=key_pair or self._prepared.key_pair,
+            witness=Witness() if self._job.check_exactness and is_main and settings.protection != "none" else None,
             resume_from=resumed,
+            resume_own=own or {},
             rehearsed_losses=self._losses if is_main else {},
+            make_model=self._prepared.make_model,
         )
-        with open_states(self._prepared, settings, self._directory.path) as states:
+        with self._open_states(settings) as states:
             federation.upload_states = states
             try:
                 state = federation.run()
             except PartyStoppedError as error:
                 raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
-        return Finished(federation, state, records, metrics)
+        if state.validation.final is not None:
+            self._events.write("validation", phase=phase, rounds=state.rounds_done, metrics=state.validation.final)
+        return Finished(federation, state, records, metrics, metrics[-1] if metrics else self._evaluate(state))
+
+    def _open_states(self, settings: HorizontalSettings) -> AbstractContextManager[dict[str, UploadState]]:
+        if settings is self._job.settings:
+            return open_states(self._prepared, settings, self._directory.path)
+        return open_passing_states(self._prepared, settings)
 
     def _note_loss(self, error: PartyLostError) -> None:
         self._events.write("lost", party=error.party, step=error.step, reason=error.reason)
@@ -254,13 +322,16 @@ class _Session:
 
     def _saver(self) -> Callable[[TrainingState], None]:
         path = self._directory.path / CHECKPOINT_FILE
-        return lambda state: save_state(path, self._job, state)
+        return lambda state: save_state(path, self._job, state, self._releases)
+
+    def _save_own(self, party: str, kept: OwnState) -> None:
+        save_own_state(self._directory.path / OWN_STATE_FOLDER, self._job, party, kept)
 
     def _evaluate(self, state: TrainingState) -> dict[str, float]:
         test = self._prepared.test_table
         if test is None or test.labels is None:
             return {}
-        return evaluate(self._model, state.parameters, state.standardiser.apply(test.features), test.labels)
+        return evaluate(self._made.model, state.parameters, state.standardiser.apply(test.features), test.labels)
 
     def _write_parties(self, keys: Mapping[str, PartyKey]) -> None:
         texts = {name: key.public.text for name, key in keys.items()}

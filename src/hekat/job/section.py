@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hekat.errors import JobError
+from hekat.state.file_format import FileFormat
 
 T = TypeVar("T")
 
@@ -75,6 +76,25 @@ class Section:
     def take_optional_texts(self, key: str) -> tuple[str, ...] | None:
         values = self.take_optional(key, list)
         return None if values is None else _all_texts(values, self._name(key))
+
+    def take_choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`, the first where absent; a control character such as a tab may be among them."""
+        self._known.append(key)
+        value = self._values.pop(key, choices[0])
+        if value not in choices:
+            raise JobError(
+                f"{self._name(key)} refused",
+                expected=" or ".join(repr(choice) for choice in choices),
+                got=repr(value) if isinstance(value, str) else _TYPE_NAMES.get(type(value), "a date or time"),
+                cure=f"correct {self._name(key)}",
+            )
+        return str(value)
+
+    def take_optional_text_or_number(self, key: str) -> str | float | None:
+        """A text or a finite or infinite number; None where absent."""
+        if isinstance(self._values.get(key), str):
+            return self.take(key, str)
+        return self.take_optional(key, float)
 
     def take_whole_numbers(self, key: str) -> tuple[int, ...]:
         """A list of whole numbers; empty where absent."""
@@ -204,7 +224,7 @@ def parse_toml(data: bytes, path: Path, what: str) -> Section:
             f"{what} is empty",
             expected="a TOML file with a first line such as: format = 1",
             got=f"nothing in {path}",
-            cure="start from the files in examples/hospitals",
+            cure="let hekat init write one, or start from the files in examples/hospitals",
         )
     try:
         return Section(tomllib.loads(text), "")
@@ -214,17 +234,14 @@ def parse_toml(data: bytes, path: Path, what: str) -> Section:
         ) from None
 
 
-def check_format(section: Section, newest: int, what: str) -> None:
-    """Take `format` and refuse a file of another format than this release reads."""
+def check_format(section: Section, form: FileFormat) -> int:
+    """Take `format` and return it; refuse a file of another format than this release reads."""
     version = section.take("format", int, 0)
     if version == 0:
         raise JobError(
-            f"{what} does not say its format", expected=f"format = {newest}", got="no such line", cure="add it on top"
+            f"{form.kind} does not say its format",
+            expected=f"format = {form.newest}",
+            got="no such line",
+            cure="add it on top",
         )
-    if version != newest:
-        raise JobError(
-            f"{what} has another format",
-            expected=f"format = {newest}",
-            got=f"format = {version}",
-            cure="use a release of Hekat that reads it, or write the file anew",
-        )
+    return form.check(version, form.kind, JobError)

@@ -5,36 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hekat.errors import JobError, PolicyError
+from hekat.job.data_source import DataSource, read_source
 from hekat.job.job_file import Job
+from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
+from hekat.state.file_format import FileFormat
 
-SITE_FORMAT = 1
-_SOURCES = ("csv", "npz", "python")
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """One named table: its kind and the options of that kind; paths are relative to the site file."""
-
-    kind: str
-    options: Mapping[str, Any]
+SITE_FORMAT = FileFormat("site file", ("0.1.0",))
 
 
 @dataclass(frozen=True)
 class PartySite:
     """What this machine holds for one party. `paillier_key` is only ever the leader's.
 
-    `state` is the folder of upload numbers and releases; where it is None they lie in the run's folder.
+    `state` is the folder of upload numbers and releases; where it is None they lie in the run's folder. `models` is the
+    code of models that are not Hekat's own.
     """
 
     data: Mapping[str, DataSource]
     paillier_key: Path | None = None
     party_key: Path | None = None
     state: Path | None = None
+    models: Mapping[str, ModelSource] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,23 +60,25 @@ class Site:
     common_data: Mapping[str, DataSource] = field(default_factory=dict)
     policy: SitePolicy = field(default_factory=SitePolicy)
     machine: SiteMachine = field(default_factory=SiteMachine)
+    common_models: Mapping[str, ModelSource] = field(default_factory=dict)
 
 
 def load_site(path: Path) -> Site:
     """The site file at `path`, checked."""
     top = read_toml(path, "site file")
-    check_format(top, SITE_FORMAT, "site file")
+    check_format(top, SITE_FORMAT)
     folder = path.resolve().parent
     parties = {
         name: _read_party(section, folder) for name, section in top.take_section("party").take_sections().items()
     }
     by_name = top.take_section("common_data").take_sections()
     _check_states_differ(parties)
-    common = {name: _read_source(section) for name, section in by_name.items()}
+    common = {name: read_source(section) for name, section in by_name.items()}
+    common_models = read_model_sources(top.take_section("common_models"))
     policy = _read_policy(top.take_section("policy"))
     machine = _read_machine(top.take_section("machine"))
     top.finish()
-    return Site(folder, parties, common, policy, machine)
+    return Site(folder, parties, common, policy, machine, common_models)
 
 
 def check_site_allows(site: Site, job: Job) -> None:
@@ -177,16 +174,18 @@ def find_source(site: Site, party: str | None, name: str) -> DataSource:
 
 
 def _read_party(section: Section, folder: Path) -> PartySite:
-    data = {name: _read_source(source) for name, source in section.take_section("data").take_sections().items()}
+    data = {name: read_source(source) for name, source in section.take_section("data").take_sections().items()}
     paillier_key = section.take_optional("paillier_key", str)
     party_key = section.take_optional("party_key", str)
     state = section.take_optional("state", str)
+    models = read_model_sources(section.take_section("model"))
     section.finish()
     return PartySite(
         data,
         folder / paillier_key if paillier_key else None,
         folder / party_key if party_key else None,
         folder / state if state else None,
+        models,
     )
 
 
@@ -203,28 +202,6 @@ def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
                 got=str(party.state),
                 cure=f"change party.{name}.state",
             )
-
-
-def _read_source(section: Section) -> DataSource:
-    kind = section.take("source", str)
-    if kind not in _SOURCES:
-        raise JobError(
-            f"{section.place}.source is no kind of data source",
-            expected=" or ".join(repr(name) for name in _SOURCES),
-            got=repr(kind),
-            cure="choose one of them",
-        )
-    options: dict[str, Any] = {}
-    if kind == "python":
-        options["function"] = section.take("function", str)
-        options["arguments"] = section.take("arguments", dict, {})
-    else:
-        options["path"] = section.take("path", str)
-    if kind == "csv":
-        options["label"] = section.take_optional("label", str)
-        options["ignore"] = section.take_optional_texts("ignore") or ()
-    section.finish()
-    return DataSource(kind, options)
 
 
 def _read_policy(section: Section) -> SitePolicy:

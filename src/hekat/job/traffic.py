@@ -1,18 +1,40 @@
-"""Sealed bytes of a role: of the whole run, and of one sum with what the openers of sums need apart."""
+"""Sealed bytes of a role: of a whole run by kind of step, and of one sum with what openers of sums need apart."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
 from hekat.channel import SealedChannel
+
+# What the messages of a step are for, by the step's name; the first that fits. What fits none begins or ends a session.
+_KINDS = (
+    ("bounds", re.compile(r"round-\d+/(?:exponents/|range$|clip$)")),
+    ("agreement", re.compile(r"round-\d+/(?:end|agreed)$")),
+    ("sums", re.compile(r"round-\d+/")),
+    ("standardise", re.compile(r"standardise/")),
+    ("validation", re.compile(r"validation/")),
+)
+_OTHERS = "session"
+
+
+@dataclass(frozen=True)
+class StepBytes:
+    """To and from the aggregator, and to and from everybody else: of a party, those who open sums."""
+
+    up: int = 0
+    down: int = 0
+    shares_out: int = 0
+    shares_in: int = 0
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Sealed bytes of one role, hellos and signatures included."""
+    """Sealed bytes of one role, hellos and signatures included; `by_step` by kind of step."""
 
     sent_bytes: int
     received_bytes: int
+    by_step: dict[str, StepBytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -25,9 +47,16 @@ class SumTraffic:
     from_openers_bytes: int = 0
 
 
-def traffic_of(sealed: SealedChannel) -> Traffic:
+def traffic_of(sealed: SealedChannel, aggregator: str) -> Traffic:
     """All that this role sent and received."""
-    return Traffic(sealed.bytes_sent, sealed.bytes_received)
+    totals: dict[str, list[int]] = {}
+    for (peer, step), traffic in sealed.traffic.items():
+        total = totals.setdefault(_kind_of(step), [0, 0, 0, 0])
+        first = 0 if peer == aggregator else 2
+        total[first] += traffic.sent_bytes
+        total[first + 1] += traffic.received_bytes
+    by_step = {kind: StepBytes(*total) for kind, total in totals.items()}
+    return Traffic(sealed.bytes_sent, sealed.bytes_received, by_step)
 
 
 def sum_traffic_of(sealed: SealedChannel, aggregator: str, round_number: int) -> SumTraffic:
@@ -40,3 +69,7 @@ def sum_traffic_of(sealed: SealedChannel, aggregator: str, round_number: int) ->
             total[0] += traffic.sent_bytes
             total[1] += traffic.received_bytes
     return SumTraffic(*totals[True], *totals[False])
+
+
+def _kind_of(step: str) -> str:
+    return next((kind for kind, pattern in _KINDS if pattern.match(step)), _OTHERS)

@@ -6,7 +6,8 @@ know what was released in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -72,11 +73,29 @@ def open_states(prepared: Prepared, settings: HorizontalSettings, run_folder: Pa
 
     Raises StateError where one is damaged or open elsewhere.
     """
+    with _open_in(
+        prepared, settings, lambda role: _own_folder(prepared, role) or run_folder / STATE_FOLDER / role
+    ) as states:
+        yield states
+
+
+@contextmanager
+def open_passing_states(prepared: Prepared, settings: HorizontalSettings) -> Iterator[dict[str, UploadState]]:
+    """States that are new and do not last, for a comparison inside this process: nobody else ever sees its sums."""
+    with disk_errors_as_state_errors("no folder for the states of a comparison can be made"):
+        folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
+    with folder as path, _open_in(prepared, settings, lambda role: Path(path) / role) as states:
+        yield states
+
+
+@contextmanager
+def _open_in(
+    prepared: Prepared, settings: HorizontalSettings, folder_of: Callable[[str], Path]
+) -> Iterator[dict[str, UploadState]]:
     with ExitStack() as stack:
         states = {}
         for role in _roles(settings):
-            folder = _own_folder(prepared, role) or run_folder / STATE_FOLDER / role
-            states[role] = open_upload_state(folder, prepared.job.digest)
+            states[role] = open_upload_state(folder_of(role), prepared.job.digest)
             stack.enter_context(states[role].uploads)
         yield states
 

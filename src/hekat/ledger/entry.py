@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from hekat.errors import LedgerError
@@ -58,7 +59,7 @@ class LedgerEntry:
     fields: tuple[FieldRecord, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of everything the line says, the previous line's hash included."""
         return hashlib.sha256(canonical_json(self._content())).hexdigest()
@@ -76,12 +77,15 @@ class LedgerEntry:
         return canonical_json({**self._content(), _HASH: self.hash}) + b"\n"
 
     def _content(self) -> dict[str, Any]:
-        content = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        content = {name: getattr(self, name) for name in _NAMES}
         content["fields"] = [
             {"name": f.name, "class": f.disclosure_class, "explanation": f.explanation, "bytes": f.byte_count}
             for f in self.fields
         ]
         return content
+
+
+_NAMES = tuple(item.name for item in dataclasses.fields(LedgerEntry))
 
 
 def entry_from_line(line: bytes, line_number: int) -> LedgerEntry:
@@ -131,8 +135,7 @@ def damaged(line_number: int, expected: str, got: str) -> LedgerError:
 
 
 def _entry_of(content: dict[str, Any]) -> LedgerEntry | None:
-    expected = {item.name for item in dataclasses.fields(LedgerEntry)}
-    if set(content) != expected or not isinstance(content["fields"], list):
+    if set(content) != set(_NAMES) or not isinstance(content["fields"], list):
         return None
     records = [_record_of(item) for item in content["fields"]]
     texts = ("time", "session", "previous", "peer", "step", "kind", "payload_sha256")

@@ -52,6 +52,11 @@ class RecordedChannel:
         """As `SealedChannel.session_id`. Raises PolicyError where the channel does not seal."""
         return self._sealed("a session needs a sealed channel").session_id
 
+    @property
+    def job_digest(self) -> bytes:
+        """As `SealedChannel.job_digest`. Raises PolicyError where the channel does not seal."""
+        return self._sealed("a job's digest needs a sealed channel").job_digest
+
     def send(self, to: str, step: str, message: Any) -> bytes:
         """Record and send `message`, an object of a message type; returns the SHA-256 of its bytes, as recorded.
 

@@ -6,12 +6,13 @@ from hekat.model.make_optimiser import OPTIMISER_NAMES, make_optimiser
 from hekat.model.metrics import evaluate
 from hekat.model.mlp import Mlp
 from hekat.model.model import MODEL_NAMES, Model, make_model
-from hekat.model.optimisers import Adam, Momentum, Optimiser, OptimiserState, RmsProp, Sgd
+from hekat.model.optimisers import Adagrad, Adam, Momentum, Optimiser, OptimiserState, RmsProp, Sgd, Yogi
 from hekat.model.parameters import FloatArray, Labels, Parameters
 
 __all__ = [
     "MODEL_NAMES",
     "OPTIMISER_NAMES",
+    "Adagrad",
     "Adam",
     "FloatArray",
     "Labels",
@@ -25,6 +26,7 @@ __all__ = [
     "Parameters",
     "RmsProp",
     "Sgd",
+    "Yogi",
     "evaluate",
     "make_model",
     "make_optimiser",

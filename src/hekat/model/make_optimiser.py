@@ -7,18 +7,19 @@ import inspect
 from collections.abc import Sequence
 
 from hekat.errors import InputError
-from hekat.model.optimisers import Adam, Momentum, Optimiser, RmsProp, Sgd
+from hekat.model.optimisers import Adagrad, Adam, Momentum, Optimiser, RmsProp, Sgd, Yogi
 
-_OPTIMISERS: dict[str, type[Sgd] | type[Momentum] | type[Adam] | type[RmsProp]] = {
-    kind.name: kind for kind in (Sgd, Momentum, Adam, RmsProp)
-}
+_Kind = type[Sgd] | type[Momentum] | type[Adam] | type[Yogi] | type[Adagrad] | type[RmsProp]
+_KINDS: tuple[_Kind, ...] = (Sgd, Momentum, Adam, Yogi, Adagrad, RmsProp)
+_OPTIMISERS = {kind.name: kind for kind in _KINDS}
 OPTIMISER_NAMES = tuple(_OPTIMISERS)
 
 
 def make_optimiser(name: str, **settings: float) -> Optimiser:
     """The optimiser called `name` with `settings`; what is left out keeps its default. Raises InputError with the cure.
 
-    sgd: learning_rate, decay; momentum: and momentum; rmsprop: and rho, epsilon; adam: and beta_1, beta_2, epsilon.
+    sgd: learning_rate, decay; momentum: and momentum; rmsprop: and rho, epsilon; adagrad: and epsilon; adam and yogi:
+    and beta_1, beta_2, epsilon.
     """
     if name not in _OPTIMISERS:
         raise _unknown("there is no such optimiser", name, OPTIMISER_NAMES)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hekat.model.model import Model
-from hekat.model.parameters import FloatArray, Labels, Parameters
+from hekat.model.parameters import Features, FloatArray, Labels, Parameters
 
 
-def evaluate(model: Model, params: Parameters, X: FloatArray, y: Labels) -> dict[str, float]:
+def evaluate(model: Model, params: Parameters, X: Features, y: Labels) -> dict[str, float]:
     """The metrics of `model` on the rows X, y: "accuracy", "log_loss", "auc", or for a regression "rmse", "r2".
 
     `log_loss` is in nats, without the penalty. `auc` of more than two classes is the mean over classes, each against

@@ -12,7 +12,7 @@ from hekat.model.linear import LinearRegression
 from hekat.model.logistic import LogisticRegression
 from hekat.model.mlp import Mlp
 from hekat.model.network import Activation
-from hekat.model.parameters import FloatArray, Labels, Parameters, Shapes
+from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
 
 MODEL_NAMES = ("logistic", "linear", "mlp")
 
@@ -20,7 +20,8 @@ MODEL_NAMES = ("logistic", "linear", "mlp")
 class Model(Protocol):
     """A trainable model without state: parameters go in, results come out.
 
-    Features are float64 (rows, columns); labels are int64 class numbers or float64 numbers, shape (rows,).
+    Features are float64 (rows, columns), an array or a scipy.sparse.csr_array; labels are int64 class numbers or
+    float64 numbers, shape (rows,).
     `l2` is lambda in: mean loss + lambda / 2 * sum of squared weights (biases are free of it).
     """
 
@@ -34,29 +35,44 @@ class Model(Protocol):
     def l2(self) -> float: ...
 
     @property
-    def parameter_shapes(self) -> Shapes: ...
+    def parameter_shapes(self) -> Shapes:
+        """Name and shape of every tensor of real numbers: weights, those that are frozen, statistics."""
+        ...
+
+    @property
+    def averaged(self) -> frozenset[str]:
+        """Tensors that are statistics and no weights, as the running mean of a batch normalisation.
+
+        Their entry in a gradient is (value before - value after): a slope to be taken with step 1.
+        """
+        ...
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        """Tensors that are part of the model and never trained; their entry in a gradient is zero."""
+        ...
 
     def init(self, seed: int) -> Parameters:
         """The first parameters; the same for the same seed on every machine."""
         ...
 
-    def loss(self, params: Parameters, X: FloatArray, y: Labels) -> float:
+    def loss(self, params: Parameters, X: Features, y: Labels) -> float:
         """The mean loss, penalty included."""
         ...
 
-    def data_loss(self, params: Parameters, X: FloatArray, y: Labels) -> float:
+    def data_loss(self, params: Parameters, X: Features, y: Labels) -> float:
         """The mean loss without the penalty."""
         ...
 
-    def loss_and_gradient(self, params: Parameters, X: FloatArray, y: Labels) -> tuple[float, Parameters]:
+    def loss_and_gradient(self, params: Parameters, X: Features, y: Labels) -> tuple[float, Parameters]:
         """The mean loss, penalty included, and its derivative by every parameter."""
         ...
 
-    def predict(self, params: Parameters, X: FloatArray) -> Labels:
+    def predict(self, params: Parameters, X: Features) -> Labels:
         """One class number or one number a row."""
         ...
 
-    def predict_proba(self, params: Parameters, X: FloatArray) -> FloatArray:
+    def predict_proba(self, params: Parameters, X: Features) -> FloatArray:
         """Class probabilities, shape (rows, class_count); InputError for a regression model."""
         ...
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from hekat.errors import InputError
+from hekat.model.check_rows import check_features
 from hekat.model.head import ClassHead, SquaredErrorHead
-from hekat.model.parameters import FloatArray, Labels, Parameters, Shapes, check_same_shapes
+from hekat.model.headed_model import HeadedModel
+from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes, check_same_shapes
 
 Activation = Literal["relu", "tanh"]
-Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,15 @@ class Layer:
     outputs: int
 
 
-class DenseModel:
+class DenseModel(HeadedModel):
     """loss = mean loss of the head + l2 / 2 * sum of squared weights; biases carry no penalty.
 
-    Features are float64 of shape (rows, feature_count), labels have shape (rows,). Parameters are only read.
+    Features are float64 of shape (rows, feature_count), an array or a scipy.sparse.csr_array, which stays sparse;
+    labels have shape (rows,). Parameters are only read.
     """
+
+    averaged: frozenset[str] = frozenset()
+    frozen: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -49,10 +53,6 @@ class DenseModel:
         self._activation = activation
 
     @property
-    def task(self) -> Task:
-        return "regression" if isinstance(self._head, SquaredErrorHead) else "classification"
-
-    @property
     def parameter_shapes(self) -> Shapes:
         """Name and shape of every parameter, in the order of the layers."""
         shapes: Shapes = {}
@@ -65,17 +65,7 @@ class DenseModel:
         """Zeros: these losses have one valley, so every start is as good (the MLP draws its own)."""
         return {name: np.zeros(shape) for name, shape in self.parameter_shapes.items()}
 
-    def loss(self, params: Parameters, X: FloatArray, y: Labels) -> float:
-        """The mean loss over the rows, penalty included. Raises InputError."""
-        return self.data_loss(params, X, y) + self._penalty(params)
-
-    def data_loss(self, params: Parameters, X: FloatArray, y: Labels) -> float:
-        """The mean loss over the rows without the penalty. Raises InputError."""
-        self._check_labels(X, y)
-        with np.errstate(over="ignore", invalid="ignore"):  # divergence shows as a non-finite loss
-            return self._head.loss(self.outputs(params, X), y)
-
-    def loss_and_gradient(self, params: Parameters, X: FloatArray, y: Labels) -> tuple[float, Parameters]:
+    def loss_and_gradient(self, params: Parameters, X: Features, y: Labels) -> tuple[float, Parameters]:
         """The mean loss, penalty included, and its derivative by every parameter. Raises InputError."""
         self._check_inputs(params, X)
         self._check_labels(X, y)
@@ -91,27 +81,12 @@ class DenseModel:
                     slope = (slope @ params[layer.weight].T) * self._activation_slope(inputs[number])
             return loss + self._penalty(params), {name: gradient[name] for name in self.parameter_shapes}
 
-    def predict(self, params: Parameters, X: FloatArray) -> Labels:
-        """The class number (int64) or the number (float64) for each row."""
-        return self._head.predict(self.outputs(params, X))
-
-    def predict_proba(self, params: Parameters, X: FloatArray) -> FloatArray:
-        """Class probabilities, shape (rows, class_count), each row summing to 1. Raises InputError for a regression."""
-        if isinstance(self._head, SquaredErrorHead):
-            raise InputError(
-                f"model '{self.name}' predicts a number and has no class probabilities",
-                expected="a classifier",
-                got="a regression model",
-                cure="use predict, or train a model with classes",
-            )
-        return self._head.predict_proba(self.outputs(params, X))
-
-    def outputs(self, params: Parameters, X: FloatArray) -> FloatArray:
+    def outputs(self, params: Parameters, X: Features) -> FloatArray:
         """Logits or numbers before the head, shape (rows, output_count)."""
         self._check_inputs(params, X)
         return self._forward(params, X)[-1]
 
-    def _forward(self, params: Parameters, X: FloatArray) -> list[FloatArray]:
+    def _forward(self, params: Parameters, X: Features) -> list[Features]:
         """What each layer reads, then the outputs."""
         values = [X]
         for number, layer in enumerate(self._layers):
@@ -134,24 +109,6 @@ class DenseModel:
         with np.errstate(over="ignore"):
             return 0.5 * self.l2 * sum(float(np.sum(params[layer.weight] ** 2)) for layer in self._layers)
 
-    def _check_inputs(self, params: Parameters, X: FloatArray) -> None:
+    def _check_inputs(self, params: Parameters, X: Features) -> None:
         check_same_shapes("parameters", params, self.parameter_shapes)
-        if X.ndim != 2 or X.shape[1] != self.feature_count or X.dtype != np.float64:
-            raise InputError(
-                "features do not fit the model",
-                expected=f"shape (rows, {self.feature_count}) of float64",
-                got=f"shape {X.shape} of {X.dtype}",
-                cure="use the columns that the model was trained on, as float64",
-            )
-
-    def _check_labels(self, X: FloatArray, y: Labels) -> None:
-        if X.shape[0] == 0:
-            raise InputError("a loss over no rows", expected="at least one row", got="0 rows")
-        if y.shape != X.shape[:1]:
-            raise InputError(
-                "labels do not fit the features",
-                expected=f"shape ({X.shape[0]},)",
-                got=f"shape {y.shape}",
-                cure="give one label for every row",
-            )
-        self._head.check_labels(y)
+        check_features(X, self.feature_count)

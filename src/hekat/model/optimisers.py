@@ -58,8 +58,12 @@ class _Stepper:
         state: OptimiserState = {STEP_COUNT: np.zeros(())}
         state.update({scalar: np.ones(()) for scalar in self.scalars})
         for moment in self.moments:
-            state.update({f"{moment}/{name}": np.zeros(values.shape) for name, values in params.items()})
+            state.update({f"{moment}/{name}": self._first(moment, values) for name, values in params.items()})
         return state
+
+    def _first(self, moment: str, values: FloatArray) -> FloatArray:
+        """A moment of `values` before the first step."""
+        return np.zeros(values.shape)
 
     def _begin(self, params: Parameters, direction: Parameters, state: OptimiserState) -> tuple[float, OptimiserState]:
         """The rate of this step, and a state that counts it and lacks only the new moments."""
@@ -135,7 +139,22 @@ class RmsProp(_Stepper):
         return moved, after
 
 
-class Adam(_Stepper):
+class _TwoMoments(_Stepper):
+    """What Adam and Yogi share: means of the direction and of its square, with their rates of forgetting."""
+
+    moments = ("first_moment", "second_moment")
+
+    def __init__(self, learning_rate: float, beta_1: float, beta_2: float, epsilon: float, decay: float) -> None:
+        super().__init__(learning_rate, decay)
+        _check_fraction("beta_1", beta_1)
+        _check_fraction("beta_2", beta_2)
+        _check_setting("epsilon", epsilon, "a finite number above 0", epsilon > 0)
+        self.beta_1 = float(beta_1)
+        self.beta_2 = float(beta_2)
+        self.epsilon = float(epsilon)
+
+
+class Adam(_TwoMoments):
     """Bias-corrected moments m, s:  p <- p - rate * m_hat / (sqrt(s_hat) + epsilon).
 
     Source: Kingma and Ba 2015, Algorithm 1. beta^t is carried in the state as a running product, since a library's
@@ -143,7 +162,6 @@ class Adam(_Stepper):
     """
 
     name = "adam"
-    moments = ("first_moment", "second_moment")
     scalars = ("beta_1_power", "beta_2_power")
 
     def __init__(
@@ -154,13 +172,7 @@ class Adam(_Stepper):
         epsilon: float = 1e-8,
         decay: float = 0.0,
     ) -> None:
-        super().__init__(learning_rate, decay)
-        _check_fraction("beta_1", beta_1)
-        _check_fraction("beta_2", beta_2)
-        _check_setting("epsilon", epsilon, "a finite number above 0", epsilon > 0)
-        self.beta_1 = float(beta_1)
-        self.beta_2 = float(beta_2)
-        self.epsilon = float(epsilon)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, decay)
 
     def step(
         self, params: Parameters, direction: Parameters, state: OptimiserState
@@ -179,6 +191,73 @@ class Adam(_Stepper):
             after[f"second_moment/{name}"] = second
             step = (first / (1.0 - power_1)) / (np.sqrt(second / (1.0 - power_2)) + self.epsilon)
             moved[name] = values - rate * step
+        return moved, after
+
+
+class Yogi(_TwoMoments):
+    """m as Adam's;  s <- s - (1 - beta_2) * d^2 * sign(s - d^2);  p <- p - rate * m / (sqrt(s) + epsilon).
+
+    s begins at epsilon^2, and nothing is corrected for bias. Source: Zaheer et al. 2018, Algorithm 2, in the form of
+    Reddi et al. 2021, Algorithm 2.
+    """
+
+    name = "yogi"
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-3,
+        decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, decay)
+
+    def _first(self, moment: str, values: FloatArray) -> FloatArray:
+        return np.full(values.shape, self.epsilon * self.epsilon if moment == "second_moment" else 0.0)
+
+    def step(
+        self, params: Parameters, direction: Parameters, state: OptimiserState
+    ) -> tuple[Parameters, OptimiserState]:
+        rate, after = self._begin(params, direction, state)
+        moved: Parameters = {}
+        for name, values in params.items():
+            slope, before = direction[name], state[f"second_moment/{name}"]
+            square = slope * slope
+            first = self.beta_1 * state[f"first_moment/{name}"] + (1.0 - self.beta_1) * slope
+            second = before - (1.0 - self.beta_2) * square * np.sign(before - square)
+            after[f"first_moment/{name}"] = first
+            after[f"second_moment/{name}"] = second
+            moved[name] = values - rate * first / (np.sqrt(second) + self.epsilon)
+        return moved, after
+
+
+class Adagrad(_Stepper):
+    """s <- s + d^2;  p <- p - rate * d / (sqrt(s) + epsilon); s begins at epsilon^2.
+
+    Source: Duchi et al. 2011, in the form of Reddi et al. 2021, Algorithm 2, with beta_1 = 0.
+    """
+
+    name = "adagrad"
+    moments = ("square_sum",)
+
+    def __init__(self, learning_rate: float = 0.01, epsilon: float = 1e-8, decay: float = 0.0) -> None:
+        super().__init__(learning_rate, decay)
+        _check_setting("epsilon", epsilon, "a finite number above 0", epsilon > 0)
+        self.epsilon = float(epsilon)
+
+    def _first(self, moment: str, values: FloatArray) -> FloatArray:
+        return np.full(values.shape, self.epsilon * self.epsilon)
+
+    def step(
+        self, params: Parameters, direction: Parameters, state: OptimiserState
+    ) -> tuple[Parameters, OptimiserState]:
+        rate, after = self._begin(params, direction, state)
+        moved: Parameters = {}
+        for name, values in params.items():
+            square_sum = state[f"square_sum/{name}"] + direction[name] * direction[name]
+            after[f"square_sum/{name}"] = square_sum
+            moved[name] = values - rate * direction[name] / (np.sqrt(square_sum) + self.epsilon)
         return moved, after
 
 

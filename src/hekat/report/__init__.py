@@ -1,9 +1,20 @@
-"""The self-contained report of a run, and its tables for the terminal; both from the run's summary alone."""
+"""The self-contained report of a run, and its tables for terminals and notebooks; all from the run's summary alone."""
 
 from hekat.report.findings import verdict
+from hekat.report.notebook import RunReport, open_run
 from hekat.report.summary import load_summary
 from hekat.report.tables import Table
 from hekat.report.terminal import Finding, terminal_findings, terminal_tables
 from hekat.report.write import write_report
 
-__all__ = ["Finding", "Table", "load_summary", "terminal_findings", "terminal_tables", "verdict", "write_report"]
+__all__ = [
+    "Finding",
+    "RunReport",
+    "Table",
+    "load_summary",
+    "open_run",
+    "terminal_findings",
+    "terminal_tables",
+    "verdict",
+    "write_report",
+]

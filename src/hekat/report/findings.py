@@ -18,7 +18,7 @@ from hekat.report.number_text import (
     format_times,
     pluralise,
 )
-from hekat.report.tables import metric_names
+from hekat.report.tables import METRIC_ORDER, metric_names
 
 RECOMMENDED_KEY_BITS = 3072
 # Beside this share of the bound, what clipping moved is rounding of the check itself.
@@ -48,7 +48,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     main = summary["results"][-1]
     name = next((name for name in names if name in main["metrics"]), None)
     if name is None:
-        return f"{who} trained one model {how}. {_loss_sentence(summary)}"
+        return f"{who} trained one model {how}{_without_test_rows(summary)}"
     quality = _quality(name, main["metrics"][name], _test_rows(summary))
     found = "; ".join([", ".join([quality, *_beside_plain(summary, name)]), *_beside_alone(summary, name)])
     return f"{who} trained one model {how}: it {found}."
@@ -176,6 +176,16 @@ def round_sentence(summary: Mapping[str, Any]) -> str:
     if isinstance(asked, int) and last < asked:
         text += f"; the job allowed {asked}, and the stop rule ended it at round {last}"
     return text + "."
+
+
+def _without_test_rows(summary: Mapping[str, Any]) -> str:
+    """The end of the verdict where there is no common test set: what held-out rows say, else the training loss."""
+    validation = summary["results"][-1].get("validation", {})
+    name = next((name for name in METRIC_ORDER if name in validation), None)
+    if name is None:
+        return f". {_loss_sentence(summary)}"
+    rows = f"{format_count(validation['rows'])} {pluralise(validation['rows'], 'row')} that the parties held out"
+    return f": it {_quality(name, validation[name], rows)}; there was no common test set."
 
 
 def _test_rows(summary: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Parties that a run lost on its way, and whose updates each round's sum includes, in words."""
+"""Parties that a run lost on its way, and whose updates the sums of its rounds include, in words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hekat.report.number_text import count_in_words, join_names, pluralise
+
+_MOST_NAMED = 20
 
 
 def lost_rounds(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -37,9 +39,30 @@ def loss_sentences(summary: Mapping[str, Any]) -> list[str]:
         f"{loss['party']} was lost {when[loss['party']]}, in step {loss['step']}: {loss['reason']}." for loss in losses
     ]
     names = [party["name"] for party in summary["parties"]]
+    if sample_sentences(summary):
+        return found
     sums = [f"{_rounds(entry)}: {_who(names, entry['parties'])}" for entry in summary.get("included", [])]
     if sums:
         found.append(f"Whose updates are in the sums: {'; '.join(sums)}.")
+    return found
+
+
+def sample_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """How often each party was in a sum, and rounds without one of their sample; empty where all train always."""
+    size, entries = summary["settings"].get("sample_size"), summary.get("included", [])
+    if size is None or not entries:
+        return []
+    names = [party["name"] for party in summary["parties"]]
+    by_round = {number: entry["parties"] for entry in entries for number in range(entry["first"], entry["last"] + 1)}
+    counts = {name: sum(name in parties for parties in by_round.values()) for name in names}
+    each = [f"{name} in {count}" for name, count in counts.items()]
+    if len(names) > _MOST_NAMED:
+        each = [f"each of them in {min(counts.values())} to {max(counts.values())}"]
+    rounds = f"{len(by_round)} {pluralise(len(by_round), 'round')}"
+    found = [f"Each round has the updates of {size} of {len(names)} parties; of {rounds}, {join_names(each)}."]
+    short = [f"round {number} ({len(parties)})" for number, parties in by_round.items() if len(parties) < size]
+    if short:
+        found.append(f"Rounds with fewer, since a party of their sample was lost: {join_names(short)}.")
     return found
 
 

@@ -7,8 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hekat.report import findings, plots
+from hekat.report.bits import bits_sentence, bits_table
+from hekat.report.by_role import byte_step_table
 from hekat.report.byte_text import byte_sentences, byte_table
-from hekat.report.losses import loss_headline, loss_sentences
+from hekat.report.clipped import clip_table
+from hekat.report.html_table import table_html
+from hekat.report.losses import loss_headline, loss_sentences, sample_sentences
+from hekat.report.plot_bits import plot_bits
+from hekat.report.plot_clipping import plot_clipping
+from hekat.report.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.seen import seen_table
 from hekat.report.style import STYLE
 from hekat.report.tables import (
@@ -19,6 +26,7 @@ from hekat.report.tables import (
     role_time_table,
     time_table,
 )
+from hekat.report.validation_tables import validation_round_table, validation_sentence, validation_table
 
 # The browser itself then refuses whatever might come from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -29,10 +37,15 @@ _SETTING_NAMES = {
     "batch_rows": "rows per batch (0: all)",
     "learning_rate": "learning rate",
     "optimiser": "server optimiser",
+    "optimiser_settings": "its settings",
+    "proximal_mu": "proximal mu",
+    "error_feedback": "error feedback",
+    "stop_at_loss": "stops at a loss of",
     "standardise": "columns standardised",
     "model": "model",
     "hidden": "hidden layers",
     "l2": "L2 penalty",
+    "parameters": "tensors that are trained",
     "value_bits": "bits per value",
     "layout": "packing layout",
     "rounding": "rounding",
@@ -45,6 +58,12 @@ _SETTING_NAMES = {
     "parameter_set": "parameter set",
     "ring": "its ring",
     "security": "its security",
+    "hold_out": "share of rows held out",
+    "validate_every": "rounds between validations",
+    "score_bins": "bins of scores for the AUC",
+    "participation": "part of the parties that trains in a round",
+    "sample_size": "parties that train in a round",
+    "min_parties": "least updates in a sum",
     "weight_max": "public bound on a party's rows",
     "aggregator": "aggregator",
     "leader": "party that hands out what all share",
@@ -59,35 +78,48 @@ def render_page(summary: Mapping[str, Any]) -> str:
         _head(summary, title),
         _section(
             "Who took part",
-            _table(party_table(summary)),
-            _paragraphs(*loss_sentences(summary)),
+            table_html(party_table(summary)),
+            _paragraphs(*sample_sentences(summary), *loss_sentences(summary)),
             _items(summary["notes"]),
         ),
         _section(
             "Results",
-            _table(result_table(summary)),
+            table_html(result_table(summary)),
             _paragraphs(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
             _figure(plots.plot_results(summary)),
+            table_html(validation_table(summary)),
         ),
+        _bits(summary),
         _section(
-            "How training went", _paragraphs(findings.round_sentence(summary)), _figure(plots.plot_convergence(summary))
+            "How training went",
+            _paragraphs(findings.round_sentence(summary), validation_sentence(summary)),
+            _figure(plots.plot_convergence(summary)),
+            table_html(validation_round_table(summary), small=True),
         ),
         _exactness(summary),
         _section(
             "Time",
             _paragraphs(*findings.time_sentences(summary)),
             _figure(plots.plot_time(summary)),
-            _table(time_table(summary)),
-            _table(role_time_table(summary), small=True),
+            table_html(time_table(summary)),
+            _figure(plot_role_time(summary)),
+            table_html(role_time_table(summary), small=True),
         ),
         _section(
             "Bytes",
             _paragraphs(*byte_sentences(summary)),
             _figure(plots.plot_bytes(summary)),
-            _table(byte_table(summary)),
-            _table(role_byte_table(summary)),
+            table_html(byte_table(summary)),
+            _figure(plot_role_bytes(summary)),
+            table_html(role_byte_table(summary)),
+            table_html(byte_step_table(summary)),
         ),
-        _section("Clipped values", _paragraphs(findings.clipping_sentence(summary))),
+        _section(
+            "Clipped values",
+            _paragraphs(findings.clipping_sentence(summary)),
+            _figure(plot_clipping(summary)),
+            table_html(clip_table(summary), small=True),
+        ),
         _aggregator(summary),
         _settings(summary),
         _checks(summary),
@@ -133,10 +165,22 @@ def _exactness(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _bits(summary: Mapping[str, Any]) -> str:
+    table = bits_table(summary)
+    if table is None:
+        return ""
+    return _section(
+        "How many bits a value needs",
+        _paragraphs(bits_sentence(summary)),
+        _figure(plot_bits(summary)),
+        table_html(table),
+    )
+
+
 def _aggregator(summary: Mapping[str, Any]) -> str:
     if not summary["aggregator_saw"]:
         return _section("What the aggregator could see", _paragraphs("Not recorded in this summary."))
-    return _section("What the aggregator could see", _table(seen_table(summary)))
+    return _section("What the aggregator could see", table_html(seen_table(summary)))
 
 
 def _settings(summary: Mapping[str, Any]) -> str:
@@ -150,8 +194,8 @@ def _settings(summary: Mapping[str, Any]) -> str:
     machine += [(f"{key} version", value) for key, value in summary["versions"].items()]
     return _section(
         "Settings, versions, machine",
-        _table(Table("Settings of the job", ("setting", "value"), tuple(chosen), text_columns=2)),
-        _table(Table("Machine and versions", ("what", "value"), tuple(machine), text_columns=2)),
+        table_html(Table("Settings of the job", ("setting", "value"), tuple(chosen), text_columns=2)),
+        table_html(Table("Machine and versions", ("what", "value"), tuple(machine), text_columns=2)),
         f'<p class="note">Job file SHA-256: <code>{_text(summary["job_digest"])}</code>. '
         "All parties must hold the same file; sessions between different ones do not open.</p>",
     )
@@ -184,33 +228,6 @@ def _items(lines: Iterable[str]) -> str:
 
 def _figure(drawing: str | None) -> str:
     return f"<figure>\n{drawing}\n</figure>" if drawing else ""
-
-
-def _table(table: Table, *, small: bool = False) -> str:
-    head = "".join(_cell("th", name, column, table, scope="col") for column, name in enumerate(table.columns))
-    rows = []
-    for row, cells in enumerate(table.rows):
-        rows.append(
-            "<tr>" + "".join(_body_cell(table, row, column, cell) for column, cell in enumerate(cells)) + "</tr>"
-        )
-    note = f'\n<p class="note">{_text(table.note)}</p>' if table.note else ""
-    kind = "wide small" if small else "wide"
-    return (
-        f'<div class="{kind}">\n<table>\n<caption>{_text(table.title)}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + f"\n</tbody>\n</table>\n</div>{note}"
-    )
-
-
-def _body_cell(table: Table, row: int, column: int, text: str) -> str:
-    if column == 0:
-        return _cell("th", text, column, table, scope="row")
-    return _cell("td", text, column, table, best=(row, column) in table.marked)
-
-
-def _cell(tag: str, text: str, column: int, table: Table, *, scope: str = "", best: bool = False) -> str:
-    classes = [*(["number"] if column >= table.text_columns else []), *(["best"] if best else [])]
-    attributes = (f' scope="{scope}"' if scope else "") + (f' class="{" ".join(classes)}"' if classes else "")
-    return f"<{tag}{attributes}>{_text(text)}{' ★' if best else ''}</{tag}>"
 
 
 def _value(value: Any) -> str:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hekat.report import svg
+from hekat.report.drawing import (
+    TEXT_SIZE,
+    WIDTH_IN,
+    Entry,
+    draw_legend,
+    draw_title,
+    escape_name,
+    spread_panels,
+    style_axes,
+)
 from hekat.report.findings import is_encrypted
 from hekat.report.number_text import describe_metric, format_byte_count, format_number, format_seconds
 from hekat.report.steps import step_names
 from hekat.report.tables import metric_names, seconds_of
+from hekat.report.validation_tables import validation_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-# Colour, marker, line, text of one line of a legend.
-_Entry = tuple[str, str, Literal["-", "--", "none"], str]
-
-WIDTH_IN = 8.2
-_TEXT = 9
 # Above this many parties their dots share one line.
 _MOST_LINES = 24
 # Rounds are labelled one by one, every second, every fifth and so on, so that at most this many labels stand in a row.
@@ -57,28 +62,30 @@ def plot_results(summary: Mapping[str, Any]) -> str | None:
             )  # fmt: skip
         panel.margins(x=0.16)
         panel.set_xlabel(f"{metric.title}{' in %' if metric.percent else ''}\n{_direction(metric.higher_is_better)}")
-        _style(panel, grid="both")
+        style_axes(panel, grid="both")
         panel.locator_params(axis="x", nbins=4)
         if any(abs(r["metrics"].get(name, 0)) >= _LARGE for r in results):
             panel.xaxis.set_major_formatter(lambda value, place: format_number(round(value)))
-    _spread(figure)
+    spread_panels(figure)
     panels[0].set_yticks(range(len(labels)), labels)
     panels[0].set_ylim(len(labels) - 0.5, -0.5)
-    _title(figure, "How good each model is on the common test set")
+    draw_title(figure, "How good each model is on the common test set")
     kinds = [kind for kind in _KINDS if any(result["kind"] == kind for result in results)]
-    _legend(figure, [(_KINDS[kind][0], _KINDS[kind][1], "none", _KINDS[kind][2]) for kind in kinds])
+    draw_legend(figure, [(_KINDS[kind][0], _KINDS[kind][1], "none", _KINDS[kind][2]) for kind in kinds])
     return svg.to_inline_svg(figure, "results", "Dot plot of the metrics in the table of results")
 
 
 def plot_convergence(summary: Mapping[str, Any]) -> str | None:
-    """Training loss and test metric of every round, encrypted and plain over each other."""
+    """Training loss of every round, test metric and metric on held-out rows, encrypted and plain over each other."""
     rounds = {kind: made for kind, made in summary["rounds"].items() if kind in _KINDS and made}
     if not rounds:
         return None
     name = "rmse" if summary["task"] == "regression" else "log_loss"
     tested = any(name in item.get("metrics", {}) for made in rounds.values() for item in made)
+    validated = {kind: validation_points(summary, kind, name) for kind in rounds}
+    unit = "unit of the label" if name == "rmse" else "nats per row"
     figure = svg.new_figure(WIDTH_IN, 3.3)
-    panels = figure.subplots(1, 2 if tested else 1, squeeze=False)[0]
+    panels = figure.subplots(1, 1 + tested + any(validated.values()), squeeze=False)[0]
     _draw_rounds(panels[0], {kind: [(r["round"], r["loss"]) for r in made] for kind, made in rounds.items()})
     panels[0].set_ylabel("training loss (no unit)")
     panels[0].set_xlabel("round (loss at its start)")
@@ -88,15 +95,18 @@ def plot_convergence(summary: Mapping[str, Any]) -> str | None:
             for kind, made in rounds.items()
         }
         _draw_rounds(panels[1], points)
-        unit = "unit of the label" if name == "rmse" else "nats per row"
         panels[1].set_ylabel(f"test {describe_metric(name).title} ({unit})")
         panels[1].set_xlabel("round (model at its end)")
-    _title(figure, "Training, round by round")
-    entries: dict[str, _Entry] = {
+    if any(validated.values()):
+        _draw_rounds(panels[-1], validated)
+        panels[-1].set_ylabel(f"held-out {describe_metric(name).title} ({unit})")
+        panels[-1].set_xlabel("round (model at its start; the end last)")
+    draw_title(figure, "Training, round by round")
+    entries: dict[str, Entry] = {
         "plain": (svg.PLAIN, "D", "-", "not encrypted"),
         "encrypted": (svg.ENCRYPTED, "o", "--", "encrypted"),
     }
-    _legend(figure, [entries[kind] for kind in ("plain", "encrypted") if kind in rounds])
+    draw_legend(figure, [entries[kind] for kind in ("plain", "encrypted") if kind in rounds])
     return svg.to_inline_svg(figure, "convergence", "Training loss and test metric by round, encrypted and plain")
 
 
@@ -118,14 +128,14 @@ def plot_exactness(summary: Mapping[str, Any]) -> str | None:
     panels[0].set_yscale("log")
     panels[0].set_ylim(floor / 1.5, 3 * max(seen))
     panels[0].set_ylabel("error of the average\n(unit of the averaged value)")
-    _title(figure, "Encrypted sums against the same sums in floating point")
-    entries: list[_Entry] = [
+    draw_title(figure, "Encrypted sums against the same sums in floating point")
+    entries: list[Entry] = [
         (svg.ENCRYPTED, "o", "none", "largest error found"),
         (svg.BOUND, "_", "none", "bound stated beforehand"),
     ]
     if any(check["largest_error"] == 0 for check in checks):
         entries.append((svg.ENCRYPTED, "v", "none", "no error at all (below the scale)"))
-    _legend(figure, entries)
+    draw_legend(figure, entries)
     return svg.to_inline_svg(figure, "exactness", "Largest error and stated bound of every checked sum")
 
 
@@ -142,15 +152,17 @@ def plot_time(summary: Mapping[str, Any]) -> str | None:
     axes.barh(places, [pair[0] for pair in pairs], height=0.62, color=svg.PARTIES)
     axes.barh(places, [pair[1] for pair in pairs], left=[pair[0] for pair in pairs], height=0.62, color=svg.AGGREGATOR)
     for place, pair in zip(places, pairs, strict=True):
-        axes.text(sum(pair) + 0.01 * largest, place, format_seconds(sum(pair)), va="center", size=_TEXT, color=svg.INK)
-    axes.set_yticks(places, [_escape(step) for step in steps])
+        axes.text(
+            sum(pair) + 0.01 * largest, place, format_seconds(sum(pair)), va="center", size=TEXT_SIZE, color=svg.INK
+        )
+    axes.set_yticks(places, [escape_name(step) for step in steps])
     axes.set_ylim(len(steps) - 0.5, -0.5)
     axes.set_xlim(0, 1.13 * largest)
     axes.set_xlabel("seconds, summed over all rounds")
-    _style(axes, grid=None)
-    _title(figure, "Where the time goes")
+    style_axes(axes, grid=None)
+    draw_title(figure, "Where the time goes")
     count = len(summary["parties"])
-    _legend(
+    draw_legend(
         figure,
         [(svg.PARTIES, "s", "none", f"all {count} parties together"), (svg.AGGREGATOR, "s", "none", "aggregator")],
     )
@@ -179,15 +191,15 @@ def plot_bytes(summary: Mapping[str, Any]) -> str | None:
     places = range(len(known))
     axes.barh(places, [row[1] for row in known], height=0.6, color=[row[2] for row in known])
     for place, row in zip(places, known, strict=True):
-        axes.text(row[1] + 0.01 * largest, place, format_byte_count(row[1]), va="center", size=_TEXT, color=svg.INK)
+        axes.text(row[1] + 0.01 * largest, place, format_byte_count(row[1]), va="center", size=TEXT_SIZE, color=svg.INK)
     axes.set_yticks(places, [row[0] for row in known])
     axes.set_ylim(len(known) - 0.5, -0.5)
     axes.set_xlim(0, 1.13 * largest)
     axes.xaxis.set_major_formatter(lambda value, place: format_byte_count(round(value)))
     axes.set_xlabel("bytes of one party in one round")
-    _style(axes, grid=None)
+    style_axes(axes, grid=None)
     axes.locator_params(axis="x", nbins=6)
-    _title(figure, "What travels")
+    draw_title(figure, "What travels")
     return svg.to_inline_svg(figure, "bytes", "Bytes of one update as float32 and as sent")
 
 
@@ -206,7 +218,7 @@ def _draw_rounds(axes: Axes, points: Mapping[str, Sequence[tuple[int, float]]]) 
         axes.set_ylim(0, 1.06 * max(values))
     if max(values, default=0) >= _LARGE:
         axes.yaxis.set_major_formatter(lambda value, place: format_number(round(value)))
-    _style(axes, grid="both")
+    style_axes(axes, grid="both")
 
 
 def _draw_checks(axes: Axes, checks: Sequence[Mapping[str, Any]], floor: float) -> None:
@@ -222,66 +234,21 @@ def _draw_checks(axes: Axes, checks: Sequence[Mapping[str, Any]], floor: float) 
         ]
         if chosen:
             axes.plot(*zip(*chosen, strict=True), marker, color=svg.ENCRYPTED, markersize=5)
-    labels = [_escape(check["step"].removeprefix("round-").rpartition("/")[2]) for check in checks]
+    labels = [escape_name(check["step"].removeprefix("round-").rpartition("/")[2]) for check in checks]
     every = next(size for size in _STEPS if size * _MOST_TICKS >= len(checks) or size == _STEPS[-1])
     shown = [place for place in places if not labels[place].isdigit() or int(labels[place]) % every == 0]
     axes.set_xticks(shown, [labels[place] for place in shown])
     axes.set_xlim(-0.7, len(checks) - 0.3)
-    _style(axes, grid="y")
+    style_axes(axes, grid="y")
 
 
 def _line(result: Mapping[str, Any], together: bool) -> str:
     if together and result["kind"] == "alone":
         return "each party alone"
-    return _escape(result["name"])
-
-
-def _spread(figure: Figure) -> None:
-    """Room between panels for the outer letters of their tick labels."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(wspace=0.08)
-
-
-def _escape(name: str) -> str:
-    """A name as matplotlib shows it letter by letter: dollar signs would begin a formula."""
-    return name.replace("$", r"\$")
+    return escape_name(result["name"])
 
 
 def _direction(higher_is_better: bool | None) -> str:
     if higher_is_better is None:
         return ""
     return "higher is better →" if higher_is_better else "← lower is better"
-
-
-def _title(figure: Figure, text: str) -> None:
-    figure.suptitle(text, x=0.002, ha="left", size=_TEXT + 2, weight="bold", color=svg.INK)
-
-
-def _legend(figure: Figure, entries: Sequence[_Entry]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=colour, marker=marker, linestyle=line, linewidth=2, label=text,
-               markersize=12 if marker == "_" else 7, markeredgewidth=2.4 if marker == "_" else 1.0)
-        for colour, marker, line, text in entries
-    ]  # fmt: skip
-    figure.legend(
-        handles=handles, loc="outside lower left", ncols=len(handles), frameon=False, fontsize=_TEXT, labelcolor=svg.INK
-    )
-
-
-def _style(axes: Axes, *, grid: Literal["both", "x", "y"] | None) -> None:
-    """Quiet axes: no box, a thin grid below the data, text in the page's colour."""
-    axes.set_facecolor("none")
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_visible(side == "bottom")
-        axes.spines[side].set_color(svg.RULE)
-    axes.set_axisbelow(True)
-    if grid is not None:
-        axes.grid(True, axis=grid, color=svg.RULE, linewidth=0.6)
-    axes.tick_params(colors=svg.INK, labelsize=_TEXT, length=0, which="both")
-    axes.xaxis.label.set(color=svg.INK, size=_TEXT)
-    axes.yaxis.label.set(color=svg.INK, size=_TEXT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 # A check returns None where the value fits, else (place, expected); the place is relative to the value.
@@ -56,6 +56,11 @@ def nullable(inner: Check) -> Check:
     return lambda value: None if value is None else inner(value)
 
 
+def empty_or(inner: Check) -> Check:
+    """What `inner` takes, or an empty table."""
+    return lambda value: None if value == {} else inner(value)
+
+
 def list_of(inner: Check, *, least: int = 0) -> Check:
     """A list of what `inner` takes, with at least `least` entries."""
 
@@ -93,6 +98,29 @@ def record(fields: Mapping[str, Check], optional: Mapping[str, Check] | None = N
         return _first_fault((f".{key}", known[key], value[key]) for key in known if key in value)
 
     return check
+
+
+def same_lengths(inner: Check) -> Check:
+    """What `inner` takes, where every list of numbers at any depth is as long as every other."""
+
+    def check(value: Any) -> Fault | None:
+        fault = inner(value)
+        if fault is not None or len(set(_lengths(value))) <= 1:
+            return fault
+        return "", "lists with one number for each round"
+
+    return check
+
+
+def _lengths(value: Any) -> Iterator[int]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _lengths(item)
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for item in value:
+            yield from _lengths(item)
+    elif isinstance(value, list):
+        yield len(value)
 
 
 def _first_fault(parts: Any) -> Fault | None:

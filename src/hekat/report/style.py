@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 # Colours after Okabe and Ito, told apart by the colour-blind; plots also differ in marker shape and line.
-STYLE = """
+_LIGHT = """--page: #ffffff; --ink: #1b1f24; --quiet: #56606b; --rule: #d3d9df; --band: #f4f6f8; --best: #e2f1ea;
+  --encrypted: #0072b2; --plain: #e69f00; --alone: #7a828c; --parties: #0072b2; --aggregator: #cc79a7; --bound: #d55e00;
+  --series-1: #0072b2; --series-2: #d55e00; --series-3: #008a64; --series-4: #cc79a7; --series-5: #8a6d00;
+  --series-6: #6a51a3;
+  --alarm: #b00020; --alarm-ink: #ffffff; --caution: #fff3cd; --caution-ink: #4d3800;"""
+_DARK = """--page: #15181c; --ink: #e7eaee; --quiet: #a3adb8; --rule: #3a424b; --band: #1f242a; --best: #173d2e;
+  --encrypted: #56b4e9; --plain: #e69f00; --alone: #9aa3ad; --parties: #56b4e9;
+  --aggregator: #e08cbb; --bound: #ff8a3d;
+  --series-1: #56b4e9; --series-2: #ff8a3d; --series-3: #2fc79a; --series-4: #e08cbb; --series-5: #f0e442;
+  --series-6: #b79bf0;
+  --alarm: #c8102e; --alarm-ink: #ffffff; --caution: #4a3a06; --caution-ink: #ffe9a8;"""
+STYLE = (
+    """
 :root {
   color-scheme: light dark;
-  --page: #ffffff; --ink: #1b1f24; --quiet: #56606b; --rule: #d3d9df; --band: #f4f6f8; --best: #e2f1ea;
-  --encrypted: #0072b2; --plain: #e69f00; --alone: #7a828c; --parties: #0072b2; --aggregator: #cc79a7; --bound: #d55e00;
-  --alarm: #b00020; --alarm-ink: #ffffff; --caution: #fff3cd; --caution-ink: #4d3800;
+  """
+    + _LIGHT
+    + """
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #15181c; --ink: #e7eaee; --quiet: #a3adb8; --rule: #3a424b; --band: #1f242a; --best: #173d2e;
-    --encrypted: #56b4e9; --plain: #e69f00; --alone: #9aa3ad; --parties: #56b4e9;
-    --aggregator: #e08cbb; --bound: #ff8a3d;
-    --alarm: #c8102e; --alarm-ink: #ffffff; --caution: #4a3a06; --caution-ink: #ffe9a8;
+    """
+    + _DARK
+    + """
   }
 }
 * { box-sizing: border-box; }
@@ -56,6 +67,8 @@ code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: a
     --page: #ffffff; --ink: #000000; --quiet: #444444; --rule: #bbbbbb; --band: #f2f2f2; --best: #e2f1ea;
     --encrypted: #0072b2; --plain: #e69f00; --alone: #7a828c; --parties: #0072b2; --aggregator: #cc79a7;
     --bound: #d55e00;
+    --series-1: #0072b2; --series-2: #d55e00; --series-3: #008a64; --series-4: #cc79a7; --series-5: #8a6d00;
+    --series-6: #6a51a3;
     --caution: #fff3cd; --caution-ink: #000000;
   }
   body { padding: 0; max-width: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
@@ -66,3 +79,29 @@ code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: a
   pre { white-space: pre-wrap; }
 }
 """
+)
+
+# The same colours inside one output of a notebook, whose own theme says whether it is dark; with its own background, so
+# that it is legible in any. Figures and tables keep to the width they are given.
+NOTEBOOK_STYLE = (
+    ".hekat-run { "
+    + _LIGHT
+    + """
+  background: var(--page); color: var(--ink); padding: .5rem .75rem; max-width: 62rem; }
+body[data-jp-theme-light="false"] .hekat-run, body.vscode-dark .hekat-run, html[theme="dark"] .hekat-run { """
+    + _DARK
+    + """ }
+.hekat-run .verdict { font-size: 1.1rem; }
+.hekat-run .alarm { background: var(--alarm); color: var(--alarm-ink); padding: .5rem .75rem; }
+.hekat-run .wide { overflow-x: auto; }
+.hekat-run table { border-collapse: collapse; color: var(--ink); background: none; margin: .5rem 0; }
+.hekat-run caption { text-align: left; font-weight: 600; color: var(--ink); }
+.hekat-run th, .hekat-run td { padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--rule); text-align: left; }
+.hekat-run tr { background: none !important; }
+.hekat-run .number { text-align: right; font-variant-numeric: tabular-nums; }
+.hekat-run .best { background: var(--best); font-weight: 700; }
+.hekat-run .note { color: var(--quiet); font-size: .9em; }
+.hekat-run figure { margin: 1rem 0; }
+.hekat-run svg { display: block; width: 100%; height: auto; max-width: 52rem; }
+"""
+)

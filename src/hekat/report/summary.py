@@ -7,18 +7,28 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hekat.errors import StateError
+from hekat.job.summary_format import SUMMARY_FORMAT
 from hekat.report import shape
+from hekat.report.tables import METRIC_ORDER
 
 SUMMARY_FILE = "summary.json"
-SUMMARY_FORMAT = 1
 MAX_SUMMARY_BYTES = 64 * 2**20
 
 Summary = dict[str, Any]
 
 _METRICS = shape.map_of(shape.number)
+# Of held-out rows: how many there were, beside the metrics; empty where nothing was validated.
+_VALIDATION = shape.empty_or(
+    shape.record({"rows": shape.count}, {**dict.fromkeys(METRIC_ORDER, shape.number), "auc_error": shape.amount})
+)
 _ROUND = shape.record(
     {"round": shape.count, "loss": shape.number},
-    {"clipped": shape.nullable(shape.count), "values": shape.nullable(shape.count), "metrics": _METRICS},
+    {
+        "clipped": shape.nullable(shape.count),
+        "values": shape.nullable(shape.count),
+        "metrics": _METRICS,
+        "validation": _VALIDATION,
+    },
 )
 _SETTINGS = shape.record(
     {
@@ -34,13 +44,19 @@ _SETTINGS = shape.record(
         "opening": shape.text,
         "openers": shape.list_of(shape.text),
         "openers_needed": shape.count,
+        "participation": shape.amount,
+        "sample_size": shape.count,
+        "min_parties": shape.count,
         "parameter_set": shape.text,
         "security": shape.text,
     },
 )
+_WAYS = shape.record(dict.fromkeys(("up", "down", "shares_out", "shares_in"), shape.count))
 _BYTES = shape.record(
     {
-        "by_role": shape.map_of(shape.record({"sent": shape.count, "received": shape.count})),
+        "by_role": shape.map_of(
+            shape.record({"sent": shape.count, "received": shape.count}, {"by_step": shape.map_of(_WAYS)})
+        ),
         "update_values": shape.count,
         "float32_per_update": shape.count,
         "update_sealed": shape.nullable(shape.count),
@@ -69,12 +85,41 @@ _PACKING = shape.record(
 _CHECK = shape.record(
     {"step": shape.text, "largest_error": shape.amount, "bound": shape.amount, "clipped_excess": shape.amount}
 )
-_RESULT = shape.record({"name": shape.text, "kind": shape.one_of("alone", "plain", "encrypted"), "metrics": _METRICS})
+_RESULT = shape.record(
+    {"name": shape.text, "kind": shape.one_of("alone", "plain", "encrypted"), "metrics": _METRICS},
+    {"validation": _VALIDATION},
+)
 _PARTY = shape.record(
-    {"name": shape.text, "rows": shape.count, "class_rows": shape.nullable(shape.map_of(shape.count))}
+    {"name": shape.text, "rows": shape.count, "class_rows": shape.nullable(shape.map_of(shape.count))},
+    {"held_out": shape.count},
 )
 _LOSS = shape.record(
     {"party": shape.text, "step": shape.text, "round": shape.nullable(shape.count), "reason": shape.text}
+)
+_CLIPPED = shape.nullable(shape.record({"count": shape.count, "of": shape.count}))
+_COMPARED = shape.record(
+    {
+        "value_bits": shape.count,
+        "metrics": _METRICS,
+        "validation": _VALIDATION,
+        "loss": shape.number,
+        "convergence_bias": shape.nullable(shape.amount),
+        "update_sealed": shape.nullable(shape.count),
+        "clipped": _CLIPPED,
+    },
+    {"bits_per_value_up": shape.nullable(shape.amount)},
+)
+_CLIP_COUNTS = {"clipped": shape.list_of(shape.count), "of": shape.list_of(shape.count)}
+_CLIP_HISTORY = shape.same_lengths(
+    shape.record(
+        {
+            "rounds": shape.list_of(shape.count),
+            "tensors": shape.list_of(
+                shape.record({"name": shape.text, **_CLIP_COUNTS, "bound": shape.list_of(shape.amount)})
+            ),
+            "others": shape.record({"tensors": shape.count, **_CLIP_COUNTS}),
+        }
+    )
 )
 _INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
 _SECONDS = shape.nullable(shape.amount)
@@ -101,12 +146,14 @@ _SUMMARY = shape.record(
         "seconds_by_role": shape.map_of(shape.map_of(shape.amount)),
         "bytes": _BYTES,
         "packing": shape.nullable(_PACKING),
-        "clipped": shape.nullable(shape.record({"count": shape.count, "of": shape.count})),
+        "clipped": _CLIPPED,
         "exactness": shape.list_of(_CHECK),
         "aggregator_saw": shape.list_of(shape.text),
         "notes": shape.list_of(shape.text),
     },
     {
+        "compared_bits": shape.list_of(_COMPARED),
+        "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(_LOSS),
         "included": shape.list_of(_INCLUDED),
         "aggregator_saw_steps": shape.list_of(shape.text),
@@ -123,13 +170,7 @@ def load_summary(run_folder: Path) -> Summary:
     summary = _parse(path, _read(run_folder, path))
     if not isinstance(summary, dict) or "format" not in summary:
         _refuse_damaged(path, "a summary with its format version", "something else")
-    if summary["format"] != SUMMARY_FORMAT or isinstance(summary["format"], bool):
-        raise StateError(
-            f"{path} has another format version",
-            expected=f"version {SUMMARY_FORMAT}",
-            got=f"version {str(summary['format'])[:20]}",
-            cure="open it with the release of Hekat that wrote it, or a newer one",
-        )
+    SUMMARY_FORMAT.check(summary["format"], str(path), StateError)
     fault = _SUMMARY(summary)
     if fault is not None:
         _refuse_damaged(path, f"{fault[1]} at {fault[0].lstrip('.')[:120]}", "something else there")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from hekat.report.number_text import (
 )
 from hekat.report.steps import explain_step, step_names
 
-_METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
+METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Table:
 def metric_names(summary: Mapping[str, Any]) -> list[str]:
     """The metrics that at least one result has, best known first."""
     found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
-    return [name for name in _METRIC_ORDER if name in found] + [name for name in found if name not in _METRIC_ORDER]
+    return [name for name in METRIC_ORDER if name in found] + [name for name in found if name not in METRIC_ORDER]
 
 
 def result_table(summary: Mapping[str, Any]) -> Table:
@@ -65,7 +65,7 @@ def result_table(summary: Mapping[str, Any]) -> Table:
         note += " Marked: the best of each column." if marked else ""
     return Table(
         "Each model on the common test set",
-        ("model", *map(_metric_title, names)),
+        ("model", *map(metric_title, names)),
         tuple(rows),
         note,
         marked=frozenset(marked),
@@ -107,7 +107,7 @@ def role_time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds of every role by step."""
     steps = step_names(summary)
     rows = []
-    for role in _roles(summary, summary["seconds_by_role"]):
+    for role in role_names(summary, summary["seconds_by_role"]):
         seconds = summary["seconds_by_role"][role]
         cells = [format_fixed_seconds(seconds[step]) if step in seconds else "–" for step in steps]
         rows.append((role, *cells, format_fixed_seconds(sum(seconds.values()))))
@@ -117,16 +117,27 @@ def role_time_table(summary: Mapping[str, Any]) -> Table:
 def role_byte_table(summary: Mapping[str, Any]) -> Table:
     """Sealed bytes that each role sent and received in the whole run."""
     traffic = summary["bytes"]["by_role"]
-    rows = tuple(
-        (role, format_byte_count(traffic[role]["sent"]), format_byte_count(traffic[role]["received"]))
-        for role in _roles(summary, traffic)
-    )
+    names = role_names(summary, traffic)
+    parted = bool(names) and all("by_step" in traffic[role] for role in names)
+    rows = []
+    for role in names:
+        cells = [format_byte_count(traffic[role][way]) for way in ("sent", "received")]
+        if parted:
+            is_aggregator = role == summary["settings"]["aggregator"]
+            cells += ["–"] * 4 if is_aggregator else _ways(traffic[role]["by_step"].values())
+        rows.append((role, *cells))
     return Table(
         "Bytes of the whole run, by role",
-        ("role", "sent", "received"),
-        rows,
-        "Sealed messages of all rounds and of the preparation, greetings and signatures included.",
+        ("role", "sent", "received", *(("up", "down", "shares sent", "shares received") if parted else ())),
+        tuple(rows),
+        "Sealed messages of all rounds and of the preparation, greetings and signatures included."
+        + (" Up and down: to and from the aggregator. Shares: to and from those who open sums." if parted else ""),
     )
+
+
+def _ways(steps: Iterable[Mapping[str, int]]) -> list[str]:
+    found = list(steps)
+    return [format_byte_count(sum(step[way] for step in found)) for way in ("up", "down", "shares_out", "shares_in")]
 
 
 def party_table(summary: Mapping[str, Any]) -> Table:
@@ -172,14 +183,16 @@ def _best_rows(summary: Mapping[str, Any], name: str) -> list[int]:
     return [row for row, value in values.items() if format_metric(name, value) == format_metric(name, best)]
 
 
-def _metric_title(name: str) -> str:
+def metric_title(name: str) -> str:
+    """The head of a metric's column: its name, and which way is better."""
     metric = describe_metric(name)
     if metric.higher_is_better is None:
         return metric.title
     return f"{metric.title} ({'higher' if metric.higher_is_better else 'lower'} is better)"
 
 
-def _roles(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+def role_names(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """The roles in `found`: parties as the job names them, the aggregator, then whoever else."""
     wanted = [*(party["name"] for party in summary["parties"]), summary["settings"]["aggregator"]]
     return [role for role in wanted if role in found] + sorted(set(found) - set(wanted))
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hekat.report.bits import bits_sentence, bits_table
 from hekat.report.byte_text import byte_table
+from hekat.report.clipped import clip_table
 from hekat.report.findings import clipping_sentence, difference_sentences, exactness_sentences, verdict
-from hekat.report.losses import loss_sentences
+from hekat.report.losses import loss_sentences, sample_sentences
 from hekat.report.seen import seen_table
-from hekat.report.tables import Table, result_table, time_table
+from hekat.report.tables import Table, metric_names, result_table, time_table
+from hekat.report.validation_tables import validation_round_table, validation_sentence, validation_table
 
 
 @dataclass(frozen=True)
@@ -22,15 +25,21 @@ class Finding:
 
 
 def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Results, time and bytes: marked cells carry an asterisk, which the note explains."""
-    return [_star(table) for table in (result_table(summary), time_table(summary), byte_table(summary))]
+    """Results where there are any, validation, bits, time, bytes, clipping. Marked cells carry an asterisk."""
+    validated = (validation_table(summary), validation_round_table(summary))
+    bits, clipped = bits_table(summary), clip_table(summary)
+    results = result_table(summary) if metric_names(summary) else None
+    tables = (results, *validated, bits, time_table(summary), byte_table(summary), clipped)
+    return [_star(table) for table in tables if table is not None]
 
 
 def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     """What the run found, who was lost, whether its sums are right, what was clipped, what the aggregator could see."""
-    lost = loss_sentences(summary)
+    lost, sampled = loss_sentences(summary), sample_sentences(summary)
+    told = [line for line in (validation_sentence(summary), bits_sentence(summary)) if line]
     return [
-        Finding("What came out", [verdict(summary), *difference_sentences(summary)]),
+        Finding("What came out", [verdict(summary), *difference_sentences(summary), *told]),
+        *([Finding("Whose updates are in the sums", sampled)] if sampled else []),
         *([Finding("Lost on the way", lost)] if lost else []),
         Finding("Is the encrypted sum right?", exactness_sentences(summary)),
         Finding("Clipped values", [clipping_sentence(summary)]),

@@ -24,6 +24,13 @@ HEADER = "hekat"
 Array = npt.NDArray[Any]
 
 
+def check_array_name(name: str) -> None:
+    """Raise InputError for a name that no array in such a file can have."""
+    # Taken by the header, by savez's own arguments, or changed on the way into a zip and back.
+    if name in ("", HEADER, "file", "allow_pickle") or name.endswith(".npy") or "\0" in name:
+        raise InputError("an array has a name that cannot be saved", expected="another name", got=repr(name))
+
+
 def encode_arrays(kind: str, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """The bytes of an .npz. Raises InputError for arrays that are not numbers, names it cannot hold, or metadata that
     is not JSON."""
@@ -31,9 +38,7 @@ def encode_arrays(kind: str, metadata: Mapping[str, Any], arrays: Mapping[str, A
     for name, values in arrays.items():
         if values.dtype.kind not in "biuf":
             raise InputError(f"array {name} cannot be saved", expected="numbers", got=f"an array of {values.dtype}")
-        # Taken by the header, by savez's own arguments, or changed on the way into a zip and back.
-        if name in ("", HEADER, "file", "allow_pickle") or name.endswith(".npy") or "\0" in name:
-            raise InputError("an array has a name that cannot be saved", expected="another name", got=repr(name))
+        check_array_name(name)
         canonical[name] = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).reshape(values.shape)
     metadata_text = _to_json(metadata)
     header = {

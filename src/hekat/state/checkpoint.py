@@ -14,10 +14,14 @@ from hekat.errors import InputError, StateError
 from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.atomic_file import replace_file
 from hekat.state.disk_errors import read_file
+from hekat.state.file_format import FileFormat, this_release
 
-CHECKPOINT_FORMAT = 1
+CHECKPOINT_FORMAT = FileFormat("checkpoint", ("0.1.0",))
+# What a checkpoint without a list of releases was written by.
+_FIRST_RELEASE = "0.1.0"
 _KIND = "checkpoint"
 _GROUPS = ("parameters", "optimiser_state", "codec_state")
+_METADATA = ("version", "job_digest", "rounds_done", "metrics_history", "releases")
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +31,8 @@ class Checkpoint:
     """The state after `rounds_done` rounds of the job with `job_digest`.
 
     `codec_state` holds what else the run carries on, floats or arrays (clipping bounds, a standardiser); a scalar array
-    in it comes back as a float. `metrics_history` has one entry per round.
+    in it comes back as a float. `metrics_history` has one entry per round. `releases` are those of Hekat that trained
+    so far, in order, the one that wrote the file last.
     """
 
     job_digest: bytes
@@ -36,6 +41,7 @@ class Checkpoint:
     optimiser_state: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict, repr=False)
     codec_state: Mapping[str, float | Array] = field(default_factory=dict, repr=False)
     metrics_history: tuple[Mapping[str, float], ...] = field(default=(), repr=False)
+    releases: tuple[str, ...] = field(default_factory=lambda: (this_release(),))
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -47,10 +53,11 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for name, value in getattr(checkpoint, group).items():
             arrays[f"{group}/{name}"] = np.asarray(value)
     metadata = {
-        "version": CHECKPOINT_FORMAT,
+        "version": CHECKPOINT_FORMAT.newest,
         "job_digest": checkpoint.job_digest.hex(),
         "rounds_done": checkpoint.rounds_done,
         "metrics_history": [dict(entry) for entry in checkpoint.metrics_history],
+        "releases": list(checkpoint.releases),
     }
     replace_file(path, encode_arrays(_KIND, metadata, arrays))
 
@@ -63,13 +70,7 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
     """
     what = f"checkpoint {path}"
     metadata, arrays = decode_arrays(read_file(path), _KIND, what)
-    if metadata.get("version") != CHECKPOINT_FORMAT:
-        raise StateError(
-            f"checkpoint {path} has another format version",
-            expected=f"version {CHECKPOINT_FORMAT}",
-            got=f"version {metadata.get('version')}",
-            cure="resume with the release of Hekat that wrote it",
-        )
+    CHECKPOINT_FORMAT.check(metadata.get("version"), what, StateError)
     _check_metadata(metadata, what)
     if metadata["job_digest"] != job_digest.hex():
         raise StateError(
@@ -94,6 +95,7 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
         optimiser_state=groups["optimiser_state"],
         codec_state=codec_state,
         metrics_history=tuple(metadata["metrics_history"]),
+        releases=tuple(metadata.get("releases", (_FIRST_RELEASE,))),
     )
 
 
@@ -108,6 +110,17 @@ def refuse_checkpoint(what: str, expected: str, got: str) -> StateError:
 
 
 def _check_metadata(metadata: dict[str, Any], what: str) -> None:
+    releases = metadata.get("releases", [_FIRST_RELEASE])
+    if not isinstance(releases, list) or not releases or not all(type(one) is str for one in releases):
+        raise refuse_checkpoint(what, "releases, a list of texts", "something else")
+    unknown = sorted(metadata.keys() - _METADATA)
+    if unknown:
+        raise StateError(
+            f"{what} holds what this release does not know",
+            expected=f"nothing beside {', '.join(_METADATA)}",
+            got=", ".join(f"{name!r:.40}" for name in unknown[:4]),
+            cure=f"resume with hekat {releases[-1][:40]}, which wrote it, or a newer release",
+        )
     if not isinstance(metadata.get("job_digest"), str):
         raise refuse_checkpoint(what, "the job's digest", "none")
     rounds_done = metadata.get("rounds_done")

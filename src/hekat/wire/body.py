@@ -50,6 +50,11 @@ def pack_body(value: Any) -> bytes:
     return body
 
 
+def packed_bytes_length(byte_count: int) -> int:
+    """How long a byte string of so many bytes is once packed: with its header of 2, 3 or 5 bytes."""
+    return byte_count + (2 if byte_count < 1 << 8 else 3 if byte_count < 1 << 16 else 5)
+
+
 def unpack_body(body: memoryview) -> Any:
     """What `pack_body` packed, and no other form of equal value. Raises WireCorruptError or WireOversizeError."""
     _walk(body)

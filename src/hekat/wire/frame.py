@@ -63,6 +63,11 @@ def check_kind(kind: str, version: int) -> None:
         raise InputError(f"version of wire kind {kind} refused", expected=f"1 to {MAX_VERSION}", got=str(version))
 
 
+def frame_overhead(kind: str) -> int:
+    """How much longer a frame of this kind is than its body."""
+    return _START.size + len(kind) + _LENGTHS.size + CHECKSUM_BYTES
+
+
 def write_frame(kind: str, kind_version: int, body: bytes) -> bytes:
     """`body` in its frame. Raises WireOversizeError above MAX_FRAME_BYTES, so that whatever is written can be read."""
     check_kind(kind, kind_version)

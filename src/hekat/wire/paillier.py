@@ -11,13 +11,25 @@ from typing import Any
 from hekat.errors import InputError, WireCorruptError
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_strength
+from hekat.wire.body import pack_body, packed_bytes_length
+from hekat.wire.frame import frame_overhead
 from hekat.wire.kinds import Kind, ReadingContext, register
-from hekat.wire.residues import ResidueFormat, integer_items, integers_of
+from hekat.wire.residues import FINGERPRINT_CHARACTERS, ResidueFormat, integer_items, integers_of
+
+_CIPHERTEXTS = "paillier/ciphertexts"
 
 
 def ciphertext_bytes(key: PublicKey) -> int:
     """Bytes of one ciphertext under `key` on the wire."""
     return _format(key).width_bytes
+
+
+def written_ciphertexts_bytes(key_bits: int, count: int) -> int:
+    """Bytes of `count` ciphertexts in one batch under a key of `key_bits`, frame and all."""
+    width = ResidueFormat("ciphertexts", "", 2 * key_bits).width_bytes
+    items = {"key": "0" * FINGERPRINT_CHARACTERS, "shape": [count], "residues": b""}
+    grown = packed_bytes_length(count * width) - packed_bytes_length(0)
+    return frame_overhead(_CIPHERTEXTS) + len(pack_body(items)) + grown
 
 
 def _format(key: PublicKey) -> ResidueFormat:
@@ -68,4 +80,4 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
 
 register(Kind("paillier/public-key", 1, PublicKey, _public_key_items, _public_key))
 register(Kind("paillier/private-key", 1, PrivateKey, _private_key_items, _private_key))
-register(Kind("paillier/ciphertexts", 1, Ciphertexts, _ciphertexts_items, _ciphertexts))
+register(Kind(_CIPHERTEXTS, 1, Ciphertexts, _ciphertexts_items, _ciphertexts))

@@ -14,7 +14,8 @@ from hekat.errors import WireCorruptError, WireKeyError
 from hekat.wire.array_field import MAX_DIMENSION, MAX_DIMENSION_COUNT
 from hekat.wire.fields import IntField
 
-FINGERPRINT = re.compile("[0-9a-f]{32}", re.ASCII)
+FINGERPRINT_CHARACTERS = 32
+FINGERPRINT = re.compile(f"[0-9a-f]{{{FINGERPRINT_CHARACTERS}}}", re.ASCII)
 
 _NAMES = ("key", "shape", "residues")
 _INTEGER = IntField()

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hekat.channel import PartyKey
+from hekat.channel import PartyKey, run_parties
 from hekat.data import Table
+from hekat.job import federation
 from hekat.job.federation import Federation, Listener, copy_state
 from hekat.job.job_file import Job
 from hekat.ledger import RecordedChannel
@@ -137,3 +138,9 @@ def tables_of() -> Callable[..., dict[str, Table]]:
 @pytest.fixture(scope="session")
 def settings_of() -> Callable[..., HorizontalSettings]:
     return make_settings
+
+
+@pytest.fixture
+def roles_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roles compute at once, as on machines of their own: one may wait otherwise than by its channel."""
+    monkeypatch.setattr(federation, "run_parties", lambda roles, *, turn, **others: run_parties(roles, **others))

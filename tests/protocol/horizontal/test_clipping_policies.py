@@ -72,7 +72,13 @@ def test_every_value_is_counted_once_whatever_its_size() -> None:
     counters = exponent_counters({"t": values})
     assert len(counters) == MOST_EXPONENT - LEAST_EXPONENT + 1
     counts = {counter.name: counter.value for counter in counters if counter.value}
-    assert counts == {"exponent/t/-40": 4, "exponent/t/0": 1, "exponent/t/2": 1, "exponent/t/40": 2}
+    assert counts == {
+        "exponent/t/-40": 1,
+        "exponent/t/-39": 3,
+        "exponent/t/0": 1,
+        "exponent/t/2": 1,
+        "exponent/t/40": 2,
+    }
     assert all(counter.maximum == values.size for counter in counters)
 
 
@@ -102,6 +108,13 @@ def test_a_tensor_of_zeros_starts_with_the_bound_of_the_others() -> None:
     assert policy.bounds_for(Packing(), "round-1", scaled) == {"bias": 4.0, "weight": 4.0}
     nothing = AdaptiveClipping(0.001, None)
     assert nothing.bounds_for(Packing(), "round-1", {"bias": np.zeros(2)}) == {"bias": 1.0}
+
+
+def test_a_tensor_of_small_values_does_not_pass_for_one_of_zeros() -> None:
+    """From the bound of zeros it would lose every value for as many rounds as that takes to halve."""
+    policy = AdaptiveClipping(0.001, None)
+    scaled = {"small": np.full(3, 1e-14), "weight": np.array([0.3, 3.0])}
+    assert policy.bounds_for(Packing(), "round-1", scaled) == {"small": 2.0**-39, "weight": 4.0}
 
 
 def follow(policy: AdaptiveClipping, values: np.ndarray, party_count: int = 3) -> float:

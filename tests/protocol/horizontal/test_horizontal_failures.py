@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from hekat.errors import (
     BoundError,
@@ -23,7 +24,7 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import PublicKeyMessage, SharedSecretsMessage, SumMessage, UpdateMessage
 from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.party import run_party
-from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
@@ -39,7 +40,7 @@ def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
 ) -> None:
     from hekat.protocol.horizontal import training
 
-    original = training._Trainer._update_locally
+    original = training._Trainer._work_locally
     first_round_saved = threading.Event()
 
     def fail(trainer, number):
@@ -48,7 +49,7 @@ def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
             raise ZeroDivisionError("secret value 4711")
         return original(trainer, number)
 
-    monkeypatch.setattr(training._Trainer, "_update_locally", fail)
+    monkeypatch.setattr(training._Trainer, "_work_locally", fail)
     rehearsal = rehearse(settings_of(training=ONE_GRADIENT, protection=protection), tables_of(1))
     save = rehearsal.listener.save
     rehearsal.listener = replace(rehearsal.listener, save=lambda state: (save(state), first_round_saved.set()))
@@ -82,8 +83,8 @@ def test_a_party_that_just_leaves_is_named(rehearse, tables_of, settings_of) -> 
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_parties_with_different_models_are_found_and_named(protection, rehearse, tables_of, settings_of) -> None:
     tables = tables_of(1)
-    settings = settings_of(model=ModelSettings("mlp", hidden=(2,), seed=1), protection=protection)
-    other = replace(settings, model=replace(settings.model, seed=2))
+    settings = settings_of(training=ONE_GRADIENT, protection=protection)
+    other = replace(settings, training=replace(ONE_GRADIENT, learning_rate=2 * ONE_GRADIENT.learning_rate))
     rehearsal = rehearse(settings, tables, witness=False)
     rehearsal.stand_ins = {
         "b": lambda channel: run_party(channel, tables["b"], other, rehearsal._party_run("b", channel, None))
@@ -104,6 +105,17 @@ def test_parties_with_other_columns_or_labels_are_refused(rehearse, tables_of, s
     numbers = replace(tables["c"], labels=tables["c"].labels.astype(float))
     with pytest.raises(PartyStoppedError, match="same kind of labels"):
         rehearse(settings_of(), {**tables, "c": numbers}).run()
+    sparse = replace(tables["c"], features=csr_array(tables["c"].features))
+    with pytest.raises(PartyStoppedError, match=r"parties a and c do not have the same kind of labels or rows"):
+        rehearse(settings_of(), {**tables, "c": sparse}).run()
+
+
+def test_a_party_without_labels_stops_before_it_sends_anything(rehearse, tables_of, settings_of, tmp_path) -> None:
+    tables = tables_of(1)
+    with pytest.raises(PartyStoppedError, match="party b has no labels"):
+        rehearse(settings_of(), {**tables, "b": replace(tables["b"], labels=None)}, ledger_folder=tmp_path).run()
+    lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert not any("ready" in json.dumps(line) for line in lines)
 
 
 def test_more_rows_than_weight_max_are_refused_by_the_party_itself(rehearse, tables_of, settings_of) -> None:
@@ -261,6 +273,9 @@ def test_the_aggregator_receives_ciphertexts_and_what_is_declared_and_never_a_ke
     assert learned == {
         ("horizontal/ready", "schema", "disclosed"),
         ("horizontal/ready", "columns", "disclosed"),
+        ("horizontal/ready", "model_code", "disclosed"),
+        ("horizontal/ready", "tensors", "disclosed"),
+        ("horizontal/ready", "model_start", "disclosed"),
         ("horizontal/public-key", "public_key", "public"),
         ("horizontal/update", "ciphertexts", "ciphertext"),
         ("horizontal/round-end", "model_digest", "disclosed"),

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import InputError, PolicyError
+from hekat.protocol.horizontal.server_step import build_optimiser
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, ModelSettings, TrainingSettings
-from hekat.protocol.horizontal.training import build_model, build_optimiser
+from hekat.protocol.horizontal.training import build_model
 
 GOOD = HorizontalSettings(("a", "b", "c"), "hub", ("no", "yes"), weight_max=10)
 
@@ -65,7 +66,14 @@ def test_codec_settings_refused(changes, words) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"algorithm": "fedprox"}, "algorithm"),
+        ({"algorithm": "fedproxy"}, "algorithm refused.*did you mean 'fedprox'"),
+        ({"algorithm": "fedprox", "proximal_mu": -0.1}, "proximal_mu refused"),
+        ({"algorithm": "fedprox", "proximal_mu": math.inf}, "proximal_mu refused"),
+        ({"algorithm": "fedavg", "proximal_mu": 0.1}, "proximal_mu has no effect.*or choose fedprox"),
+        ({"algorithm": "scaffold", "proximal_mu": 0.1}, "proximal_mu has no effect"),
+        ({"algorithm": "fedsgd", "proximal_mu": 0.1}, "proximal_mu has no effect"),
+        ({"stop_at_loss": -1.0}, "stop_at_loss"),
+        ({"stop_at_loss": math.nan}, "stop_at_loss"),
         ({"round_count": 0}, "rounds"),
         ({"local_epochs": 0}, "local_epochs"),
         ({"batch_rows": -1}, "batch_rows"),

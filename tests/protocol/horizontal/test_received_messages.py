@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hekat.data import Table
-from hekat.errors import HekatError, InputError, PartyStoppedError, ProtocolError, WireCorruptError
+from hekat.errors import BoundError, HekatError, InputError, PartyStoppedError, ProtocolError, WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import (
@@ -178,3 +178,21 @@ def test_plain_counters_of_very_many_columns_travel(rehearse, settings_of) -> No
     found = rehearse(settings, tables).run().standardiser
     pooled = np.concatenate([table.features for table in tables.values()])
     assert np.allclose(found.spread, pooled.std(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("standardise", "what"), [(True, "the sum of row counts"), (False, "the sum of counter 'loss'")]
+)
+def test_plain_totals_that_cannot_be_are_refused(standardise, what, rehearse, tables_of, settings_of) -> None:
+    """No rows at all, or a loss beyond every bound: a division by zero or a wild number would follow."""
+    settings = settings_of(training=replace(TRAINING, standardise=standardise), protection="none")
+
+    def change(message: PlainMeanMessage) -> PlainMeanMessage:
+        counters = np.zeros_like(message.counters) if standardise else np.full_like(message.counters, 2**63)
+        if standardise:
+            counters[:-1, 0] = 3  # every power of two at three parties, and no rows
+        return replace(message, counters=counters)
+
+    stop = stop_of(rehearse(settings, tables_of(1)), "hub", PlainMeanMessage, change)
+    assert isinstance(stop.__cause__, BoundError)
+    assert what in str(stop)

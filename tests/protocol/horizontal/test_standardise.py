@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from hekat.data import Table
 from hekat.errors import InputError
@@ -120,6 +121,29 @@ def test_yes_or_no_counters_travel_in_narrow_lanes(rehearse, tables_of, settings
     # 81 and 34 exponents of 20 columns, at 600 and more lanes of 3 bits to a 2048-bit key; 19-bit lanes take 16 and 7.
     assert sizes["1621 counters"] == 3
     assert sizes["680 counters"] == 2
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sparse_rows_have_the_spread_of_all_their_values_and_are_not_centred(seed, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    dense, tables = [], {}
+    for name, rows in (("a", 5), ("b", 30), ("c", 61)):
+        features = np.where(rng.random((rows, 4)) < [0.2, 0.9, 1.0, 0.0], rng.normal(7, 3, (rows, 4)), 0.0)
+        dense.append(features)
+        tables[name] = Table(sparse.csr_array(features), np.arange(rows) % 2, tuple("wxyz"), name)
+    found = rehearse(settings_of(training=STILL), tables).run().standardiser
+    pooled = np.concatenate(dense)
+    assert found.mean.tolist() == [0.0] * 4
+    assert np.allclose(found.spread[:3], pooled.std(axis=0)[:3], rtol=1e-6)
+    assert found.spread[3] == 1.0
+    applied = found.apply(tables["b"].features)
+    assert applied.nnz == tables["b"].features.nnz
+    np.testing.assert_allclose(applied.toarray(), dense[1] / found.spread, rtol=1e-12)
+
+
+def test_sparse_rows_are_not_centred_by_a_standardiser_of_dense_ones() -> None:
+    with pytest.raises(InputError, match="sparse rows cannot be centred"):
+        Standardiser(np.ones(2), np.ones(2)).apply(sparse.csr_array(np.eye(2)))
 
 
 def test_alone_finds_the_moments_of_its_own_rows() -> None:

@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.horizontal.streamed_tensor import ScaledTensors
+
 FloatArray = npt.NDArray[np.float64]
 Tensors = dict[str, FloatArray]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -33,6 +35,8 @@ class Aggregate:
     counters: dict[str, int]
     party_count: int
     """How many parties' updates are in it."""
+    parties: tuple[str, ...] = ()
+    """Whose these are; empty where that is not told: then every party's is."""
 
 
 class Aggregation(Protocol):
@@ -40,6 +44,13 @@ class Aggregation(Protocol):
 
     @property
     def clips(self) -> bool: ...
+
+    def takes_part(self, step: str) -> bool:
+        """Whether this party is in the step's sample.
+
+        Else it passes zeros of the same form below; they are sent nowhere, and it receives the sum of the others.
+        """
+        ...
 
     def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         """The sum of each counter over all parties, exact; `value_bits` 1 packs yes-or-no counters most tightly."""
@@ -62,7 +73,14 @@ class Aggregation(Protocol):
         """
         ...
 
-    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        """What the sum of `weighted_mean` holds of this party's tensors: clipped, rounded, in units of the update.
+
+        Stochastic rounding cannot be told beforehand: then values are clipped only, right on average.
+        """
+        ...
+
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
         """Clipping bounds fitted to the extreme values over all parties (`daciq`)."""
         ...
 
@@ -82,6 +100,9 @@ class Alone:
 
     clips = False
 
+    def takes_part(self, step: str) -> bool:
+        return True
+
     def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         return {counter.name: counter.value for counter in counters}
 
@@ -97,7 +118,10 @@ class Alone:
     ) -> Aggregate:
         return Aggregate(dict(tensors), weight, self.sum_counters(step, counters), 1)
 
-    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
+    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        return tensors
+
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:

@@ -1,10 +1,11 @@
 """The role of the aggregator: it adds updates it cannot read, has no key that opens them, and keeps one accumulator.
 
-1. receive every party's schema; refuse parties whose columns differ; tell all to start
+1. receive every party's schema and model; refuse parties whose columns or models differ; tell all to start
 2. receive the public key (paillier), or agree on the first upload's number, and hear of earlier releases (lattice)
-3. serve the standardiser's four sums
+3. serve the standardiser's four sums, and scaffold's one
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
+6. where rows are held out, serve one sum more: the validation of the model that training ended with
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hekat.data import check_same_schema
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.beginning import needs_everybody
+from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
 from hekat.protocol.horizontal.group_parties import GroupParties, receive_bound_groups
 from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
@@ -30,6 +32,7 @@ from hekat.protocol.horizontal.messages import (
     RoundEndMessage,
     StartMessage,
 )
+from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model
 from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.plain_summation import PlainSummation
 from hekat.protocol.horizontal.received import check_ranges
@@ -38,6 +41,7 @@ from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, MIN_ALPHA, Horizon
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import first_upload_number
+from hekat.protocol.horizontal.validation import FINAL_STEP
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
@@ -46,11 +50,15 @@ Summation = PaillierSummation | PlainSummation | LatticeSummation
 
 @dataclass(frozen=True)
 class AggregatorRun:
-    """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message."""
+    """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message.
+
+    `rounds_finished`: the stop rule ended the rounds before, and only the last validation is left.
+    """
 
     stopwatch: Stopwatch
     rounds_done: int = 0
     step_timeout_s: float | None = None
+    rounds_finished: bool = False
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -58,18 +66,23 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     roster = Roster(channel, settings)
     with needs_everybody():
         _gather_parties(channel, settings)
-        summation = _make_summation(channel, settings, roster, run)
+        summation = make_summation(channel, settings, roster, run)
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
             summation.serve(step)
-    for number in range(run.rounds_done + 1, settings.training.round_count + 1):
+    if fresh and settings.training.algorithm == "scaffold":
+        summation.serve(ROW_COUNT_STEP)
+    last = run.rounds_done if run.rounds_finished else settings.training.round_count
+    for number in range(run.rounds_done + 1, last + 1):
         step = f"round-{number}"
         if settings.protection != "none":
-            _serve_bounds(roster, settings, summation, step, first=fresh and number == 1)
+            serve_bounds(roster, settings, summation, step, first=fresh and number == 1)
         summation.serve(step)
-        if _finish_round(roster, step):
+        if finish_round(roster, step):
             break
+    if settings.validation.hold_out:
+        summation.serve(FINAL_STEP)
     if isinstance(summation, LatticeSummation):
         summation.finish()
 
@@ -81,18 +94,26 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> N
     for party in settings.parties[1:]:
         if ready[party].schema != ready[first].schema:
             raise InputError(
-                f"parties {first} and {party} do not have the same kind of labels",
-                expected=f"labels as at {first}",
+                f"parties {first} and {party} do not have the same kind of labels or rows",
+                expected=f"labels as at {first}, and rows as there, dense or sparse",
                 got="another kind",
-                cure="give every party the job's classes, or numbers for a regression",
+                cure="load every table with the job's classes (or numbers for a regression) and the job's sparse",
             )
+    check_same_model(
+        settings.model.name,
+        {
+            party: ModelIdentity(message.model_code, tuple(message.tensors), message.model_start)
+            for party, message in ready.items()
+        },
+    )
     for party in settings.parties:
         channel.send(party, "start", StartMessage(party_count=len(settings.parties)))
 
 
-def _make_summation(
+def make_summation(
     channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, run: AggregatorRun
 ) -> Summation:
+    """What adds under the settings' protection, once keys and numbers are told; the other side of `join_sums`."""
     stopwatch = run.stopwatch
     if settings.protection == "none":
         return PlainSummation(channel, settings, stopwatch)
@@ -108,9 +129,8 @@ def _make_summation(
     return PaillierSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
 
 
-def _serve_bounds(
-    roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, first: bool
-) -> None:
+def serve_bounds(roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, first: bool) -> None:
+    """What the clipping policy asks for before the step's sum; `first` where its bounds begin anew."""
     codec = settings.codec
     if codec.clipping == "adaptive" and first and codec.alpha is None:
         summation.serve(f"{step}/exponents")
@@ -124,6 +144,7 @@ def _serve_bounds(
         lambda message: tuple(message.sizes.tolist()),
         f"its ranges in {step} are of other tensors than most parties'",
         lambda party, message: check_ranges(message, party, step),
+        among=summation.parties_in(step),
     )
     roster.check_enough(step, 1)
     ranges = list(found.values())
@@ -144,7 +165,8 @@ def _serve_bounds(
     roster.send_to_all(f"{step}/clip", ClipMessage(alpha=np.array(alphas)))
 
 
-def _finish_round(roster: Roster, step: str) -> bool:
+def finish_round(roster: Roster, step: str) -> bool:
+    """Whether the parties, all of which hold the same model after the step, say that it was the last one."""
     ends = roster.receive_from_all(f"{step}/end", RoundEndMessage)
     roster.check_enough(step, 1)
     groups: dict[tuple[bytes, bool], list[str]] = {}

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.aggregation import Tensors
 from hekat.protocol.horizontal.messages import ClipMessage, RangeMessage
 from hekat.protocol.horizontal.received import check_bounds
+from hekat.protocol.horizontal.streamed_tensor import ScaledTensors, extremes_of
 
 
 def agree_on_bounds(
-    channel: RecordedChannel, aggregator: str, step: str, scaled: Tensors, *, timeout_s: float | None = None
+    channel: RecordedChannel,
+    aggregator: str,
+    step: str,
+    scaled: ScaledTensors,
+    *,
+    takes_part: bool = True,
+    timeout_s: float | None = None,
 ) -> dict[str, float]:
-    """Tell the aggregator this party's range of each tensor and receive the bounds fitted to all."""
+    """Tell the aggregator this party's range of each tensor, if it takes part; receive the bounds fitted to all."""
     names = sorted(scaled)
-    message = RangeMessage(
-        minimum=np.array([scaled[name].min() for name in names]),
-        maximum=np.array([scaled[name].max() for name in names]),
-        sizes=np.array([scaled[name].size for name in names], dtype=np.int64),
-    )
-    channel.send(aggregator, f"{step}/range", message)
+    if takes_part:
+        channel.send(aggregator, f"{step}/range", _ranges_of(scaled, names))
     answer = channel.receive(aggregator, f"{step}/clip", ClipMessage, timeout_s=timeout_s)
     check_bounds(answer.alpha, aggregator, step, len(names))
     return {name: float(alpha) for name, alpha in zip(names, answer.alpha, strict=True)}
+
+
+def _ranges_of(scaled: ScaledTensors, names: Sequence[str]) -> RangeMessage:
+    extremes = [extremes_of(scaled[name]) for name in names]
+    return RangeMessage(
+        minimum=np.array([low for low, _ in extremes]),
+        maximum=np.array([high for _, high in extremes]),
+        sizes=np.array([scaled[name].size for name in names], dtype=np.int64),
+    )

@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray, Tensors
+from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray
 from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
+from hekat.protocol.horizontal.streamed_tensor import ScaledTensor, ScaledTensors, pieces_of
 
 LEAST_EXPONENT = -40
 MOST_EXPONENT = 40
@@ -25,9 +26,9 @@ MOST_EXPONENT = 40
 class ClippingPolicy(Protocol):
     """Decides bounds before a sum and learns from the counters after it."""
 
-    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]: ...
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]: ...
 
-    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]: ...
+    def counters_for(self, scaled: ScaledTensors, bounds: dict[str, float], party_count: int) -> list[Counter]: ...
 
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None: ...
 
@@ -47,22 +48,36 @@ def make_policy(
     return FixedClipping(codec.alpha)
 
 
-def clipped_counters(scaled: Tensors, bounds: dict[str, float]) -> list[Counter]:
+def clipped_counters(scaled: ScaledTensors, bounds: dict[str, float]) -> list[Counter]:
     """How many values of each tensor lie beyond its bound."""
-    return [_count_beyond(f"clipped/{name}", values, bounds[name]) for name, values in scaled.items()]
+    return [_counter(f"clipped/{name}", values, _count_beyond(values, bounds[name])) for name, values in scaled.items()]
 
 
-def _count_beyond(name: str, values: FloatArray, bound: float) -> Counter:
-    return Counter(name, int(np.count_nonzero(np.abs(values) > bound)), maximum=max(1, values.size))
+def _counter(name: str, values: FloatArray | ScaledTensor, count: int) -> Counter:
+    return Counter(name, count, maximum=max(1, values.size))
+
+
+def _count_beyond(values: FloatArray | ScaledTensor, bound: float) -> int:
+    return sum(int(np.count_nonzero(np.abs(piece) > bound)) for piece in pieces_of(values))
+
+
+def _count_beyond_both(values: FloatArray | ScaledTensor, bound: float) -> tuple[int, int]:
+    """Values beyond the bound, and beyond a quarter of it, in one pass."""
+    clipped = near = 0
+    for piece in pieces_of(values):
+        magnitudes = np.abs(piece)
+        clipped += int(np.count_nonzero(magnitudes > bound))
+        near += int(np.count_nonzero(magnitudes > bound / 4))
+    return clipped, near
 
 
 class Unclipped:
     """No bound: floats travel as they are."""
 
-    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)
 
-    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+    def counters_for(self, scaled: ScaledTensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
         return []
 
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
@@ -75,10 +90,10 @@ class FixedClipping:
     def __init__(self, alpha: float) -> None:
         self._alpha = alpha
 
-    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, self._alpha)
 
-    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+    def counters_for(self, scaled: ScaledTensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
         return clipped_counters(scaled, bounds)
 
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
@@ -91,7 +106,7 @@ class FittedClipping(FixedClipping):
     def __init__(self) -> None:
         super().__init__(1.0)
 
-    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return aggregation.agree_on_bounds(step, scaled)
 
 
@@ -103,7 +118,7 @@ class AdaptiveClipping:
         self._alpha = alpha
         self.known: dict[str, float] = dict(known or {})
 
-    def bounds_for(self, aggregation: Aggregation, step: str, scaled: Tensors) -> dict[str, float]:
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         if not self.known and self._alpha is not None:
             self.known = dict.fromkeys(scaled, self._alpha)
         if not self.known:
@@ -127,9 +142,10 @@ class AdaptiveClipping:
                 return 2.0**exponent
         return MIN_ALPHA
 
-    def counters_for(self, scaled: Tensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
-        near = [_count_beyond(f"near/{name}", values, bounds[name] / 4) for name, values in scaled.items()]
-        return clipped_counters(scaled, bounds) + near
+    def counters_for(self, scaled: ScaledTensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+        counts = {name: _count_beyond_both(values, bounds[name]) for name, values in scaled.items()}
+        clipped = [_counter(f"clipped/{name}", scaled[name], count) for name, (count, _) in counts.items()]
+        return clipped + [_counter(f"near/{name}", scaled[name], count) for name, (_, count) in counts.items()]
 
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
         for name, bound in self.known.items():
@@ -143,12 +159,18 @@ class AdaptiveClipping:
                 self.known[name] = max(bound / 2, MIN_ALPHA)
 
 
-def exponent_counters(tensors: Tensors) -> list[Counter]:
-    """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the ends take what lies beyond."""
+def exponent_counters(tensors: ScaledTensors) -> list[Counter]:
+    """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the ends take what lies beyond.
+
+    The lowest bin is for zeros alone, and the one above it for all that is small: a tensor of small values has a bound.
+    """
     counters: list[Counter] = []
     for name, values in tensors.items():
-        exponents = np.clip(exponents_of(values), LEAST_EXPONENT, MOST_EXPONENT)
-        counts = np.bincount((exponents - LEAST_EXPONENT).ravel(), minlength=MOST_EXPONENT - LEAST_EXPONENT + 1)
+        counts = np.zeros(MOST_EXPONENT - LEAST_EXPONENT + 1, np.int64)
+        for piece in pieces_of(values):
+            exponents = np.clip(exponents_of(piece), LEAST_EXPONENT + 1, MOST_EXPONENT)
+            bins = np.where(piece == 0, 0, exponents - LEAST_EXPONENT)
+            counts += np.bincount(bins, minlength=counts.size)
         counters += [
             Counter(f"exponent/{name}/{exponent}", int(count), maximum=max(1, values.size))
             for exponent, count in zip(range(LEAST_EXPONENT, MOST_EXPONENT + 1), counts, strict=True)
@@ -164,11 +186,16 @@ def exponents_of(values: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.
     return np.where(mantissas == 0, LEAST_EXPONENT, least)
 
 
-def sizes_of(tensors: Tensors) -> dict[str, int]:
+def sizes_of(tensors: ScaledTensors) -> dict[str, int]:
     """Values in each tensor."""
     return {name: int(values.size) for name, values in tensors.items()}
 
 
+def clipped_by_tensor(sums: dict[str, int], names: Sequence[str]) -> dict[str, int]:
+    """Clipped values over all parties of each named tensor that was counted; empty where nothing is clipped."""
+    return {name: sums[f"clipped/{name}"] for name in names if f"clipped/{name}" in sums}
+
+
 def total_clipped(sums: dict[str, int], names: Sequence[str]) -> int:
     """Clipped values over all parties and the named tensors; 0 where nothing is clipped."""
-    return sum(sums.get(f"clipped/{name}", 0) for name in names)
+    return sum(clipped_by_tensor(sums, names).values())

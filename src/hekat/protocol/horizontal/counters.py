@@ -12,7 +12,7 @@ from hekat.errors import BoundError
 
 IntArray = npt.NDArray[np.int64]
 
-# A loss counter of 2^16 parties needs 136 bits.
+# The largest, of 256 parties with 2^40 rows each, is validation's sum of losses or of squared labels: 188 bits.
 PLAIN_COUNTER_LIMBS = 4
 
 

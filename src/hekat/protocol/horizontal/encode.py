@@ -32,6 +32,19 @@ class UpdateCodec:
         scaled = scale_by_weight(tensors, weight, self._weight_max)
         return {name: clip(values, bounds[name])[0] for name, values in scaled.items()}
 
+    def as_sent(self, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        """What one contributor's plaintexts hold of its tensors, in units of these; as `Aggregation.as_sent`."""
+        clipped = self.clip_scaled(tensors, bounds, weight)
+        back = self._weight_max / weight
+        if self._rounding == "stochastic":
+            return {name: values * back for name, values in clipped.items()}
+        sent: Tensors = {}
+        for name, values in clipped.items():
+            reach = self._range_factor * bounds[name]
+            levels = self.layout.quantise(values.ravel(), reach, self._rounding)
+            sent[name] = self.layout.dequantise(levels, reach, 1).reshape(values.shape) * back
+        return sent
+
     def encode(
         self, clipped: Tensors, bounds: Mapping[str, float], weight: int, counters: Sequence[Counter]
     ) -> PackedPlaintext:

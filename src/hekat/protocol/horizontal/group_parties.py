@@ -8,26 +8,32 @@ one, and neither would then find members enough.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
 from hekat.protocol.horizontal.lattice_messages import ReleasedGroupsMessage
 from hekat.protocol.horizontal.opening.upload_context import group_of
 from hekat.protocol.horizontal.opening.way import OpeningWay
-from hekat.protocol.horizontal.opening.ways import least_parties, make_way
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.participation import Participation, participation_of
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.upload_state import UploadState
+from hekat.protocol.horizontal.validation import FINAL_STEP
 
 RELEASED_STEP = "released-groups"
 
 
 def groups_ahead(settings: HorizontalSettings, rounds_done: int) -> list[str]:
     """The groups of all sums of a run that begins after so many rounds."""
-    first = [group_of(STANDARDISE_STEPS[0])] if rounds_done == 0 and settings.training.standardise else []
-    return first + [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
+    first = [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
+    first += [group_of(ROW_COUNT_STEP)] if settings.training.algorithm == "scaffold" else []
+    rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
+    last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
+    return (first if rounds_done == 0 else []) + rounds + last
 
 
 def openers_of(way: OpeningWay, settings: HorizontalSettings) -> tuple[str, ...]:
@@ -52,35 +58,42 @@ def receive_bound_groups(
     where the former is the key authority, or where too few are left that can release for the same parties.
     """
     way = make_way(settings)
-    least = least_parties(settings)
+    participation = participation_of(channel, settings)
     told = {}
     for member in openers_of(way, settings):
         message = channel.receive(member, RELEASED_STEP, ReleasedGroupsMessage)
         try:
-            check_released_groups(message, member, settings, rounds_done, least)
+            check_released_groups(message, member, settings, rounds_done, participation)
         except InputError as error:
             if member == settings.authority:
                 raise ProtocolError("the key authority cannot open", got=str(error), cure="ask its operator") from error
             roster.expel(member, f"of its earlier releases: {error}")
         else:
             told[member] = message
-    bound = choose_parties(told, settings.parties, way.quorum or least)
+    bound = choose_parties(told, participation, way.quorum)
     for member, message in told.items():
         for group, names in message.left_out.items():
-            if set(names) != set(settings.parties) - set(bound[group]):
+            if set(names) != set(participation.parties_in(group)) - set(bound[group]):
                 channel.ledger.note(RELEASED_STEP, f"{member} says of {group}: {_describe(names)}", "public")
     return bound
 
 
 def check_released_groups(
-    message: ReleasedGroupsMessage, member: str, settings: HorizontalSettings, rounds_done: int, least: int
+    message: ReleasedGroupsMessage,
+    member: str,
+    settings: HorizontalSettings,
+    rounds_done: int,
+    participation: Participation,
 ) -> None:
-    """Raise InputError where the member cannot have released so: sets of fewer than `least`, or without itself."""
+    """Raise InputError where the member cannot have released so: sets that are too small, or without itself.
+
+    In a round that it is not sampled in no set has the member itself.
+    """
     if not set(groups_ahead(settings, rounds_done)).issuperset(message.left_out):
         raise InputError("it names a group that is none", expected="groups that are ahead", got="another")
-    spare = len(settings.parties) - least
-    others = set(settings.parties) - {member}
     for group, names in message.left_out.items():
+        parties = participation.parties_in(group)
+        spare, others = len(parties) - participation.least_in(group), set(parties) - {member}
         if len(names) > spare or len(set(names)) != len(names) or not set(names) <= others:
             raise InputError(
                 f"it cannot have released so in {group}",
@@ -90,13 +103,13 @@ def check_released_groups(
 
 
 def choose_parties(
-    told: Mapping[str, ReleasedGroupsMessage], parties: Sequence[str], quorum: int
+    told: Mapping[str, ReleasedGroupsMessage], participation: Participation, quorum: int
 ) -> dict[str, tuple[str, ...]]:
     """For every group that somebody has released in: the parties for which most can still release.
 
     A member can if it is not left out, and has released for the same parties or not at all. Ties go to what more of
-    them say, then to more parties. Raises ProtocolError where fewer than `quorum` can, whichever parties it is: to ask
-    for them all the same would bind those that have not released yet to what may be a lie.
+    them say, then to more parties. Raises ProtocolError where fewer than `quorum` can (0: than a sum is of), whichever
+    parties it is: to ask for them all the same would bind those that have not released yet to what may be a lie.
     """
     bound = {}
     for group in sorted({group for message in told.values() for group in message.left_out}):
@@ -109,15 +122,16 @@ def choose_parties(
         }
         said = Counter(claims.values())
         best = max(able, key=lambda left_out: (able[left_out], said[left_out], -len(left_out)))
-        if able[best] < quorum:
+        needed = quorum or participation.least_in(group)
+        if able[best] < needed:
             raise ProtocolError(
                 f"those who open sums have released in {group} for different parties",
-                expected=f"{quorum} that released for the same ones, or for none yet",
+                expected=f"{needed} that released for the same ones, or for none yet",
                 got="; ".join(f"{name}: {_describe(left_out)}" for name, left_out in claims.items()),
                 cure="find out which of them say what they have released for; where all do, begin a new job with "
                 "another training.seed",
             )
-        bound[group] = tuple(party for party in parties if party not in best)
+        bound[group] = tuple(party for party in participation.parties_in(group) if party not in best)
     return bound
 
 
@@ -133,13 +147,13 @@ class GroupParties:
         self._roster = roster
         self._bound = {group: frozenset(parties) for group, parties in bound.items()}
 
-    def begin(self, step: str) -> None:
-        """Go on with none but the parties of the step's group."""
+    def begin(self, step: str, parties: Iterable[str]) -> None:
+        """Of the `parties` that are to upload, go on with none but those that the step's group is bound to."""
         group = group_of(step)
         bound = self._bound.get(group)
         if bound is None:
             return
-        for party in self._roster.parties:
+        for party in parties:
             if party not in bound:
                 self._roster.expel(
                     party,

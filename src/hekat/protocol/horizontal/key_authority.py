@@ -18,7 +18,8 @@ from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participant
 from hekat.protocol.horizontal.opening.included import check_included
 from hekat.protocol.horizontal.opening.member import Member
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
-from hekat.protocol.horizontal.opening.ways import least_parties, make_way
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
@@ -44,7 +45,7 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
             "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
         )
     member = Member(channel, settings, make_way(settings), run.upload_state, run.stopwatch, patience_s=run.patience_s)
-    least = least_parties(settings)
+    participation = participation_of(channel, settings)
     tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
     while True:
         begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.patience_s)
@@ -56,5 +57,6 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
         context = member.check_dealt(leg)
         stated = channel.receive(settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.patience_s)
         included = included_set_of(context, stated)
-        check_included(included, context, settings.parties, least, channel.verify, member.share_digests)
+        parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
+        check_included(included, context, parties, least, channel.verify, member.share_digests)
         member.release(leg, included)

@@ -7,8 +7,10 @@ a sum's values are scaled with so comes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.codec import Rounding, error_bound_sum, level_bound
 from hekat.codec.levels import dequantise_sums, quantise_levels
@@ -16,6 +18,9 @@ from hekat.engine.ring_interface import LevelArray, SumArray
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, FloatArray, Tensors
 from hekat.protocol.horizontal.counters import counter_lanes, decode_counter_sums, encode_counters
 from hekat.protocol.horizontal.encode import check_total
+from hekat.protocol.horizontal.streamed_tensor import StreamedTensor
+
+AnyTensors = Mapping[str, FloatArray | StreamedTensor]
 
 # Lanes worked on at once: a block's levels and bytes stay in the processor's outer cache.
 BLOCK_LANES = 1 << 18
@@ -26,12 +31,23 @@ def block_count_of(lane_count: int, block_lanes: int) -> int:
     return -(-lane_count // block_lanes)
 
 
+def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:
+    """What a sum holds of `tensors` that are scaled by `share` and rounded to the nearest level, in units of these."""
+    level = level_bound(value_bits)
+    sent: Tensors = {}
+    for name, values in tensors.items():
+        levels = np.empty(values.size, dtype=np.int32)
+        quantise_levels(np.ravel(values), share * (level / bounds[name]), level, levels)
+        sent[name] = levels.reshape(values.shape).astype(np.float64) * (bounds[name] / level / share)
+    return sent
+
+
 class LaneStream:
     """One sum's layout in lanes: public, equal at all parties."""
 
     def __init__(
         self,
-        like: Tensors,
+        like: AnyTensors,
         bounds: Mapping[str, float],
         counters: Sequence[Counter],
         *,
@@ -52,7 +68,7 @@ class LaneStream:
         """Lanes of one contribution."""
         return self.head_lanes + sum(self.like[name].size for name in self.names)
 
-    def blocks(self, tensors: Tensors, weight: int, block_lanes: int) -> Iterator[LevelArray]:
+    def blocks(self, tensors: AnyTensors, weight: int, block_lanes: int) -> Iterator[LevelArray]:
         """One contribution's lanes, `block_lanes` at a time, fewer in the last block.
 
         Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped.
@@ -68,7 +84,7 @@ class LaneStream:
             start = 0
             while start < part.size:
                 count = min(part.size - start, block.size - filled)
-                piece, target = part[start : start + count], block[filled : filled + count]
+                piece, target = _read(part, start, start + count), block[filled : filled + count]
                 if factor is None:
                     target[:] = piece
                 else:
@@ -81,13 +97,15 @@ class LaneStream:
             yield block[:filled]
 
     def _parts(
-        self, head: LevelArray, tensors: Tensors, weight: int
-    ) -> Iterator[tuple[LevelArray | FloatArray, float | None]]:
-        """Flat pieces in lane order, each with the factor from values to levels; None: levels already."""
+        self, head: LevelArray, tensors: AnyTensors, weight: int
+    ) -> Iterator[tuple[LevelArray | FloatArray | StreamedTensor, float | None]]:
+        """Parts in lane order, each with the factor from values to levels; None: levels already."""
         yield head, None
         share = weight / self.weight_max
         for name in self.names:
-            yield np.ravel(tensors[name]), share * (self.level / self.bounds[name])
+            tensor = tensors[name]
+            part = np.ravel(tensor) if isinstance(tensor, np.ndarray) else tensor
+            yield part, share * (self.level / self.bounds[name])
 
     def mean_error_bounds(self, addend_count: int, weight_sum: int) -> Tensors:
         """The stated bound on |decoded mean - float mean of the clipped updates|, for every value."""
@@ -105,15 +123,25 @@ class LaneStream:
         return SumReader(self, addend_count)
 
 
+def _read(part: npt.NDArray[Any] | StreamedTensor, start: int, stop: int) -> npt.NDArray[Any]:
+    return part[start:stop] if isinstance(part, np.ndarray) else part.read(start, stop)
+
+
 class SumReader:
-    """Fills the mean's tensors from blocks of lane sums as they come; `finish` gives the aggregate."""
+    """Fills the mean's tensors from blocks of lane sums as they come; `finish` gives the aggregate.
+
+    Streamed tensors take their mean themselves and are not in the aggregate's.
+    """
 
     def __init__(self, stream: LaneStream, addend_count: int) -> None:
         self._stream, self._addend_count = stream, addend_count
         self._head = np.empty(stream.head_lanes, dtype=np.int64)
         self._totals: list[int] = []
-        self._mean = {name: np.empty(like.shape, dtype=like.dtype) for name, like in stream.like.items()}
-        self._flat = [self._mean[name].reshape(-1) for name in stream.names]
+        self._mean = {
+            name: np.empty(like.shape, dtype=like.dtype)
+            for name, like in stream.like.items()
+            if isinstance(like, np.ndarray)
+        }
         self._read = 0
 
     def read(self, sums: SumArray) -> None:
@@ -128,17 +156,25 @@ class SumReader:
         self._read += sums.size
         if start == sums.size:
             return
-        scale = self._stream.weight_max / self._totals[0]
         offset = 0
-        for name, flat in zip(self._stream.names, self._flat, strict=True):
-            if offset <= position < offset + flat.size:
-                count = min(offset + flat.size - position, sums.size - start)
-                factor = self._stream.bounds[name] / self._stream.level * scale
-                dequantise_sums(
-                    sums[start : start + count], factor, flat[position - offset : position - offset + count]
-                )
+        for name in self._stream.names:
+            size = self._stream.like[name].size
+            if offset <= position < offset + size:
+                count = min(offset + size - position, sums.size - start)
+                self._write(name, position - offset, sums[start : start + count])
                 start, position = start + count, position + count
-            offset += flat.size
+            offset += size
+
+    def _write(self, name: str, first: int, sums: SumArray) -> None:
+        stream = self._stream
+        factor = stream.bounds[name] / stream.level * (stream.weight_max / self._totals[0])
+        tensor = stream.like[name]
+        if isinstance(tensor, np.ndarray):
+            dequantise_sums(sums, factor, self._mean[name].reshape(-1)[first : first + sums.size])
+        else:
+            mean = np.empty(sums.size)
+            dequantise_sums(sums, factor, mean)
+            tensor.write_mean(first, mean)
 
     def _decode_head(self) -> list[int]:
         stream = self._stream

@@ -5,6 +5,7 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
     1. the aggregator begins an upload: its number, who takes part
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
     3. mask the update block by block -> aggregator; sign what was sent
+       (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
     4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
     5. open the sum of the secrets, unmask the sum block by block, decode
     6. the sum stands, or the update is masked anew under another number
@@ -15,7 +16,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
+
+import numpy as np
 
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.codec import clip
@@ -23,7 +27,7 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream, block_count_of
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, AnyTensors, LaneStream, block_count_of, levels_sent
 from hekat.protocol.horizontal.lattice_messages import (
     BeginMessage,
     IncludedMessage,
@@ -38,9 +42,11 @@ from hekat.protocol.horizontal.leg import MAX_UPLOADS, Leg, begin_step, check_pa
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
 from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_of
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.streamed_tensor import ScaledTensors
 from hekat.protocol.horizontal.upload_state import take_upload_number
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.lattice import (
@@ -83,12 +89,16 @@ class LatticeAggregation:
 
         `model_digest` is that of a resumed run's model. `patience_s`: how long to wait for the aggregator, which itself
         may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload ("deal",
-        "upload", "sign", "release", "open"): rehearsals of a loss raise there.
+        "upload", "sign", or all of these "sit-out"; "release", "open"): rehearsals of a loss raise there.
         """
         self._channel, self._settings, self._opening, self._uploads = channel, settings, opening, uploads
         self._stopwatch, self._patience_s, self._witness = stopwatch, patience_s, witness
         self._on_packing, self._before = on_packing, before
         self._digest_key, self._model_digest = digest_key, model_digest
+        self._participation = participation_of(channel, settings)
+
+    def takes_part(self, step: str) -> bool:
+        return self._channel.party in self._participation.parties_in(step)
 
     def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
@@ -96,7 +106,7 @@ class LatticeAggregation:
     def weighted_mean(
         self,
         step: str,
-        tensors: Tensors,
+        tensors: AnyTensors,
         bounds: Mapping[str, float],
         weight: int,
         counters: Sequence[Counter] = (),
@@ -105,7 +115,7 @@ class LatticeAggregation:
     ) -> Aggregate:
         settings = self._settings
         bits = value_bits or settings.codec.value_bits
-        parameters = choose_parameters(bits, len(settings.parties))
+        parameters = choose_parameters(bits, len(self._participation.parties_in(step)))
         stream = LaneStream(
             tensors,
             bounds,
@@ -114,14 +124,19 @@ class LatticeAggregation:
             weight_max=settings.weight_max,
             rounding=settings.codec.rounding,
         )
-        self._describe_packing(parameters, stream.lane_count)
-        if self._witness is not None and tensors:
-            self._deposit(self._witness, step, tensors, bounds, weight)
+        if tensors:
+            self._describe_packing(parameters, stream.lane_count)
+        takes_part = self.takes_part(step)
+        if self._witness is not None and tensors and takes_part:
+            self._deposit(self._witness, step, _whole(tensors), bounds, weight)
         agreement = self._agree(step, bits, bounds, counters)
         stands = False
         for _ in range(MAX_UPLOADS):
             leg = self._begin(step, agreement)
-            self._mask(leg, parameters, stream, tensors, weight)
+            if takes_part:
+                self._mask(leg, parameters, stream, tensors, weight)
+            else:
+                self._sit_out(leg)
             stated = self._receive(leg.name("included"), IncludedMessage)
             included = self._opening.check_included(leg, parameters, stated)
             self._before(leg.step, "release")
@@ -140,10 +155,17 @@ class LatticeAggregation:
         if self._witness is not None and tensors:
             allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
             self._witness.check(step, aggregate.mean, allowed, included.parties)
-        return aggregate
+        return replace(aggregate, parties=tuple(included.parties))
 
-    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
-        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled, timeout_s=self._patience_s)
+    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        codec, share = self._settings.codec, weight / self._settings.weight_max
+        if codec.rounding == "stochastic":
+            return {name: clip(values * share, bounds[name])[0] / share for name, values in tensors.items()}
+        return levels_sent(tensors, bounds, share, codec.value_bits)
+
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
+        channel, aggregator, takes_part = self._channel, self._settings.aggregator, self.takes_part(step)
+        return agree_on_bounds(channel, aggregator, step, scaled, takes_part=takes_part, timeout_s=self._patience_s)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._model_digest = model_digest
@@ -154,12 +176,15 @@ class LatticeAggregation:
 
         An aggregator that told parties different bounds, or sums, would otherwise single one update out.
         """
-        fields = [_AGREEMENT_LABEL, step.encode(), encode_number(bits), self._model_digest]
+        sizes = [encode_number(size) for size in (bits, len(bounds), len(counters))]
+        digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
+        digest.update(encode_fields(_AGREEMENT_LABEL, step.encode(), self._model_digest, *sizes))
+        # One by one, since standardising wide tables has more counters than one encoding has fields.
         for name, bound in sorted(bounds.items()):
-            fields += [name.encode(), bound.hex().encode()]
+            digest.update(encode_fields(name.encode(), bound.hex().encode()))
         for counter in counters:
-            fields += [counter.name.encode(), str(counter.maximum).encode()]
-        return hmac.new(self._digest_key, encode_fields(*fields), hashlib.sha256).digest()
+            digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
+        return digest.digest()
 
     def _begin(self, step: str, agreement: bytes) -> Leg:
         begin = self._receive(begin_step(step), BeginMessage)
@@ -176,7 +201,9 @@ class LatticeAggregation:
         take_upload_number(self._uploads, leg.number)
         return leg
 
-    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, tensors: Tensors, weight: int) -> None:
+    def _mask(
+        self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, tensors: AnyTensors, weight: int
+    ) -> None:
         self._before(leg.step, "deal")
         secret = self._opening.deal(leg, parameters, stream.lane_count)
         self._opening.check_dealt(leg)
@@ -204,6 +231,11 @@ class LatticeAggregation:
             digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
         self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
+
+    def _sit_out(self, leg: Leg) -> None:
+        self._before(leg.step, "sit-out")
+        self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
+        self._opening.sit_out(leg)
 
     def _open(
         self,
@@ -288,3 +320,8 @@ class LatticeAggregation:
                 plaintext_space_use=lane_count * form.lane_bits / (plaintext_bits * chunk_count),
             )
         )
+
+
+def _whole(tensors: AnyTensors) -> Tensors:
+    """The tensors as a witness takes them: it compares values that this machine holds anyway."""
+    return {name: values for name, values in tensors.items() if isinstance(values, np.ndarray)}

@@ -1,8 +1,9 @@
 """The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
 
 The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
-party signed exactly what is stated, of at least `least_parties` parties, and for one such set a group. Numbers as in
-docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
+party signed exactly what is stated, of parties of the step's sample, u_min of them at least, and for one such set a
+group. Numbers as in docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being
+received.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
-from hekat.protocol.horizontal.opening.ways import least_parties, make_way
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -73,11 +75,15 @@ class LatticeSummation:
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
-        self._least = least_parties(settings)
+        self._participation = participation_of(channel, settings)
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """Who uploads in the step, lost or not."""
+        return self._participation.parties_in(step)
 
     def begin(self, step: str) -> None:
-        """Go on with none but the parties that the step's group is bound to."""
-        self._groups.begin(step)
+        """Go on with none but the parties that the step's group is bound to, and those that do not upload in it."""
+        self._groups.begin(step, self.parties_in(step))
 
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
@@ -108,7 +114,7 @@ class LatticeSummation:
         self._tell_authority(AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
         # Not before: parties that have dealt have saved the round before, from which a next run can begin.
-        self._roster.check_enough(leg.step, self._least)
+        self._check_enough(leg)
         some = next(iter(dealt.values()))
         context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
         self._check_shares(leg, context, dealt)
@@ -125,6 +131,7 @@ class LatticeSummation:
             f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
             "bounds or counters than most",
             partial(self._check_dealt, leg),
+            among=self.parties_in(leg.step),
         )
 
     def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
@@ -160,7 +167,7 @@ class LatticeSummation:
         """Give up members that refuse more dealers than the sum can do without, and that most members accept."""
         refusals = Tally(dealer for answer in answers.values() for dealer in answer.refused)
         accepted = {dealer for dealer in dealers if 2 * refusals[dealer] <= len(answers)}
-        spare = len(self._settings.parties) - self._least
+        spare = len(self.parties_in(leg.step)) - self._participation.least_in(leg.step)
         for point, answer in list(answers.items()):
             if len(accepted & answer.refused.keys()) > spare:
                 del answers[point]
@@ -172,13 +179,13 @@ class LatticeSummation:
         parameters = SETS[context.set_name]
         accumulator = Accumulator(parameters, next(iter(dealt.values())).lane_count)
         statements: dict[str, StatementMessage] = {}
-        for party in self._roster.parties:
+        for party in self._roster.left_of(dealt):
             earlier = [statement.upload_digest for statement in statements.values()]
             statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
         # Before anybody releases: for whom was released in a group cannot be changed afterwards.
-        self._roster.check_enough(leg.step, self._least)
+        self._check_enough(leg)
         self._groups.check(leg.step)
         self._check_members(leg, self._reachable_members())
         self._groups.bind(leg.step, statements)
@@ -240,6 +247,9 @@ class LatticeSummation:
                 accumulator.add(blocks)
 
         return self._roster.receive(party, leg.name("statement"), StatementMessage, add)
+
+    def _check_enough(self, leg: Leg) -> None:
+        self._roster.check_enough(leg.step, self._participation.least_in(leg.step), self.parties_in(leg.step))
 
     # --- the sum ---------------------------------------------------------------------------------------
 

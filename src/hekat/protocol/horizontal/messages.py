@@ -27,13 +27,17 @@ class SharedSecretsMessage:
     digest_key: bytes = sealed("the key under which parties compare model digests")
 
 
-@message("horizontal/ready", version=1)
+@message("horizontal/ready", version=2)
 @dataclass(frozen=True)
 class ReadyMessage:
-    """Party to aggregator, once: the shape of its table, so that a stranger's columns are found before training."""
+    """Party to aggregator, once: the shape of its table and of its model, so that a stranger's columns or another
+    model are found before training."""
 
     schema: str = disclosed("the digest of the party's column names and classes")
     columns: list[str] = disclosed("the names of the party's columns")
+    model_code: str = disclosed("the digest of the party's model code; empty for a model of Hekat's own")
+    tensors: list[str] = disclosed("names and shapes of the model's tensors")
+    model_start: str = disclosed("the digest of the parameters that training begins with")
 
 
 @message("horizontal/start", version=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
 from hekat.errors import WireCorruptError
@@ -13,9 +14,11 @@ from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
 from hekat.protocol.horizontal.encode import UpdateCodec
 from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
 from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_of
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.streamed_tensor import ScaledTensors
 from hekat.protocol.horizontal.witness import Witness
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt
 from hekat.wire import from_bytes, to_bytes
@@ -37,7 +40,11 @@ class PaillierAggregation:
     ) -> None:
         self._channel, self._settings, self._key, self._stopwatch = channel, settings, key, stopwatch
         self._witness, self._on_packing = witness, on_packing
-        self._codecs: dict[int, UpdateCodec] = {}
+        self._participation = participation_of(channel, settings)
+        self._codecs: dict[tuple[int, int], UpdateCodec] = {}
+
+    def takes_part(self, step: str) -> bool:
+        return self._channel.party in self._participation.parties_in(step)
 
     def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
         return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
@@ -52,62 +59,85 @@ class PaillierAggregation:
         *,
         value_bits: int | None = None,
     ) -> Aggregate:
-        codec = self._codec_for(value_bits or self._settings.codec.value_bits)
+        parties = self._participation.parties_in(step)
+        codec = self._codec_for(value_bits or self._settings.codec.value_bits, len(parties))
+        lane_count = codec.lane_count(tensors, counters)
+        if tensors:
+            self._describe_packing(codec.layout, lane_count)
+        if self.takes_part(step):
+            self._upload(step, codec, tensors, bounds, weight, counters)
+        else:
+            self._channel.ledger.note(step, NOT_SAMPLED, "public")
+        total = self._receive_sum(step, codec.layout, lane_count, len(parties))
+        with self._stopwatch.measure("decode"):
+            aggregate = codec.decode(total, tensors, bounds, counters, len(parties))
+        if self._witness is not None and tensors:
+            allowed = codec.mean_error_bounds(tensors, bounds, len(parties), aggregate.weight_sum)
+            self._witness.check(step, aggregate.mean, allowed, parties)
+        return replace(aggregate, parties=tuple(parties))
+
+    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        party_count = len(self._participation.parties_in(step))
+        return self._codec_for(self._settings.codec.value_bits, party_count).as_sent(tensors, bounds, weight)
+
+    def _upload(
+        self,
+        step: str,
+        codec: UpdateCodec,
+        tensors: Tensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter],
+    ) -> None:
         with self._stopwatch.measure("encode"):
             clipped = codec.clip_scaled(tensors, bounds, weight)
             plain = codec.encode(clipped, bounds, weight, counters)
-        self._describe_packing(codec.layout, codec.lane_count(tensors, counters))
         if self._witness is not None and tensors:
             unscaled = {name: values * (self._settings.weight_max / weight) for name, values in clipped.items()}
             self._witness.deposit(step, self._channel.party, tensors, unscaled, weight)
-        total = self._exchange(step, plain, codec.layout.sum_bound)
-        with self._stopwatch.measure("decode"):
-            aggregate = codec.decode(total, tensors, bounds, counters, len(self._settings.parties))
-        if self._witness is not None and tensors:
-            allowed = codec.mean_error_bounds(tensors, bounds, len(self._settings.parties), aggregate.weight_sum)
-            self._witness.check(step, aggregate.mean, allowed, self._settings.parties)
-        return aggregate
-
-    def _exchange(self, step: str, plain: PackedPlaintext, sum_bound: int) -> PackedPlaintext:
-        aggregator = self._settings.aggregator
         with self._stopwatch.measure("encrypt"):
             update = UpdateMessage(ciphertexts=to_bytes(encrypt(self._key, plain)))
-        self._channel.send(aggregator, f"{step}/update", update)
-        answer = self._channel.receive(aggregator, f"{step}/sum", SumMessage)
+        self._channel.send(self._settings.aggregator, f"{step}/update", update)
+
+    def _receive_sum(self, step: str, layout: Layout, lane_count: int, addend_count: int) -> PackedPlaintext:
+        count = layout.plaintext_count(lane_count)
+        answer = self._channel.receive(self._settings.aggregator, f"{step}/sum", SumMessage)
         with self._stopwatch.measure("decrypt"):
             ciphertexts = from_bytes(answer.ciphertexts, Ciphertexts, public_key=self._key.public)
-            if ciphertexts.shape != (len(plain),) or answer.addend_count != len(self._settings.parties):
+            if ciphertexts.shape != (count,) or answer.addend_count != addend_count:
                 raise WireCorruptError(
                     f"the aggregator's answer to {step} is not the sum that was asked for",
-                    expected=f"{len(plain)} ciphertexts of {len(self._settings.parties)} parties",
+                    expected=f"{count} ciphertexts of {addend_count} parties",
                     got=f"shape {ciphertexts.shape} of {answer.addend_count}",
                     cure="find out who altered it: the aggregator's ledger holds its digest",
                 )
-            return decrypt(self._key, ciphertexts, bound=sum_bound)
+            return decrypt(self._key, ciphertexts, bound=layout.sum_bound)
 
-    def agree_on_bounds(self, step: str, scaled: Tensors) -> dict[str, float]:
-        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled)
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
+        takes_part = self.takes_part(step)
+        return agree_on_bounds(self._channel, self._settings.aggregator, step, scaled, takes_part=takes_part)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)
 
-    def _codec_for(self, value_bits: int) -> UpdateCodec:
-        if value_bits not in self._codecs:
+    def _codec_for(self, value_bits: int, addend_count: int) -> UpdateCodec:
+        kind = value_bits, addend_count
+        if kind not in self._codecs:
             settings = self._settings
             layout = make_layout(
                 settings.codec.layout,
                 value_bits=value_bits,
-                max_addends=len(settings.parties),
+                max_addends=addend_count,
                 plaintext_bits=self._key.public.plaintext_space.bits,
             )
             advance = settings.codec.clipping == "daciq" and settings.codec.layout == "two_sign_bits"
-            self._codecs[value_bits] = UpdateCodec(
+            self._codecs[kind] = UpdateCodec(
                 layout,
                 settings.codec.rounding,
                 settings.weight_max,
-                range_factor=len(settings.parties) if advance else 1,
+                range_factor=addend_count if advance else 1,
             )
-        return self._codecs[value_bits]
+        return self._codecs[kind]
 
     def _describe_packing(self, layout: Layout, lane_count: int) -> None:
         packing = Packing(

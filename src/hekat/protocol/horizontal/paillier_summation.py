@@ -5,6 +5,7 @@ from __future__ import annotations
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.received import check_ciphertexts
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -19,10 +20,16 @@ class PaillierSummation:
         self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch, key: PublicKey
     ) -> None:
         self._channel, self._settings, self._stopwatch, self._key = channel, settings, stopwatch, key
+        self._participation = participation_of(channel, settings)
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """Who uploads in the step."""
+        return self._participation.parties_in(step)
 
     def serve(self, step: str) -> None:
         total: Ciphertexts | None = None
-        for party in self._settings.parties:
+        parties = self.parties_in(step)
+        for party in parties:
             update = self._channel.receive(party, f"{step}/update", UpdateMessage)
             with self._stopwatch.measure("aggregate"):
                 ciphertexts = from_bytes(update.ciphertexts, Ciphertexts, public_key=self._key)
@@ -31,6 +38,6 @@ class PaillierSummation:
         if total is None:
             raise InputError("a sum over no parties", expected="at least 2 parties", got="0")
         with self._stopwatch.measure("aggregate"):
-            message = SumMessage(ciphertexts=to_bytes(total), addend_count=len(self._settings.parties))
+            message = SumMessage(ciphertexts=to_bytes(total), addend_count=len(parties))
         for party in self._settings.parties:
             self._channel.send(party, f"{step}/sum", message)

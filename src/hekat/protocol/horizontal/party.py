@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from hekat.data import Table, schema_digest
+from hekat.data import Table, check_has_labels, schema_digest
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import KeyRefusedError, StateError
@@ -33,6 +33,7 @@ from hekat.protocol.horizontal.messages import (
     SharedSecretsMessage,
     StartMessage,
 )
+from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
 from hekat.protocol.horizontal.opening.ways import make_way
 from hekat.protocol.horizontal.packing import Packing
@@ -66,17 +67,16 @@ class PartyRun:
 
 def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun) -> TrainingState:
     """Train with the others; returns the state that all parties share at the end."""
+    check_has_labels(replace(table, name=f"party {channel.party}"))
     check_row_count(channel.party, len(table), settings)
     with needs_everybody():
-        aggregation, digest_key = _join(channel, table, settings, run)
+        _announce(channel, table, settings, run.local)
+        aggregation, digest_key = join_sums(channel, settings, run)
     return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
 
 
-def _join(
-    channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun
-) -> tuple[Aggregation, bytes]:
-    """This party's side of the sums, and the key of model digests."""
-    _announce(channel, table, settings)
+def join_sums(channel: RecordedChannel, settings: HorizontalSettings, run: PartyRun) -> tuple[Aggregation, bytes]:
+    """This party's side of the sums, and the key of model digests, once keys are shared and upload numbers told."""
     if settings.protection == "lattice":
         return _join_lattice(channel, settings, run)
     if settings.protection == "paillier":
@@ -136,10 +136,17 @@ def _share_run_secrets(channel: RecordedChannel, settings: HorizontalSettings) -
     return message.digest_key, message.shared_key
 
 
-def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettings) -> None:
-    columns = list(table.feature_names)
-    digest = schema_digest(table)
-    channel.send(settings.aggregator, "ready", ReadyMessage(schema=digest, columns=columns))
+def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: LocalRun) -> None:
+    model = run.model_for(settings, table.features.shape[1])
+    identity = identify_model(model, run.model_code, settings.model.seed)
+    message = ReadyMessage(
+        schema=schema_digest(table),
+        columns=list(table.feature_names),
+        model_code=identity.code,
+        tensors=list(identity.tensors),
+        model_start=identity.start,
+    )
+    channel.send(settings.aggregator, "ready", message)
     start = channel.receive(settings.aggregator, "start", StartMessage)
     check_party_count(start.party_count, settings.aggregator, "start", settings)
 

@@ -8,6 +8,7 @@ from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.counters import plain_counters
 from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.received import check_plain_update
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -18,13 +19,17 @@ class PlainSummation:
 
     def __init__(self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch) -> None:
         self._channel, self._settings, self._stopwatch = channel, settings, stopwatch
+        self._participation = participation_of(channel, settings)
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """Who uploads in the step."""
+        return self._participation.parties_in(step)
 
     def serve(self, step: str) -> None:
-        updates = [
-            self._channel.receive(party, f"{step}/update", PlainUpdateMessage) for party in self._settings.parties
-        ]
+        parties = self.parties_in(step)
+        updates = [self._channel.receive(party, f"{step}/update", PlainUpdateMessage) for party in parties]
         with self._stopwatch.measure("aggregate"):
-            for party, update in zip(self._settings.parties, updates, strict=True):
+            for party, update in zip(parties, updates, strict=True):
                 check_plain_update(update, party, step, updates[0], self._settings.weight_max)
             weight_sum = sum(update.weight for update in updates)
             values = sum((u.values * u.weight for u in updates), np.zeros_like(updates[0].values)) / weight_sum

@@ -41,17 +41,19 @@ def check_plain_update(
 
 
 def check_plain_mean(
-    mean: PlainMeanMessage, aggregator: str, step: str, sent: PlainUpdateMessage, settings: HorizontalSettings
+    mean: PlainMeanMessage,
+    aggregator: str,
+    step: str,
+    like: PlainUpdateMessage,
+    party_count: int,
+    weight_max: int,
 ) -> None:
-    """Raises WireCorruptError where the answer does not have the form of what this party sent."""
-    party_count = len(settings.parties)
-    shapes, expected = (mean.values.shape, mean.counters.shape), (sent.values.shape, sent.counters.shape)
+    """Raises WireCorruptError where the answer is not of the form `like`, or not of so many parties' rows."""
+    shapes, expected = (mean.values.shape, mean.counters.shape), (like.values.shape, like.counters.shape)
     if shapes != expected:
         _refuse_answer(aggregator, step, f"shapes {expected[0]} and {expected[1]}", f"{shapes[0]} and {shapes[1]}")
-    if not party_count <= mean.weight_sum <= party_count * settings.weight_max:
-        _refuse_answer(
-            aggregator, step, f"a row count from {party_count} to {party_count * settings.weight_max}", "another"
-        )
+    if not party_count <= mean.weight_sum <= party_count * weight_max:
+        _refuse_answer(aggregator, step, f"a row count from {party_count} to {party_count * weight_max}", "another")
 
 
 def check_ranges(ranges: RangeMessage, party: str, step: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -66,12 +66,21 @@ class Roster:
             return None
         return message, digest
 
+    def left_of(self, parties: Collection[str]) -> tuple[str, ...]:
+        """Those of these parties who still take part."""
+        return tuple(party for party in self.parties if party in parties)
+
     def receive_from_all(
-        self, step: str, message_type: type[T], check: Callable[[str, T], None] = lambda party, message: None
+        self,
+        step: str,
+        message_type: type[T],
+        check: Callable[[str, T], None] = lambda party, message: None,
+        *,
+        among: Collection[str] | None = None,
     ) -> dict[str, T]:
-        """One message of each party that still takes part; who does not send a good one is lost."""
+        """One message of each party (of those named) that still takes part; who does not send a good one is lost."""
         found = {}
-        for party in self.parties:
+        for party in self.parties if among is None else self.left_of(among):
             message = self.receive(party, step, message_type, partial(check, party))
             if message is not None:
                 found[party] = message
@@ -84,9 +93,11 @@ class Roster:
         form_of: Callable[[T], Hashable],
         reason: str,
         check: Callable[[str, T], None] = lambda party, message: None,
+        *,
+        among: Collection[str] | None = None,
     ) -> dict[str, T]:
         """As `receive_from_all`; whose message has another form than most parties' is expelled for `reason`."""
-        found = self.receive_from_all(step, message_type, check)
+        found = self.receive_from_all(step, message_type, check, among=among)
         forms = {party: form_of(message) for party, message in found.items()}
         usual = [form for form, _ in Counter(forms.values()).most_common(1)]
         for party, form in forms.items():
@@ -115,14 +126,17 @@ class Roster:
         self._lost[party] = reason
         self._channel.expel(party, reason)
 
-    def check_enough(self, step: str, least: int) -> None:
-        """Raise ProtocolError, naming who is lost, where fewer than `least` parties are left."""
-        if len(self.parties) < least:
-            lost = "; ".join(f"{party} ({reason})" for party, reason in self._lost.items()) or "nobody"
+    def check_enough(self, step: str, least: int, among: Collection[str] | None = None) -> None:
+        """Raise ProtocolError, naming who is lost, where fewer than `least` parties (of those named) are left."""
+        needed = self._settings.parties if among is None else among
+        left = self.left_of(needed)
+        if len(left) < least:
+            lost = "; ".join(f"{party} ({self._lost[party]})" for party in needed if party in self._lost) or "nobody"
+            sampled = len(needed) < len(self._settings.parties)
             raise ProtocolError(
                 f"too few parties are left for {step}",
-                expected=f"at least {least} of {len(self._settings.parties)}",
-                got=f"{len(self.parties)}, lost: {lost}",
+                expected=f"at least {least} of {', '.join(needed) if sampled else len(needed)}",
+                got=f"{len(left)}, lost: {lost}",
                 cure="resume from the last checkpoint once they are back: a new session begins",
             )
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
+from hekat.protocol.horizontal.participation_settings import check_participation, sample_size_of
+from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
 from hekat.scheme.lattice import choose_parameters
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_KEY_BITS
 
-Algorithm = Literal["fedsgd", "fedavg"]
+Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
 Protection = Literal["lattice", "paillier", "none"]
 Opening = Literal["committee", "authority", "shared"]
 Clipping = Literal["adaptive", "fixed", "daciq"]
 
 PROTECTIONS = ("lattice", "paillier", "none")
 OPENINGS = ("committee", "authority", "shared")
+ALGORITHMS = ("fedsgd", "fedavg", "fedprox", "scaffold")
+DEFAULT_PROXIMAL_MU = 0.01
 MAX_NAME_LENGTH = 64
 # Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
 KEY_TIMEOUT_S = 900.0
@@ -25,6 +30,9 @@ KEY_TIMEOUT_S = 900.0
 MAX_NAME_BYTES = 100
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
+# A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
+# billion is below it.
+MAX_LOSS = 2**60
 # The bounds between which adaptive clipping moves.
 MIN_ALPHA, MAX_ALPHA = 2.0**-40, 2.0**40
 # (setting, least, most): beyond the most lies a slip of the pen, found here and not in the middle of a run.
@@ -38,12 +46,17 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2."""
+    """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2.
+
+    `parameters` are shell patterns of the tensors that are trained and sent; the others stay at their first value. No
+    pattern means all tensors.
+    """
 
     name: str = "logistic"
     hidden: tuple[int, ...] = ()
     l2: float = 0.0
     seed: int = 0
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,14 @@ class CodecSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The algorithm and its numbers; `batch_rows` 0 means all rows; patience 0 means no early stop."""
+    """The algorithm and its numbers; `batch_rows` 0 means all rows; patience 0 means no early stop.
+
+    `learning_rate` is that of local steps, of `fedsgd` that of the server; `proximal_mu` belongs to `fedprox`;
+    `stop_at_loss` ends training once the loss is no more than that, 0 never does; with `error_feedback` a party adds
+    what clipping and rounding took from its update to its next one.
+    In each round ceil(`participation` * parties) of the parties train. A sum of fewer than `min_parties` updates is not
+    opened; 0 leaves that to the protection.
+    """
 
     algorithm: Algorithm = "fedavg"
     round_count: int = 20
@@ -77,6 +97,21 @@ class TrainingSettings:
     patience: int = 0
     min_improvement: float = 1e-4
     seed: int = 0
+    participation: float = 1.0
+    min_parties: int = 0
+    proximal_mu: float = DEFAULT_PROXIMAL_MU
+    stop_at_loss: float = 0.0
+    error_feedback: bool = False
+
+    @property
+    def averages_changes(self) -> bool:
+        """Whether what is averaged is a change of the weights after local steps, and not a gradient."""
+        return self.algorithm != "fedsgd"
+
+    @property
+    def keeps_own_state(self) -> bool:
+        """Whether a party carries tensors from round to round that nobody else has."""
+        return self.algorithm == "scaffold" or self.error_feedback
 
 
 @dataclass(frozen=True)
@@ -98,6 +133,7 @@ class HorizontalSettings:
     model: ModelSettings = field(default_factory=ModelSettings)
     codec: CodecSettings = field(default_factory=CodecSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
     allow_two_parties: bool = False
 
     def __post_init__(self) -> None:
@@ -110,6 +146,9 @@ class HorizontalSettings:
         _check_codec(self.codec)
         _check_opening(self)
         _check_training(self.training)
+        check_validation(self.validation, self.classes)
+        _check_error_feedback(self)
+        check_participation(self.training.participation, self.training.min_parties, len(self.parties))
         if self.model.l2 < 0 or not math.isfinite(self.model.l2):
             _refuse("model.l2", "a finite number >= 0", self.model.l2)
         if not all(1 <= size <= MAX_LAYER_SIZE for size in self.model.hidden):
@@ -126,6 +165,11 @@ class HorizontalSettings:
     @property
     def everyone(self) -> tuple[str, ...]:
         return (*self.parties, self.aggregator, *((self.authority,) if self.authority is not None else ()))
+
+    @property
+    def sample_size(self) -> int:
+        """|S|: how many parties train in a round."""
+        return sample_size_of(self.training.participation, len(self.parties))
 
     @property
     def bears_losses(self) -> bool:
@@ -242,22 +286,47 @@ def _check_opening(settings: HorizontalSettings) -> None:
 
 
 def _check_training(training: TrainingSettings) -> None:
-    _check_choice("training.algorithm", training.algorithm, ("fedsgd", "fedavg"))
+    _check_choice("training.algorithm", training.algorithm, ALGORITHMS)
     for name, least, most in _COUNTS:
         if not least <= getattr(training, name) <= most:
             shown = "rounds" if name == "round_count" else name
             _refuse(f"training.{shown}", f"a whole number from {least} to {most}", getattr(training, name))
     if not (math.isfinite(training.learning_rate) and training.learning_rate > 0):
         _refuse("training.learning_rate", "a finite number above 0", training.learning_rate)
-    if not (math.isfinite(training.min_improvement) and training.min_improvement >= 0):
-        _refuse("training.min_improvement", "a finite number >= 0", training.min_improvement)
+    for name in ("min_improvement", "proximal_mu", "stop_at_loss"):
+        if not (math.isfinite(getattr(training, name)) and getattr(training, name) >= 0):
+            _refuse(f"training.{name}", "a finite number >= 0", getattr(training, name))
     if training.algorithm == "fedsgd" and training.local_epochs != 1:
         _refuse("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
+    if training.algorithm != "fedprox" and training.proximal_mu != DEFAULT_PROXIMAL_MU:
+        raise InputError(
+            "setting training.proximal_mu has no effect",
+            expected="training.algorithm = 'fedprox'",
+            got=repr(training.algorithm),
+            cure="remove training.proximal_mu, or choose fedprox",
+        )
+
+
+def _check_error_feedback(settings: HorizontalSettings) -> None:
+    """What random rounding took is not known to the party that would have to give it back."""
+    if settings.training.error_feedback and settings.codec.rounding == "stochastic":
+        raise InputError(
+            "setting training.error_feedback has no effect on stochastic rounding, which is right on average already",
+            expected="codec.rounding = 'nearest'",
+            got="'stochastic'",
+            cure="remove training.error_feedback, or choose codec.rounding = 'nearest'",
+        )
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        _refuse(name, " or ".join(repr(choice) for choice in choices), repr(value))
+        close = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
+        raise InputError(
+            f"setting {name} refused",
+            expected=" or ".join(repr(choice) for choice in choices),
+            got=repr(value),
+            cure=f"did you mean {close[0]!r}?" if close else f"change {name}",
+        )
 
 
 def _refuse(name: str, expected: str, got: object) -> None:

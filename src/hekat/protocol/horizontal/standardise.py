@@ -1,4 +1,8 @@
-"""Mean and spread of every column over all parties' rows, from encrypted sums; no party's own moments are seen."""
+"""Mean and spread of every column over all parties' rows, from encrypted sums; no party's own moments are seen.
+
+Of sparse rows the same sums are taken, with the zeros that are left out, and the same is learnt. What comes of them is
+the spread alone: a mean taken away would leave no zero, so sparse rows are scaled and not centred.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hekat.data import Features, is_dense
+from hekat.data.column_moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray
 from hekat.protocol.horizontal.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.horizontal.counters import IntArray
+from hekat.protocol.horizontal.encode import check_total
 
 STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
 """The sums in their order; the aggregator serves them by these names."""
@@ -32,13 +39,28 @@ LEAST_VARIANCE_PER_PARTY = 2.0**-29
 
 @dataclass(frozen=True)
 class Standardiser:
-    """x -> (x - mean) / spread, column by column; a constant column has spread 1."""
+    """x -> (x - mean) / spread, column by column; a constant column has spread 1. For sparse rows the mean is 0."""
 
     mean: FloatArray
     spread: FloatArray
 
-    def apply(self, features: FloatArray) -> FloatArray:
-        return (features - self.mean) / self.spread
+    def apply(self, features: Features) -> Features:
+        """The scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean that is not 0.
+
+        The values of sparse rows are new, their places are those of `features`.
+        """
+        if is_dense(features):
+            return np.asarray((features - self.mean) / self.spread)
+        if self.mean.any():
+            raise InputError(
+                "sparse rows cannot be centred",
+                expected="dense rows, or a model that was trained on sparse ones",
+                got="sparse rows and means that are not 0",
+                cure="use sparse = true where the model is trained, or dense rows here",
+            )
+        scaled = features.copy()
+        scaled.data = features.data / self.spread[features.indices]
+        return scaled
 
 
 @dataclass(frozen=True)
@@ -50,7 +72,7 @@ class _Ranges:
     party_count: int
 
 
-def fit_standardiser(aggregation: Aggregation, features: FloatArray, weight_max: int) -> Standardiser:
+def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: int) -> Standardiser:
     """Agree on a Standardiser with all parties.
 
     1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
@@ -67,25 +89,26 @@ def fit_standardiser(aggregation: Aggregation, features: FloatArray, weight_max:
     share = min(1.0, ranges.row_count / weight_max)
     rough = aggregation.weighted_mean(
         "standardise/mean",
-        {"mean": (features / ranges.scale).mean(axis=0)},
+        {"mean": column_means(features, ranges.scale)},
         {"mean": share},
         row_count,
         value_bits=MOMENT_BITS,
     ).mean["mean"]
     rough = rough * ranges.scale
-    deviation_scale = _agree_on_deviations(aggregation, (features - rough) / ranges.scale)
+    deviation_scale = _agree_on_deviations(aggregation, largest_deviations(features, rough, ranges.scale))
     unit = deviation_scale * ranges.scale
-    deviations = (features - rough) / unit
+    offset, square = deviation_moments(features, rough, unit)
     moments = aggregation.weighted_mean(
         "standardise/variance",
-        {"offset": deviations.mean(axis=0), "square": (deviations**2).mean(axis=0)},
+        {"offset": offset, "square": square},
         {"offset": share, "square": share},
         row_count,
         value_bits=MOMENT_BITS,
     ).mean
     variance = moments["square"] - moments["offset"] ** 2
     spread = _spread_of(variance, deviation_scale, ranges) * unit
-    return Standardiser(rough + moments["offset"] * unit, np.where(spread == 0, 1.0, spread))
+    mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
+    return Standardiser(mean, np.where(spread == 0, 1.0, spread))
 
 
 def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Ranges) -> FloatArray:
@@ -99,8 +122,8 @@ def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Range
     return np.where(constant, 0.0, spread)
 
 
-def _agree_on_ranges(aggregation: Aggregation, features: FloatArray, weight_max: int) -> _Ranges:
-    largest = np.maximum(exponents_of(np.abs(features).max(axis=0)), LEAST_EXPONENT)
+def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: int) -> _Ranges:
+    largest = np.maximum(exponents_of(largest_magnitudes(features)), LEAST_EXPONENT)
     too_large = np.flatnonzero(largest > MOST_EXPONENT)
     if too_large.size:
         raise InputError(
@@ -115,19 +138,17 @@ def _agree_on_ranges(aggregation: Aggregation, features: FloatArray, weight_max:
         Counter("rows", features.shape[0], maximum=weight_max),
     ]
     sums = aggregation.sum_counters("standardise/scale", counters, value_bits=FLAG_BITS)
-    return _Ranges(
-        scale=_largest_power(sums, features.shape[1], exponents),
-        row_count=sums["rows"],
-        party_count=sum(sums[f"0/{exponent}"] for exponent in exponents),
-    )
+    party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
+    check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
+    return _Ranges(_largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
 
 
 def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:
-    """The least power of two that no party's deviation passes, column by column; at least 2^LEAST_DEVIATION."""
+    """The least power of two that no party's largest deviation passes, by column; at least 2^LEAST_DEVIATION."""
     exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
-    largest = np.clip(exponents_of(np.abs(deviations).max(axis=0)), LEAST_DEVIATION, MOST_DEVIATION)
+    largest = np.clip(exponents_of(deviations), LEAST_DEVIATION, MOST_DEVIATION)
     sums = aggregation.sum_counters("standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
-    return _largest_power(sums, deviations.shape[1], exponents)
+    return _largest_power(sums, deviations.size, exponents)
 
 
 def _exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:

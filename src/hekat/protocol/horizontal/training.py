@@ -5,24 +5,34 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.errors import InputError
-from hekat.model import Model, Optimiser, OptimiserState, make_model, make_optimiser
-from hekat.protocol.horizontal.aggregation import Aggregation, Counter, FloatArray, Tensors, scale_by_weight
-from hekat.protocol.horizontal.clipping import AdaptiveClipping, make_policy, sizes_of, total_clipped
-from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.model import Model, OptimiserState, make_model
+from hekat.protocol.horizontal.aggregation import Aggregate, Aggregation, Counter, Tensors, scale_by_weight
+from hekat.protocol.horizontal.clipping import (
+    AdaptiveClipping,
+    clipped_by_tensor,
+    make_policy,
+    sizes_of,
+    total_clipped,
+)
+from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP, move_shared
+from hekat.protocol.horizontal.divergence import check_finite, check_magnitude
+from hekat.protocol.horizontal.local_training import LocalWork, local_update
+from hekat.protocol.horizontal.own_state import OwnState, first_own_state
+from hekat.protocol.horizontal.server_step import ServerStep
+from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
+from hekat.protocol.horizontal.stop_rules import should_stop
 from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.horizontal.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.validation import Validation, ValidationState, hold_out
 
 LOSS_UNITS = 2**20
-# A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
-# billion is below it.
-MAX_LOSS = 2**60
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,21 @@ class RoundRecord:
     bounds: dict[str, float]
     row_count: int
     party_count: int
+    validation: dict[str, float] = field(default_factory=dict)
+    """Metrics of the model at the round's start on all parties' held-out rows, where the round validates."""
+    clipped_by_tensor: dict[str, int] = field(default_factory=dict)
+    """`clipped_count` by tensor; empty where nothing is clipped."""
+    values_by_tensor: dict[str, int] = field(default_factory=dict)
+    """`value_count` by tensor."""
 
 
 @dataclass
 class TrainingState:
-    """Everything a checkpoint holds; equal bytes at every party."""
+    """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
+
+    `control` is scaffold's c, `row_count` the rows of all parties that it is the mean over. `last_rounds` tells of each
+    party the last round whose sum holds its update, where parties keep states of their own.
+    """
 
     parameters: Tensors
     optimiser_state: OptimiserState
@@ -49,34 +69,47 @@ class TrainingState:
     bounds: dict[str, float] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
     finished: bool = False
+    control: Tensors = field(default_factory=dict)
+    row_count: int = 0
+    last_rounds: dict[str, int] = field(default_factory=dict)
+    validation: ValidationState = field(default_factory=ValidationState)
+
+    @property
+    def sums_done(self) -> int:
+        """How far training is: the rounds, and the validation after the last one."""
+        return self.rounds_done + (self.validation.final is not None)
 
 
 @dataclass(frozen=True)
 class LocalRun:
-    """What a training loop needs beside settings and data; the callbacks never see another party's values."""
+    """What a training loop needs beside settings and data; the callbacks never see another party's values.
+
+    `save_own` is given what this party alone carries on, once the round's sum holds its update and before any party
+    saves the round; `own` is that of the round named in `resume_from`.
+    """
 
     stopwatch: Stopwatch
     on_round: Callable[[RoundRecord, TrainingState], None]
     save: Callable[[TrainingState], None]
     resume_from: TrainingState | None = None
+    save_own: Callable[[OwnState], None] = lambda own: None
+    own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
+    model: Model | None = None
+    """A model of the site's own; None: the one of Hekat's that the settings name."""
+    model_code: str = ""
+    """The digest of the site's code that made `model`."""
+
+    def model_for(self, settings: HorizontalSettings, column_count: int) -> Model:
+        """The model to train on tables of `column_count` columns. Raises InputError."""
+        return build_model(settings, column_count) if self.model is None else self.model
 
 
 def build_model(settings: HorizontalSettings, column_count: int) -> Model:
-    """The model that the settings name, for tables of `column_count` columns."""
+    """The model of Hekat's that the settings name, for tables of `column_count` columns."""
     class_count = len(settings.classes) if settings.classes is not None else None
     spec = settings.model
     return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.l2)
-
-
-def build_optimiser(training: TrainingSettings) -> Optimiser:
-    """The server optimiser: at the learning rate, but for fedavg with sgd or momentum a step of 1; or as it is set.
-
-    adam and rmsprop move each weight by about their rate, however small the mean change is: 1 would be far too much.
-    """
-    takes_whole_change = training.algorithm == "fedavg" and training.optimiser in ("sgd", "momentum")
-    rate = 1.0 if takes_whole_change else training.learning_rate
-    return make_optimiser(training.optimiser, **{"learning_rate": rate, **training.optimiser_settings})
 
 
 def train(
@@ -86,11 +119,13 @@ def train(
 
     1. agree on the standardiser (once);
     2. each round: the local update, clipped and averaged over the parties, one server step;
-    3. compare model digests and agree whether to stop.
+    3. compare model digests and agree whether to stop;
+    4. where rows are held out, validate the model that training ends with.
     """
     trainer = _Trainer(aggregation, table, settings, run, party)
     while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
         trainer.play_round()
+    trainer.validate_at_end()
     return trainer.state
 
 
@@ -108,12 +143,19 @@ class _Trainer:
                 cure="name the label column in the party's site file",
             )
         self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
+        table, held_out = hold_out(table, settings)
+        assert table.labels is not None
         self._labels = table.labels
-        self._model = build_model(settings, table.features.shape[1])
-        self._optimiser = build_optimiser(settings.training)
+        self._model = run.model_for(settings, table.features.shape[1])
+        self._trained = TrainedTensors.of(self._model, settings.model.parameters)
+        self._server_step = ServerStep(self._trained, settings.training)
+        self._own = run.own or first_own_state(self._trained, self._model.parameter_shapes, settings.training)
         self.state = run.resume_from or self._first_state(table)
         with run.stopwatch.measure("train"):
             self._features = self.state.standardiser.apply(table.features)
+            self._validation = Validation(
+                self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
+            )
         self._policy = make_policy(settings.codec, aggregation, self.state.bounds)
 
     def _first_state(self, table: Table) -> TrainingState:
@@ -122,93 +164,110 @@ class _Trainer:
         if self._settings.training.standardise:
             standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
         parameters = self._model.init(self._settings.model.seed)
-        return TrainingState(parameters, self._optimiser.init_state(parameters), standardiser)
+        state = TrainingState(parameters, self._server_step.init_state(parameters), standardiser)
+        if self._settings.training.algorithm == "scaffold":
+            rows = Counter("rows", len(table), maximum=self._settings.weight_max)
+            state.row_count = self._aggregation.sum_counters(ROW_COUNT_STEP, [rows])["rows"]
+            state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
+        return state
 
     def play_round(self) -> None:
         """One round, from the local update to the agreement on the model."""
         settings, state = self._settings, self.state
         number = state.rounds_done + 1
         step = f"round-{number}"
-        update, loss, weight = self._update_locally(number)
+        takes_part = self._aggregation.takes_part(step)
+        work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
+        update, weight = work.update, work.weight
         scaled = scale_by_weight(update, weight, settings.weight_max)
+        check_magnitude(self._party, number, scaled)
         bounds = self._policy.bounds_for(self._aggregation, step, scaled)
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
-        counters.append(_loss_counter(loss, weight, settings.weight_max))
+        counters.append(_loss_counter(work.loss, weight, settings.weight_max))
+        counters += self._validation.counters_for(number, state.parameters)
         aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
-        self._apply(aggregate.mean)
+        validation = self._validation.learn(number, aggregate.counters)
+        self._apply(aggregate)
         state.rounds_done = number
         state.bounds = self._policy.known if isinstance(self._policy, AdaptiveClipping) else {}
         state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
-        state.finished = _should_stop(state.losses, settings.training)
+        state.finished = self._should_stop(is_validated=bool(validation))
+        if settings.training.keeps_own_state:
+            state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
+            if takes_part:
+                self._own = self._own.after(number, update, self._aggregation.as_sent(step, update, bounds, weight))
+                self._run.save_own(self._own)
         self._aggregation.finish_round(step, digest_model(state, self._run.digest_key), state.finished)
         self._run.save(state)
+        sizes = {name: size * aggregate.party_count for name, size in sizes_of(scaled).items()}
         record = RoundRecord(
             round=number,
             loss=state.losses[-1],
             clipped_count=total_clipped(aggregate.counters, list(scaled)),
-            value_count=sum(sizes_of(scaled).values()) * aggregate.party_count,
+            value_count=sum(sizes.values()),
             bounds=bounds,
             row_count=aggregate.weight_sum,
             party_count=aggregate.party_count,
+            validation=validation,
+            clipped_by_tensor=clipped_by_tensor(aggregate.counters, list(scaled)),
+            values_by_tensor=sizes,
         )
         self._run.on_round(record, state)
 
-    def _update_locally(self, number: int) -> tuple[Tensors, float, int]:
+    def validate_at_end(self) -> None:
+        """Validate the model that training ended with, where that is due and not done yet."""
+        if self._settings.validation.hold_out and self.state.validation.final is None:
+            self._validation.finish(self._aggregation, self.state.parameters)
+            self._run.save(self.state)
+
+    def _should_stop(self, *, is_validated: bool) -> bool:
+        """As the stop rule reads it: validation losses where rows are held out, else training losses."""
         training = self._settings.training
+        if not self._settings.validation.hold_out:
+            return should_stop(self.state.losses, training)
+        return is_validated and should_stop(self.state.validation.losses, training)
+
+    def _work_locally(self, number: int) -> LocalWork:
+        training, state = self._settings.training, self.state
         party_number = self._settings.parties.index(self._party)
         rng = np.random.default_rng([training.seed, number, party_number])
         with self._run.stopwatch.measure("train"):
-            update, loss, weight = local_update(
-                self._model, self.state.parameters, self._features, self._labels, training, rng
+            work = local_update(
+                self._model,
+                state.parameters,
+                self._features,
+                self._labels,
+                training,
+                rng,
+                trained=self._trained,
+                correction=self._own.correction(state.control),
             )
-        _check_finite(self._party, number, update, loss)
-        return update, loss, weight
+            update = self._own.complete(work, state.control, training.learning_rate)
+        check_finite(self._party, number, update, work.loss)
+        return replace(work, update=update)
 
-    def _apply(self, mean: Tensors) -> None:
-        """The server step, the same at every party. A mean change of weights points the way, a gradient against it."""
-        averages_weights = self._settings.training.algorithm == "fedavg"
-        direction = {name: -values for name, values in mean.items()} if averages_weights else mean
+    def _nothing_of_its_own(self) -> LocalWork:
+        """The form of an update, for a round that this party is not sampled in: none of it is sent."""
+        return LocalWork(self._trained.update_like(self._model, self._settings.training), 0.0, 1, 0)
+
+    def _apply(self, aggregate: Aggregate) -> None:
+        """The server step, and scaffold's own."""
+        state = self.state
         with self._run.stopwatch.measure("train"):
-            self.state.parameters, self.state.optimiser_state = self._optimiser.step(
-                self.state.parameters, direction, self.state.optimiser_state
+            state.parameters, state.optimiser_state = self._server_step.apply(
+                state.parameters, aggregate.mean, state.optimiser_state
             )
-
-
-def local_update(
-    model: Model,
-    parameters: Tensors,
-    features: FloatArray,
-    labels: npt.NDArray[np.float64] | npt.NDArray[np.int64],
-    training: TrainingSettings,
-    rng: np.random.Generator,
-) -> tuple[Tensors, float, int]:
-    """The update, the mean loss at the round's start, and the rows behind both.
-
-    `fedsgd`: the gradient of one batch. `fedavg`: the change of the weights after local epochs of mini-batch descent.
-    """
-    row_count = features.shape[0]
-    batch_rows = min(training.batch_rows or row_count, row_count)
-    if training.algorithm == "fedsgd":
-        chosen = rng.permutation(row_count)[:batch_rows] if batch_rows < row_count else np.arange(row_count)
-        loss, gradient = model.loss_and_gradient(parameters, features[chosen], labels[chosen])
-        return gradient, loss, batch_rows
-    loss = model.loss(parameters, features, labels)
-    current = {name: values.copy() for name, values in parameters.items()}
-    for _ in range(training.local_epochs):
-        order = rng.permutation(row_count)
-        for start in range(0, row_count, batch_rows):
-            rows = order[start : start + batch_rows]
-            _, gradient = model.loss_and_gradient(current, features[rows], labels[rows])
-            current = {name: current[name] - training.learning_rate * gradient[name] for name in current}
-    return {name: current[name] - parameters[name] for name in parameters}, loss, row_count
+            if state.control:
+                state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / state.row_count)
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters and standardiser; equal only where every byte is."""
+    """A keyed digest of parameters, standardiser and what all parties share beside; equal only where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
-    arrays = {**state.parameters, **standardiser}
+    control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
+    arrays = {**state.parameters, **standardiser, **control}
     for name in sorted(arrays):
         values = np.ascontiguousarray(arrays[name], dtype="<f8")
         header = f"{name}|{values.shape}|".encode()
@@ -218,22 +277,3 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
 
 def _loss_counter(loss: float, weight: int, weight_max: int) -> Counter:
     return Counter("loss", round(loss * weight * LOSS_UNITS), maximum=MAX_LOSS * weight_max * LOSS_UNITS)
-
-
-def _check_finite(party: str, number: int, update: Tensors, loss: float) -> None:
-    broken = sorted(name for name, values in update.items() if not np.isfinite(values).all())
-    if broken or not 0 <= loss <= MAX_LOSS:
-        raise InputError(
-            f"training diverged at party {party} in round {number}",
-            expected="finite updates and a loss that stays small",
-            got=f"non-finite values in {', '.join(broken)}" if broken else "a loss beyond every bound",
-            cure="lower training.learning_rate, set training.standardise = true, or give labels a smaller unit",
-        )
-
-
-def _should_stop(losses: list[float], training: TrainingSettings) -> bool:
-    """True once the best loss of the last `patience` rounds is not `min_improvement` below the best before them."""
-    if not training.patience or len(losses) <= training.patience:
-        return False
-    recent, before = losses[-training.patience :], losses[: -training.patience]
-    return min(recent) > min(before) - training.min_improvement

@@ -85,6 +85,15 @@ class PublicKey(ImmutableKey):
     def __repr__(self) -> str:
         return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
 
+    def _facts(self) -> list[tuple[str, str]]:
+        key = self
+        return [
+            ("scheme", "Paillier"),
+            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
+            ("fingerprint", key.fingerprint),
+            ("use", "encrypts and computes, opens nothing"),
+        ]
+
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int]]:
         return PublicKey, (self.n,)
 
@@ -155,6 +164,15 @@ class PrivateKey(ImmutableKey):
     def __repr__(self) -> str:
         bits, fingerprint = self.public.bits, self.public.fingerprint
         return f"PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        key = self.public
+        return [
+            ("scheme", "Paillier"),
+            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
+            ("fingerprint", key.fingerprint),
+            ("use", "opens every ciphertext under its public key; its primes are not shown"),
+        ]
 
     def __reduce__(self) -> NoReturn:
         raise KeyRefusedError(

@@ -24,6 +24,7 @@ __all__ = [
     "VARIANTS",
     "KeySizeWarning",
     "check_new_key_bits",
+    "plaintext_bits_of",
 ]
 
 # Below this not even the structure of a key can be checked: trial division reaches the primes themselves.
@@ -40,3 +41,8 @@ VARIANTS: Final = (STANDARD, DJN, CRT)
 def check_new_key_bits(bits: int, unsafe_for_benchmark: bool) -> None:
     """Raise InputError or KeyRefusedError unless a key of `bits` bits may be made; warn below the default size."""
     check_new_key_size("Paillier", bits, MIN_TEST_KEY_BITS, MAX_KEY_BITS, unsafe_for_benchmark)
+
+
+def plaintext_bits_of(key_bits: int) -> int:
+    """`PlaintextSpace.bits` of every key of `key_bits`: n is at least 9/16 of 2^key_bits, plaintexts reach n / 2."""
+    return key_bits - 2

@@ -88,6 +88,15 @@ class PublicKey(ImmutableKey):
     def __repr__(self) -> str:
         return f"rsa.PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
 
+    def _facts(self) -> list[tuple[str, str]]:
+        key = self
+        return [
+            ("scheme", "RSA"),
+            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
+            ("fingerprint", key.fingerprint),
+            ("use", "blinds and verifies"),
+        ]
+
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int, int]]:
         return PublicKey, (self.n, self.e)
 
@@ -154,6 +163,15 @@ class PrivateKey(ImmutableKey):
     def __repr__(self) -> str:
         bits, fingerprint = self.public.bits, self.public.fingerprint
         return f"rsa.PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        key = self.public
+        return [
+            ("scheme", "RSA"),
+            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
+            ("fingerprint", key.fingerprint),
+            ("use", "signs; its primes are not shown"),
+        ]
 
     def __reduce__(self) -> NoReturn:
         raise KeyRefusedError(

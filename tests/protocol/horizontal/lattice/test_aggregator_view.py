@@ -23,7 +23,10 @@ DISCLOSED = {
     ("horizontal/checked", "values"),
     ("horizontal/dealt", "agreement"),
     ("horizontal/ready", "columns"),
+    ("horizontal/ready", "model_code"),
+    ("horizontal/ready", "model_start"),
     ("horizontal/ready", "schema"),
+    ("horizontal/ready", "tensors"),
     ("horizontal/round-end", "model_digest"),
 }
 KINDS = {

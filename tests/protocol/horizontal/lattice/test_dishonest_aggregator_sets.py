@@ -94,7 +94,7 @@ CHANGES = {
         (short_digest, "malformed"),
         (other_signature, "did not sign"),
         (no_signature, "did not sign"),
-        (a_stranger, "a party that nobody knows"),
+        (a_stranger, "a party that takes no part"),
         (too_few, "is too small"),
         (nobody, "is too small"),
     ]

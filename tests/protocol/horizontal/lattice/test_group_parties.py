@@ -15,6 +15,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     ReleasedGroupsMessage,
     SumBeginMessage,
 )
+from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.settings import CodecSettings
 
 
@@ -166,12 +167,12 @@ class Late:
 
     def receive(self, sender, step, message_type, timeout_s=None):
         if step == self._step:
-            self._until.wait(timeout=10)
+            assert self._until.wait(timeout=30)
         return self._channel.receive(sender, step, message_type, timeout_s)
 
 
 def test_a_round_that_cannot_be_begun_ends_the_run_after_all_have_saved_the_one_before(
-    three_rounds, rehearse_lattice, stop_at, meddle, leave_at
+    three_rounds, rehearse_lattice, stop_at, meddle, leave_at, roles_apart
 ) -> None:
     """Else a run begun anew would come to this point again and again, and never beyond."""
     first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
@@ -288,14 +289,23 @@ def test_the_groups_ahead_are_those_of_all_sums_to_come(lattice_settings) -> Non
     assert groups_ahead(with_standardiser, 2) == ["round-3"]
     assert groups_ahead(with_standardiser, 3) == []
     assert groups_ahead(settings, 0) == ["round-1"]
+    with_row_count = replace(settings, training=replace(settings.training, algorithm="scaffold"))
+    assert groups_ahead(with_row_count, 0) == ["scaffold", "round-1"]
+    assert groups_ahead(with_row_count, 1) == []
 
 
 def test_a_possible_claim_passes_and_another_names_its_group(lattice_settings) -> None:
     settings = lattice_settings(5)
-    check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "a", settings, 0, 4)
-    check_released_groups(ReleasedGroupsMessage({"round-1": []}), "notary", settings, 0, 4)
+    everybody = Participation(settings, b"")
+    check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "a", settings, 0, everybody)
+    check_released_groups(ReleasedGroupsMessage({"round-1": []}), "notary", settings, 0, everybody)
     with pytest.raises(InputError, match="round-1"):
-        check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "e", settings, 0, 4)
+        check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "e", settings, 0, everybody)
+
+
+@pytest.fixture
+def everybody_of(lattice_settings):
+    return lambda party_count: Participation(lattice_settings(party_count), b"")
 
 
 def said(**by_member):
@@ -319,22 +329,22 @@ def said(**by_member):
         (said(a="e", b="", c="e", d=None, e=None), "abcd"),
     ],
 )
-def test_the_parties_are_those_for_which_most_members_can_release(told, parties) -> None:
-    assert choose_parties(told, "abcde", 3) == {"round-1": tuple(parties)}
+def test_the_parties_are_those_for_which_most_members_can_release(told, parties, everybody_of) -> None:
+    assert choose_parties(told, everybody_of(5), 3) == {"round-1": tuple(parties)}
 
 
-def test_where_too_few_can_release_for_any_that_is_said() -> None:
+def test_where_too_few_can_release_for_any_that_is_said(everybody_of) -> None:
     told = said(a="d", b="e", c=None, d=None, e=None)
     with pytest.raises(ProtocolError, match=r"round-1 for different parties.*a: all but d; b: all but e"):
-        choose_parties(told, "abcde", 4)
+        choose_parties(told, everybody_of(5), 4)
 
 
-def test_of_two_sets_the_one_with_members_enough_is_taken() -> None:
+def test_of_two_sets_the_one_with_members_enough_is_taken(everybody_of) -> None:
     """Of seven members five are needed: without f and g only four are left that noted no other set, without g five."""
     told = said(a="fg", b="g", c=None, d=None, e=None, f=None, g=None)
-    assert choose_parties(told, "abcdefg", 5) == {"round-1": tuple("abcdef")}
+    assert choose_parties(told, everybody_of(7), 5) == {"round-1": tuple("abcdef")}
 
 
-def test_groups_that_nobody_released_in_are_bound_to_nothing() -> None:
-    assert choose_parties(said(a=None, b=None), "ab", 2) == {}
-    assert choose_parties({}, "abc", 3) == {}
+def test_groups_that_nobody_released_in_are_bound_to_nothing(everybody_of) -> None:
+    assert choose_parties(said(a=None, b=None), everybody_of(2), 2) == {}
+    assert choose_parties({}, everybody_of(3), 3) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -211,13 +212,7 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
     peaks = {}
     for party_count in (3, 12):
         parties = tuple("abcdefghijkl")[:party_count]
-        settings = SimpleNamespace(
-            parties=parties,
-            authority=None,
-            opening="shared",
-            bears_losses=True,
-            allow_two_parties=False,
-        )
+        settings = replace(lattice_settings(3, "shared"), parties=parties)
         channel = Senders(parties, parameters, value_count)
         roster = Roster(channel, settings)
         summation = LatticeSummation(channel, settings, roster, Stopwatch(), GroupParties(roster, {}), 0)

@@ -46,7 +46,9 @@ def test_parties_upload_one_after_the_other(play, three_blocks) -> None:
     assert rehearsal.lost_names == []
 
 
-def test_a_party_that_trickles_is_given_up_and_the_others_finish(play, three_blocks, meddle, monkeypatch) -> None:
+def test_a_party_that_trickles_is_given_up_and_the_others_finish(
+    play, three_blocks, meddle, monkeypatch, roles_apart
+) -> None:
     """Its second block is due in what the first one left of a step's time, not in a step's time of its own."""
     clock = [1000.0]
     monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: clock[0]))

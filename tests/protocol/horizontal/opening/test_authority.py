@@ -77,7 +77,7 @@ def test_it_holds_sets_to_the_rules(scene: Scene) -> None:
         "another upload": replace(good, context=replace(good.context, number=5)),
         "other shares of 'party-2'": state_included(good.context, other_seed),
         "did not sign": replace(good, uploads=(replace(good.uploads[0], signature=b""), *good.uploads[1:])),
-        "nobody knows": replace(good, uploads=(replace(good.uploads[0], party="x"), *good.uploads[1:])),
+        "takes no part": replace(good, uploads=(replace(good.uploads[0], party="x"), *good.uploads[1:])),
     }
     for match, included in bad.items():
         with pytest.raises(ProtocolError, match=match):

@@ -57,7 +57,7 @@ def test_a_set_of_another_upload_is_refused(this: Any, change: dict[str, Any]) -
 
 def test_unknown_parties_are_refused_and_shown_short(this: Any) -> None:
     stranger = replace(this.upload("party-0"), party="x" * 100 + "\x1b")
-    with pytest.raises(ProtocolError, match="nobody knows") as caught:
+    with pytest.raises(ProtocolError, match="takes no part") as caught:
         check(this, state_included(this.context, [*this.included().uploads, stranger]))
     assert "\x1b" not in str(caught.value)
     assert "x" * 50 not in str(caught.value)

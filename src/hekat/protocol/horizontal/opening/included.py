@@ -80,16 +80,16 @@ def check_included(
 ) -> None:
     """Raise ProtocolError, naming whom it is about, unless the set may be summed and opened.
 
-    It is of this upload; its parties are known, sorted, none twice, at least `least_included`; no two have the same
-    upload; each signed exactly what is stated. With `share_digests`, by party, everyone's are those: the ones that a
-    member checked its shares against, of good dealers only.
+    It is of this upload; its parties are some of `parties`, sorted, none twice, at least `least_included`; no two have
+    the same upload; each signed exactly what is stated. With `share_digests`, by party, everyone's are those: the ones
+    that a member checked its shares against, of good dealers only.
     """
     if included.context != context:
         _refuse("is of another upload", f"number {context.number}, {context.step!r}", "another one")
     stated = included.parties
     unknown = sorted(set(stated) - set(parties))
     if unknown:
-        _refuse("holds a party that nobody knows", "parties of the job", repr(unknown[0])[:_MOST_SHOWN])
+        _refuse("holds a party that takes no part", "parties of this step", repr(unknown[0])[:_MOST_SHOWN])
     if list(stated) != sorted(set(stated)):
         _refuse("holds a party twice, or is not sorted", "every party once, sorted", f"{len(stated)} entries")
     if len(stated) < least_included:

@@ -29,6 +29,7 @@ from hekat.protocol.horizontal.opening.share_message import (
 )
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -60,13 +61,14 @@ class Member:
     ) -> None:
         self._channel, self._settings, self._way, self._state = channel, settings, way, state
         self._stopwatch, self._patience_s = stopwatch, patience_s
+        self._participation = participation_of(channel, settings)
         self._own_release = b""
         self._kept: _Kept | None = None
 
     def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> UploadContext:
         """Receive and check what every dealer sent here, and tell the aggregator; returns the upload's context.
 
-        `own_message` is what a party that is a member deals to itself.
+        `own_message` is what a party that is a member deals to itself, where it takes part.
         """
         aggregator, me = self._settings.aggregator, self._channel.party
         dealers = self._channel.receive(aggregator, leg.name("dealers"), DealersMessage, timeout_s=self._patience_s)
@@ -128,7 +130,7 @@ class Member:
         kept, self._kept = self._kept, None
         if kept is None:
             raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
-        self._state.allow(self._settings.parties, included)
+        self._state.allow(self._participation.parties_in(leg.step), included)
         with self._stopwatch.measure("open"):
             content = self._way.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
@@ -157,15 +159,16 @@ class Member:
     def _read_lists(self, context: UploadContext, dealers: DealersMessage) -> dict[str, DigestList]:
         """The dealers' signed lists of digests. Raises ProtocolError where they are not what dealers signed."""
         lists: dict[str, DigestList] = {}
+        sampled = self._participation.parties_in(context.step)
         for dealer, digests in dealers.share_digests.items():
             entry = DigestList(tuple(digests), dealers.signatures.get(dealer, b""))
-            signed = dealer in self._settings.parties and self._channel.verify(
+            signed = dealer in sampled and self._channel.verify(
                 dealer, entry.signature, DEALING_PURPOSE, *dealing_fields(context, entry.digests)
             )
             if not signed or len(entry.digests) != len(self._way.members):
                 raise ProtocolError(
                     f"the aggregator states shares that {dealer!r:.40} did not sign",
-                    expected=f"{len(self._way.members)} signed digests of each dealer",
+                    expected=f"{len(self._way.members)} signed digests of each dealer, who takes part in this step",
                     got="others",
                     cure="release nothing; ask the aggregator's operator",
                 )

@@ -28,7 +28,7 @@ from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, dea
 from hekat.protocol.horizontal.opening.shared import salt_digest
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
-from hekat.protocol.horizontal.opening.ways import least_parties
+from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stopwatch import Stopwatch
@@ -53,7 +53,7 @@ class PartyOpening:
         self._patience_s, self._state = patience_s, state
         is_member = channel.party in way.members
         self._member = Member(channel, settings, way, state, stopwatch, patience_s=patience_s) if is_member else None
-        self._least = least_parties(settings)
+        self._participation = participation_of(channel, settings)
         self._dealt: Dealt | None = None
 
     def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
@@ -78,6 +78,12 @@ class PartyOpening:
             self._member.check_dealt(leg, dealt.messages[self._channel.party])
         self._dealt = replace(dealt, secret=None, messages={})
 
+    def sit_out(self, leg: Leg) -> None:
+        """Deal nothing; a member checks what it was dealt all the same."""
+        self._dealt = None
+        if self._member is not None:
+            self._member.check_dealt(leg)
+
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
         """This party's signature over its upload, of which `upload_digest` is SHA-256."""
         dealt = self._own()
@@ -89,12 +95,14 @@ class PartyOpening:
         context = self._context(leg, parameters)
         included = included_set_of(context, stated)
         kept = None if self._member is None else self._member.share_digests
+        parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
         with self._stopwatch.measure("open"):
-            check_included(included, context, self._settings.parties, self._least, self._channel.verify, kept)
-        if not set(included.parties) <= set(leg.participants) or self._channel.party not in included.parties:
+            check_included(included, context, parties, least, self._channel.verify, kept)
+        is_left_out = self._channel.party in parties and self._channel.party not in included.parties
+        if not set(included.parties) <= set(leg.participants) or is_left_out:
             raise ProtocolError(
                 "the aggregator leaves this party out of a sum that it takes part in",
-                expected="a set of this upload's parties, this one among them",
+                expected="a set of this upload's parties, this one among them if it uploads",
                 got="another set",
                 cure="ask the aggregator's operator; resume from the last checkpoint",
             )
@@ -111,7 +119,7 @@ class PartyOpening:
         if self._member is not None:
             self._member.release(leg, included)
         elif not self._way.members:
-            self._state.allow(self._settings.parties, included)
+            self._state.allow(self._participation.parties_in(leg.step), included)
 
     def open(
         self,

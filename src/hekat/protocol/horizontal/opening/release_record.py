@@ -1,11 +1,11 @@
 """What one opener has released for, on disk, so that it never opens two sets of one group, not after a restart either.
 
 For every group of steps of a job (those that sum the same updates): the digest of the parties in the set, and the names
-of the job's parties that are not. A second sum in the group, under another upload number, is allowed for the same
-parties only: a sum with other parties, less the first, is somebody's update. For every upload number of a session: the
-digest of the whole statement. The file is `hekat releases 1`, for each entry a line "group KEY DIGEST NAME..." or
-"number KEY DIGEST", key and digest in hex, and a checksum. It says nothing about a machine that is put back to an older
-snapshot.
+of the parties of the group (of its sample, where a job has samples) that are not. A second sum in the group, under
+another upload number, is allowed for the same parties only: a sum with other parties, less the first, is somebody's
+update. For every upload number of a session: the digest of the whole statement. The file is `hekat releases 1`, for
+each entry a line "group KEY DIGEST NAME..." or "number KEY DIGEST", key and digest in hex, and a checksum. It says
+nothing about a machine that is put back to an older snapshot.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ReleaseRecord:
         return cls(path)
 
     def allow(self, job_digest: bytes, parties: Collection[str], included: IncludedSet) -> None:
-        """Note durably that this set, of the job's `parties`, is released for; return only then. The same set is
+        """Note durably that this set, of the group's `parties`, is released for; return only then. The same set is
         allowed again.
 
         Raises ProtocolError where other parties were released for in this group of this job, or another statement under
@@ -82,7 +82,7 @@ class ReleaseRecord:
                 replace_file(self._path, _encode({**known, **entries}))
 
     def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
-        """For those of these groups that were released for: the parties of the job that were not in, sorted.
+        """For those of these groups that were released for: the parties of the group that were not in, sorted.
 
         Raises StateError where the record cannot be read.
         """

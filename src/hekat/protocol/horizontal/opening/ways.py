@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,12 +36,20 @@ def make_way(settings: HorizontalSettings, shared_key: bytes = b"") -> OpeningWa
         return AuthorityWay(settings.authority)
     if settings.opening == "shared":
         return SharedWay(shared_key)
-    return CommitteeWay(form_committee(settings.parties, allow_two_parties=settings.allow_two_parties))
+    return CommitteeWay(committee_of(settings))
 
 
-def least_parties(settings: HorizontalSettings) -> int:
-    """u_min: how many parties a sum is of at the least, in every way of opening it."""
-    return least_included(len(settings.parties), allow_two_parties=settings.allow_two_parties)
+def committee_of(settings: HorizontalSettings) -> Committee:
+    """The job's committee; its least set is that of a round, of which a sample of the parties may be all there is."""
+    committee = form_committee(settings.parties, allow_two_parties=settings.allow_two_parties)
+    return replace(committee, least_included=least_parties(settings, settings.sample_size))
+
+
+def least_parties(settings: HorizontalSettings, party_count: int | None = None) -> int:
+    """u_min of a sum in which `party_count` of the job's parties (None: all) take part, in every way of opening it."""
+    count = len(settings.parties) if party_count is None else party_count
+    least = least_included(count, allow_two_parties=settings.allow_two_parties)
+    return max(least, settings.training.min_parties)
 
 
 class CommitteeWay:

@@ -1,0 +1,67 @@
+"""A channel whose party lives in another process: calls go through a pipe to the process of the other roles."""
+
+from __future__ import annotations
+
+from multiprocessing.connection import Connection
+from typing import Any
+
+from hekat.channel import Channel
+from hekat.errors import ChannelError
+
+
+class PipedChannel:
+    """The party's end; every call waits for what the other process answers."""
+
+    def __init__(self, pipe: Connection, party: str, parties: tuple[str, ...]) -> None:
+        self._pipe, self._party, self._parties = pipe, party, parties
+
+    @property
+    def party(self) -> str:
+        return self._party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self._parties
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        self._call("send", to, step, payload)
+
+    def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
+        payload = self._call("receive", sender, step, timeout_s)
+        assert isinstance(payload, bytes)
+        return payload
+
+    def note_saved(self, what: str) -> None:
+        self._call("note_saved", what)
+
+    def expel(self, party: str, reason: str) -> None:
+        self._call("expel", party, reason)
+
+    def end(self, result: Any) -> None:
+        """The party has ended, with this result."""
+        self._pipe.send(("end", result))
+
+    def _call(self, *call: Any) -> Any:
+        self._pipe.send(call)
+        works, answer = self._pipe.recv()
+        if not works:
+            raise ChannelError(answer)
+        return answer
+
+
+def serve_pipe(pipe: Connection, channel: Channel) -> Any:
+    """Play the calls of a `PipedChannel` on the channel of its party here, until it ends; its result."""
+    while True:
+        name, *arguments = pipe.recv()
+        if name == "end":
+            return arguments[0]
+        try:
+            if name == "receive":
+                sender, step, timeout_s = arguments
+                answer = channel.receive(sender, step, timeout_s=timeout_s)
+            else:
+                answer = getattr(channel, name)(*arguments)
+        except ChannelError as error:
+            pipe.send((False, str(error)))
+        else:
+            pipe.send((True, answer))

@@ -1,0 +1,117 @@
+"""Trains BatchCrypt's three models over nine parties, plain, with lattice and with Paillier, and the credit tables.
+
+    python benchmarks/train_papers.py --data FOLDER [--only mlp cnn lstm credit] [--quick]
+
+FOLDER holds images/, shakespeare/ and credit/. Every finished run is written to results/training.json at once, so an
+interrupted measurement keeps what it has. Paillier's exact sums are those of lattice: it is run for a few rounds with
+local training cut short, its model is held against that of lattice bit for bit, and its time is that of the exchange.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import measure
+import torch
+from training.credit import measure_credit
+from training.experiment import Curve, train_federated
+from training.models import value_count
+from training.workloads import WORKLOADS, Workload
+
+BITS = (8, 16, 32)
+QUICK_ROWS = 3000
+PAILLIER_BATCHES = 1
+
+
+def main() -> None:
+    """Measure what is asked for, keep the rest of the results as they are."""
+    arguments = _read_arguments()
+    kept = _load_kept()
+    for name in arguments.only:
+        runs = measure_credit(arguments.data) if name == "credit" else _run_workload(name, arguments)
+        kept[name] = []
+        for row in runs:
+            kept[name].append(row)
+            if not arguments.quick:
+                rows = [{"workload": key, **one} for key, found in kept.items() for one in found]
+                measure.write_results("training", rows, torch=torch.__version__, threads=torch.get_num_threads())
+        if arguments.quick:
+            print(json.dumps(kept[name], indent=1))
+
+
+def _read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with images/, shakespeare/ and credit/")
+    names = [*WORKLOADS, "credit"]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, help="parts to measure")
+    parser.add_argument("--quick", action="store_true", help="few rows and rounds; prints, writes nothing")
+    return parser.parse_args()
+
+
+def _load_kept() -> dict[str, list[dict[str, Any]]]:
+    path = measure.RESULTS / "training.json"
+    kept: dict[str, list[dict[str, Any]]] = {}
+    if path.exists():
+        for row in json.loads(path.read_text())["rows"]:
+            kept.setdefault(row.pop("workload"), []).append(row)
+    return kept
+
+
+def _run_workload(name: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    workload = WORKLOADS[name](arguments.data)
+    if arguments.quick:
+        workload = _cut(workload)
+    for algorithm, rounds in (("fedavg", workload.rounds), ("fedsgd", workload.fedsgd_rounds)):
+        plain = _train(workload, "none", None, algorithm, rounds)
+        yield _row(workload, plain, plain)
+        for bits in BITS if algorithm == "fedavg" else (16,):
+            lattice = _train(workload, "lattice", bits, algorithm, rounds)
+            yield _row(workload, lattice, plain)
+            yield _row(workload, _run_paillier(workload, bits, algorithm), plain)
+
+
+def _run_paillier(workload: Workload, bits: int, algorithm: str) -> Curve:
+    """A few rounds with little training, whose model must be that of lattice after the same rounds."""
+    settings = {"rounds": workload.paillier_rounds, "most_batches": PAILLIER_BATCHES}
+    paillier = train_federated(workload, "paillier", bits, algorithm, progress=print, **settings)
+    lattice = train_federated(workload, "lattice", bits, algorithm, progress=print, **settings)
+    if paillier.digests != lattice.digests:
+        raise SystemExit(f"Paillier and lattice sums differ for {workload.name} at {bits} bits: not measured")
+    return paillier
+
+
+def _train(workload: Workload, protection: str, bits: int | None, algorithm: str, rounds: int) -> Curve:
+    return train_federated(workload, protection, bits, algorithm, rounds=rounds, progress=print)
+
+
+def _row(workload: Workload, curve: Curve, plain: Curve) -> dict[str, Any]:
+    """One run beside the plain one: ratio of a round's medians, differences of the last round."""
+    is_whole = len(curve.round_s) == len(plain.round_s) and curve.protection != "paillier"
+    extra_s = curve.median_exchange_s - plain.median_exchange_s
+    return {
+        "name": workload.name,
+        "values": value_count(workload.make_model()),
+        "parties": workload.party_count,
+        "median_round_s": curve.median_round_s if is_whole else None,
+        "median_exchange_s": curve.median_exchange_s,
+        "times_plain": sum(curve.round_s) / sum(plain.round_s) if is_whole else None,
+        "times_plain_by_exchange": 1 + extra_s / plain.median_round_s,
+        "convergence_bias": abs(curve.train_loss[-1] / plain.train_loss[-1] - 1) if is_whole else None,
+        "accuracy_points": 100 * (curve.accuracy[-1] - plain.accuracy[-1]) if is_whole else None,
+        **asdict(curve),
+    }
+
+
+def _cut(workload: Workload) -> Workload:
+    split = workload.split
+    few = replace(split, train_inputs=split.train_inputs[:QUICK_ROWS], train_labels=split.train_labels[:QUICK_ROWS])
+    return replace(workload, split=few, rounds=2, fedsgd_rounds=2, paillier_rounds=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The three workloads of BatchCrypt (ATC 2020, section 6.1), sized for a machine without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from training.data import Split, character_count, load_cifar, load_mnist, load_shakespeare
+from training.models import CharacterLstm, make_cnn, make_mlp
+
+PARTY_COUNT = 9
+Optimiser = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One model, its rows and how they are trained; `batch_rows` is of one party."""
+
+    name: str
+    make_model: Callable[[], nn.Module]
+    split: Split
+    batch_rows: int
+    make_optimiser: Optimiser
+    fedsgd_rate: float
+    rounds: int
+    fedsgd_rounds: int
+    paillier_rounds: int
+    party_count: int = PARTY_COUNT
+    seed: int = 1
+
+    @property
+    def parties(self) -> list[str]:
+        """Names in order; the first seven are the committee."""
+        return [f"party-{number}" for number in range(1, self.party_count + 1)]
+
+
+def mnist_mlp(folder: Path) -> Workload:
+    """784-128-10 on MNIST."""
+    optimiser = partial(torch.optim.SGD, lr=0.05, momentum=0.9)
+    return Workload("mlp on MNIST", make_mlp, load_mnist(folder), 128, optimiser, 0.1, 20, 60, 3)
+
+
+def cifar_cnn(folder: Path) -> Workload:
+    """The AlexNet-like network on CIFAR-10: a short run, not to convergence."""
+    optimiser = partial(torch.optim.SGD, lr=0.02, momentum=0.9)
+    return Workload("cnn on CIFAR-10", make_cnn, load_cifar(folder), 128, optimiser, 0.05, 10, 20, 1)
+
+
+def shakespeare_lstm(folder: Path) -> Workload:
+    """Two LSTM layers on tiny Shakespeare, one epoch."""
+    split = load_shakespeare(folder)
+    model = partial(CharacterLstm, character_count(split))
+    optimiser = partial(torch.optim.Adam, lr=2e-3)
+    return Workload("lstm on Shakespeare", model, split, 128, optimiser, 0.5, 1, 5, 1)
+
+
+WORKLOADS = {"mlp": mnist_mlp, "cnn": cifar_cnn, "lstm": shakespeare_lstm}

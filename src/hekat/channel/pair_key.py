@@ -1,0 +1,111 @@
+"""The key of one direction between two roles: drawn once a session, sealed to the receiver, moved on by each message.
+
+Every message has a key of its own, derived from the pair's under 32 fresh random bytes that travel in its header: so no
+nonce of AES-GCM meets one key twice, whatever a sender's counters do. After each message both ends replace the pair's
+key by a hash of it: what was sealed before cannot be opened with it, by whoever reads it later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import NoReturn
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from hekat.channel.canonical import encode_fields
+from hekat.channel.session_key import SessionKey, SessionPublicKey
+from hekat.errors import SealError
+
+KEY_BYTES = 32
+SALT_BYTES = 32
+TAG_BYTES = 16
+"""How much longer a sealed chunk is than its content."""
+
+_PAIR_LABEL = b"hekat/pair-key/1"
+_MESSAGE_LABEL = b"hekat/message-key/1"
+_NEXT_LABEL = b"hekat/next-pair-key/1"
+_NONCE_BYTES = 12
+
+
+class MessageKey:
+    """AES-256-GCM for the chunks of one message."""
+
+    __slots__ = ("_cipher",)
+
+    def __init__(self, cipher: AESGCM) -> None:
+        self._cipher = cipher
+
+    def seal(self, content: bytes | memoryview, index: int, info: bytes) -> bytes:
+        """Chunk number `index`, bound to `info`; TAG_BYTES longer. Each index is sealed once."""
+        return self._cipher.encrypt(index.to_bytes(_NONCE_BYTES, "big"), content, info)
+
+    def open(self, sealed: bytes | memoryview, index: int, info: bytes) -> bytes:
+        """The content that was sealed under the same index and `info`. Raises SealError where it was not."""
+        try:
+            return self._cipher.decrypt(index.to_bytes(_NONCE_BYTES, "big"), sealed, info)
+        except InvalidTag:
+            raise SealError(
+                "a sealed chunk does not open",
+                expected="content sealed in this session under this very header",
+                got="altered bytes, or another key's",
+            ) from None
+
+
+class PairKey:
+    """What one sender seals its next message to one receiver with, in one session."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        if len(raw) != KEY_BYTES:
+            raise SealError("malformed pair key", expected=f"{KEY_BYTES} bytes", got=f"{len(raw)} bytes")
+        # An array that can be written over, which bytes cannot.
+        self._raw = bytearray(raw)
+
+    @classmethod
+    def generate(cls) -> PairKey:
+        """A key of the operating system's randomness."""
+        return cls(secrets.token_bytes(KEY_BYTES))
+
+    def seal_to(self, receiver: SessionPublicKey, session_id: bytes, sender: str, receiver_name: str) -> bytes:
+        """The key for the receiver alone, bound to the session and the direction."""
+        return receiver.seal(self._usable(), _pair_info(session_id, sender, receiver_name))
+
+    @classmethod
+    def open_from(cls, sealed: bytes, key: SessionKey, session_id: bytes, sender: str, receiver_name: str) -> PairKey:
+        """The key that `seal_to` sealed. Raises SealError."""
+        return cls(key.open(sealed, _pair_info(session_id, sender, receiver_name)))
+
+    def message_key(self, salt: bytes) -> MessageKey:
+        """The key of the message with `salt`, SALT_BYTES fresh random bytes. Raises SealError once it is wiped."""
+        derived = HKDF(SHA256(), KEY_BYTES, salt, _MESSAGE_LABEL).derive(self._usable())
+        return MessageKey(AESGCM(derived))
+
+    def advance(self) -> None:
+        """The key of the next message, HMAC-SHA-256 of this one, written over it. Raises SealError once it is wiped."""
+        self._raw[:] = hmac.digest(self._usable(), _NEXT_LABEL, hashlib.sha256)
+
+    def wipe(self) -> None:
+        """Write zeros over the key; it seals and opens nothing from now on."""
+        self._raw[:] = bytes(len(self._raw))
+        self._raw = bytearray()
+
+    def _usable(self) -> bytearray:
+        if not self._raw:
+            raise SealError("the pair key is wiped", expected="a key of a session that is open")
+        return self._raw
+
+    def __repr__(self) -> str:
+        return "PairKey(secret)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a PairKey is not copied or pickled: it lives for one session")
+
+
+def _pair_info(session_id: bytes, sender: str, receiver: str) -> bytes:
+    return encode_fields(_PAIR_LABEL, session_id, sender.encode(), receiver.encode())

@@ -1,0 +1,140 @@
+"""`hekat init`: writes a commented job file and site file to edit, or a whole example that runs at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hekat.cli.printable import printable
+from hekat.errors import InputError
+from hekat.job.csv_guess import Guess, guess_from_csv
+from hekat.job.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
+from hekat.job.write_job import JOB_FILE, write_job
+
+EXAMPLE_ROUNDS = 5
+MOST_NAMES_SHOWN = 20
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "init",
+        help="write a job file and a site file to edit",
+        description="Write job.toml and site.toml, every setting with its default, choices and unit. "
+        "Nothing is written over. With --example small made tables too, so that hekat run works at once.",
+        epilog="Examples: hekat init first --example; hekat init trial --from visits.csv --parties north,east,south",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to (default: here)")
+    parser.add_argument("--name", help="the job's name (default: the folder's)")
+    parser.add_argument("--parties", type=_names, default=("alpha", "beta", "gamma"), help="who trains: a,b,c")
+    parser.add_argument("--aggregator", default="hub", help="who adds updates that it cannot read (default: hub)")
+    parser.add_argument(
+        "--model", choices=MODELS, help="default: logistic; linear where labels are numbers; torch: code of yours"
+    )
+    parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
+    parser.add_argument("--protection", choices=PROTECTIONS, default="lattice", help="default: lattice")
+    parser.add_argument("--classes", type=_names, help="what labels can be: no,yes (the default)")
+    parser.add_argument("--label", help="the label's column in CSV files (default: label)")
+    parser.add_argument(
+        "--from", dest="table", type=Path, metavar="CSVFILE", help="take label, classes and columns from this table"
+    )
+    parser.add_argument("--example", action="store_true", help="write small made tables for every party too")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    guess = _guess(options)
+    job = _choose(options, guess)
+    paths = write_job(options.folder, job)
+    if options.json:
+        told = {"written": [str(path) for path in paths], "job": job.name, "classes": list(job.classes)}
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        return 0
+    for path in paths:
+        _print(f"written     {path}")
+    if guess is not None:
+        _print(f"label       {guess.label}: {', '.join(guess.classes) or 'numbers, so a regression'}")
+        _print(f"columns     {_some_of(guess.columns)}")
+        _print(f"left out    {_some_of(guess.ignore)}")
+        _print_how_to_keep(guess)
+    _print(f"next        {_next_step(options.folder / JOB_FILE, job)}")
+    return 0
+
+
+def _guess(options: argparse.Namespace) -> Guess | None:
+    if options.table is None:
+        return None
+    if options.example or options.data not in (None, "csv"):
+        raise InputError(
+            "--from takes a CSV table as the first party's",
+            expected="--from without --example and without another --data than csv",
+            got="--example" if options.example else f"--data {options.data}",
+            cure="leave out one of them",
+        )
+    return guess_from_csv(options.table, options.label)
+
+
+def _choose(options: argparse.Namespace, guess: Guess | None) -> NewJob:
+    """The new job: what was asked for, then what the table suggests, then what is usual."""
+    classes = options.classes
+    model = options.model
+    if guess is not None:
+        classes = guess.classes if classes is None and model != "linear" else classes
+        model = model or ("logistic" if classes else "linear")
+    model = model or "logistic"
+    if classes is None:
+        classes = () if model == "linear" else ("no", "yes")
+    job = NewJob(
+        name=options.name or options.folder.resolve().name or "first-job",
+        parties=options.parties,
+        aggregator=options.aggregator,
+        model=model,
+        data_kind=options.data or "csv",
+        protection=options.protection,
+        classes=classes,
+        label=guess.label if guess is not None else options.label or "label",
+        is_example=options.example,
+    )
+    if options.example:
+        return replace(job, rounds=EXAMPLE_ROUNDS, weight_max=1000)
+    if guess is not None:
+        path = os.path.relpath(options.table.resolve(), options.folder.resolve())
+        return replace(job, ignore=guess.ignore, first_path=path)
+    return job
+
+
+def _print_how_to_keep(guess: Guess) -> None:
+    """How columns that were left out can be trained on: what all parties have to agree on stands in the job."""
+    if guess.texts:
+        _print(f"  of texts  {_some_of(guess.texts)}: to train on one, [columns.NAME] categories = [...] in job.toml")
+    if guess.gaps:
+        _print(f"  with gaps {_some_of(guess.gaps)}: to train on one, [columns.NAME] fill = NUMBER in job.toml")
+    if guess.texts or guess.gaps:
+        _print("            then take its name off ignore in site.toml: docs/data.md")
+
+
+def _some_of(names: tuple[str, ...]) -> str:
+    if len(names) <= MOST_NAMES_SHOWN:
+        return ", ".join(names) or "none"
+    return f"{', '.join(names[:MOST_NAMES_SHOWN])}, ... ({len(names)} in all)"
+
+
+def _next_step(path: Path, job: NewJob) -> str:
+    if job.is_example:
+        return f"hekat run {path}"
+    return f"say in site.toml where rows lie, then: hekat run {path} --dry-run"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"expected names with commas between them: a,b,c; got {text[:60]!r}")
+    return names
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(printable(line) + "\n")

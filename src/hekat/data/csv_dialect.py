@@ -1,0 +1,94 @@
+"""How a CSV file is written: its separator, decimal sign, encoding, and the texts that mean an empty cell."""
+
+from __future__ import annotations
+
+import codecs
+import math
+from dataclasses import dataclass
+
+from hekat.errors import InputError
+
+SEPARATORS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """Comma, decimal point and UTF-8 unless said otherwise; cells may stand in double quotes.
+
+    `missing` holds texts that count as an empty cell beside the empty one, such as "NA" or "?". Raises InputError.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("separator", self.separator, SEPARATORS),
+            ("decimal", self.decimal, DECIMALS),
+        ):
+            if value not in choices:
+                raise InputError(
+                    f"{name} refused",
+                    expected=" or ".join(repr(choice) for choice in choices),
+                    got=repr(value),
+                    cure=f"correct {name} in the site file",
+                )
+        object.__setattr__(self, "missing", tuple(text.strip() for text in self.missing))
+        try:
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            raise InputError(
+                "encoding refused",
+                expected='the name of a text encoding, such as "utf-8", "latin-1", "cp1252" or "utf-16"',
+                got=repr(self.encoding),
+                cure="correct encoding in the site file",
+            ) from None
+
+    @property
+    def reading_encoding(self) -> str:
+        """The encoding to open the file with; a byte order mark of UTF-8 is passed over."""
+        return "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
+
+    @property
+    def separator_name(self) -> str:
+        return _SEPARATOR_NAMES[self.separator]
+
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell, stripped of spaces, counts as empty."""
+        return not cell or cell in self.missing
+
+    def to_point(self, cell: str) -> str:
+        """A number's cell with a decimal point, as Python reads it."""
+        return cell if self.decimal == "." else cell.replace(",", ".")
+
+    def describe_bad_number(self, cell: str) -> str:
+        """What is wrong with a cell that should hold a number, without its content; empty for a finite number."""
+        if self.is_missing(cell.strip()):
+            return "an empty cell"
+        if self.decimal == "," and "." in cell:
+            return "a number with a decimal point or dots between digits" if _reads(cell.replace(".", "")) else "a text"
+        try:
+            value = float(self.to_point(cell))
+        except ValueError:
+            is_decimal_comma = cell.count(",") == 1 and _reads(cell.replace(",", "."))
+            return "a number with a decimal comma" if is_decimal_comma else "a text"
+        if "_" in cell:  # float() takes 1_000, as Python source does; a data file that holds it is a mistake
+            return "a text"
+        if math.isnan(value):
+            return "NaN"
+        return "an infinite value" if math.isinf(value) else ""
+
+    def describe_other_separator(self, header: str) -> str:
+        """Which other separator a header of one name seems to have; empty for none."""
+        return next((sign for sign in SEPARATORS if sign != self.separator and sign in header), "")
+
+
+def _reads(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell.replace(",", "."))) and "_" not in cell
+    except ValueError:
+        return False

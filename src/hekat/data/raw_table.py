@@ -1,0 +1,41 @@
+"""A table as it was read: each column numbers with gaps, or texts; not yet what a model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data.features import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextColumn:
+    """`codes` (rows,) are positions in `texts`, -1 for an empty cell."""
+
+    codes: IntArray
+    texts: tuple[str, ...]
+
+
+RawColumn: TypeAlias = FloatArray | TextColumn
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawTable:
+    """Columns by name in the order of the source; NaN is an empty cell. `lines` are those of the rows in their file."""
+
+    name: str
+    columns: Mapping[str, RawColumn]
+    row_count: int
+    labels: npt.NDArray[Any] | None = None
+    ids: tuple[str, ...] | None = None
+    lines: IntArray | None = None
+
+    def place(self, row: int) -> str:
+        """Where a row (0 is the first) is found: its line in the file, or its number among the rows."""
+        return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"

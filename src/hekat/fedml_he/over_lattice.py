@@ -1,0 +1,298 @@
+"""FedML-HE's operations over the lattice scheme: one-time keys for each client, one sum opened once.
+
+Lanes of an upload: the digits of the weight, then the values times weight / weight_max, in levels. So value and weight
+are scaled by the same whole number, and the mean is the sum of the values over the sum of the weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec import dequantise_sums, error_bound_sum, quantise_levels
+from hekat.errors import BoundError, InputError, KeyRefusedError, PolicyError
+from hekat.fedml_he.params import Params
+from hekat.scheme.lattice import (
+    Accumulator,
+    Decryptor,
+    Encryptor,
+    SecretKey,
+    SecretSum,
+    block_values,
+    generate_secret,
+    public_key,
+    sum_secrets,
+)
+
+FloatVector = npt.NDArray[np.floating[Any]]
+LevelVector = npt.NDArray[np.int32]
+# Lanes worked on at once: their levels and bytes stay in the processor's outer cache.
+BLOCK_LANES: Final = 1 << 18
+SESSION_BYTES: Final = 32
+
+
+@dataclass(frozen=True, repr=False)
+class ClientKey:
+    """One client's key for one upload: whoever has it can read that upload. Used up by it; not pickled."""
+
+    params: Params
+    round_key: bytes
+    client: int
+    secret: SecretKey = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"ClientKey(client {self.client} of {self.params.client_count})"
+
+
+@dataclass(frozen=True, repr=False)
+class EncryptedModel:
+    """One upload, or the sum of those of `clients`: blocks of bytes that nothing opens but the secrets' sum."""
+
+    params: Params
+    round_key: bytes
+    clients: tuple[int, ...]
+    value_count: int
+    dtype: str
+    blocks: tuple[bytes, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all blocks."""
+        return sum(map(len, self.blocks))
+
+    def __repr__(self) -> str:
+        return f"EncryptedModel({self.value_count} values of clients {self.clients}, {self.nbytes} bytes)"
+
+
+class OpeningKey:
+    """Every client's secret of one round, until a sum was opened; from then on their sum alone.
+
+    Whoever holds it before can read each upload: it belongs to an authority that the clients trust not to work with the
+    server. It opens the sum of one set of clients: of two sets, the difference would be a client's model.
+    """
+
+    __slots__ = ("_lock", "_opened", "_secret_sum", "_secrets", "params", "round_key")
+
+    def __init__(self, params: Params, round_key: bytes, secrets: Sequence[SecretKey]) -> None:
+        self.params, self.round_key = params, round_key
+        self._secrets: tuple[SecretKey, ...] = tuple(secrets)
+        self._opened: tuple[int, ...] | None = None
+        self._secret_sum: SecretSum | None = None
+        self._lock = threading.Lock()
+
+    def secret_sum_of(self, clients: tuple[int, ...]) -> SecretSum:
+        """What opens the sum of `clients`, each counted once.
+
+        Raises PolicyError for too few of them, for one named twice, and once others were opened.
+        """
+        _check_clients(self.params, clients)
+        least = self.params.least_clients
+        if len(clients) < least:
+            raise PolicyError(
+                "a sum of too few clients is not opened",
+                expected=f"at least {least} of {self.params.client_count}",
+                got=str(len(clients)),
+                cure="wait for more uploads, or begin another round with fewer clients",
+            )
+        with self._lock:
+            if self._secret_sum is None:
+                self._secret_sum = sum_secrets([self._secrets[client] for client in clients])
+                self._opened, self._secrets = clients, ()
+            elif clients != self._opened:
+                raise PolicyError(
+                    "this key has opened the sum of other clients",
+                    expected="one set of clients in a round",
+                    got="another",
+                    cure="begin another round: key_gen(params), and fresh uploads",
+                )
+            return self._secret_sum
+
+    def __repr__(self) -> str:
+        return f"OpeningKey({self.params.client_count} clients, {'not ' if self._opened is None else ''}used)"
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyRefusedError("keys that open sums are not pickled", cure="open the sum where the key was made")
+
+
+def make_keys(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey]:
+    """Fresh keys of one round: one for each client, and the one that opens their sum."""
+    round_key = public_key(os.urandom(SESSION_BYTES), 1, params.lattice_parameters)
+    secrets = [generate_secret(params.lattice_parameters) for _ in range(params.client_count)]
+    clients = tuple(ClientKey(params, round_key, number, secret) for number, secret in enumerate(secrets))
+    return clients, OpeningKey(params, round_key, secrets)
+
+
+def encrypt_model(key: ClientKey, vector: FloatVector, weight: int) -> EncryptedModel:
+    """`vector`, float32 or float64, times its whole weight. The key is used up unless the vector is refused."""
+    params = key.params
+    _check_vector(params, vector)
+    _check_weight(params, weight)
+    parameters = params.lattice_parameters
+    encryptor = Encryptor(parameters, key.secret, key.round_key)
+    blocks, left = [], _lane_count(params, vector.size)
+    for levels in _blocks(params, vector, weight):
+        left -= levels.size
+        blocks.append(encryptor.encrypt(levels, last=not left))
+    return EncryptedModel(params, key.round_key, (key.client,), vector.size, vector.dtype.name, tuple(blocks))
+
+
+def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
+    """The sum of single uploads of one round, without any key."""
+    first = models[0]
+    clients = [client for model in models for client in model.clients]
+    for model in models:
+        same = (model.params, model.round_key, model.value_count) == (first.params, first.round_key, first.value_count)
+        if not same or model.dtype != first.dtype or len(model.clients) != 1:
+            raise InputError(
+                "encrypted models do not belong together",
+                expected="single uploads of one round, of equal size and dtype",
+                got="others, or a sum",
+                cure="take the keys of one key_gen and models of one shape",
+            )
+    if len(set(clients)) < len(clients):
+        raise InputError("a client's model is there twice", expected="one upload of each client", got="more")
+    parameters = first.params.lattice_parameters
+    lane_count = _lane_count(first.params, first.value_count)
+    accumulator = Accumulator(parameters, lane_count)
+    for model in models:
+        accumulator.add(model.blocks)
+    blocks = tuple(accumulator.write(block_values(parameters, BLOCK_LANES)))
+    return EncryptedModel(first.params, first.round_key, tuple(sorted(clients)), first.value_count, first.dtype, blocks)
+
+
+def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
+    """The weighted mean, in the dtype of the uploads. Raises as `OpeningKey.secret_sum_of`, BoundError for no sum."""
+    params, parameters = key.params, key.params.lattice_parameters
+    if (model.params, model.round_key) != (params, key.round_key):
+        raise KeyRefusedError("the encrypted model is of another round", expected="one key_gen for both", got="two")
+    _check_form(model)
+    secret_sum = key.secret_sum_of(model.clients)
+    decryptor = Decryptor(parameters, secret_sum, key.round_key)
+    step, head = block_values(parameters, BLOCK_LANES), _digit_count(params)
+    lane_count = _lane_count(params, model.value_count)
+    mean: FloatVector = np.empty(model.value_count, model.dtype)
+    factor = 0.0
+    for number, start in enumerate(range(0, lane_count, step)):
+        first_chunk = start // parameters.form.values_per_chunk
+        sums = decryptor.decrypt(model.blocks[number], min(step, lane_count - start), first_chunk)
+        if start == 0:
+            weight_sum = _weight_sum(params, sums[:head], len(model.clients))
+            factor = params.alpha / parameters.level * params.weight_max / weight_sum
+            sums = sums[head:]
+        begin = max(start - head, 0)
+        dequantise_sums(sums, factor, mean[begin : begin + sums.size])
+    return mean
+
+
+def mean_error_bound(params: Params, client_count: int, weight_sum: int) -> float:
+    """The bound on |opened mean - float64 mean| for every value, but for rounding to the uploads' dtype."""
+    return error_bound_sum(
+        params.alpha, params.lattice_parameters.value_bits, client_count, scale=params.weight_max / weight_sum
+    )
+
+
+def _blocks(params: Params, vector: FloatVector, weight: int) -> Iterator[LevelVector]:
+    level, head = params.lattice_parameters.level, _weight_digits(params, weight)
+    factor = weight / params.weight_max * (level / params.alpha)
+    step, lane_count = block_values(params.lattice_parameters, BLOCK_LANES), _lane_count(params, vector.size)
+    for start in range(0, lane_count, step):
+        block = np.empty(min(step, lane_count - start), np.int32)
+        filled = head.size if start == 0 else 0
+        block[:filled] = head[:filled]
+        begin = start + filled - head.size
+        quantise_levels(vector[begin : begin + block.size - filled], factor, level, block[filled:])
+        yield block
+
+
+def _check_clients(params: Params, clients: tuple[int, ...]) -> None:
+    """One client named three times would pass for three, and three times its upload opens to its own model."""
+    known = range(params.client_count)
+    plain = isinstance(clients, tuple) and all(type(client) is int and client in known for client in clients)
+    if not plain or any(first >= second for first, second in itertools.pairwise(clients)):
+        raise PolicyError(
+            "a sum of other than distinct clients is not opened",
+            expected=f"numbers from 0 to {params.client_count - 1}, each once and in order",
+            got="others",
+            cure="find out who made this encrypted model: he_aggregate makes none like it",
+        )
+
+
+def _check_form(model: EncryptedModel) -> None:
+    """Raise InputError for a sum that `aggregate_models` did not make; what its blocks hold shows when it opens."""
+    counted = type(model.value_count) is int and model.value_count > 0 and model.dtype in ("float32", "float64")
+    held = isinstance(model.blocks, tuple) and all(isinstance(block, bytes) for block in model.blocks)
+    step = block_values(model.params.lattice_parameters, BLOCK_LANES)
+    if not (counted and held and len(model.blocks) == -(-_lane_count(model.params, model.value_count) // step)):
+        raise InputError(
+            "not an encrypted model",
+            expected="a number of float32 or float64 values, and the blocks of bytes that they take",
+            got="other parts",
+            cure="take what he_aggregate gives as it is",
+        )
+
+
+def _digit_count(params: Params) -> int:
+    return -(-params.weight_max.bit_length() // _digit_bits(params))
+
+
+def _digit_bits(params: Params) -> int:
+    return params.lattice_parameters.value_bits - 1
+
+
+def _weight_digits(params: Params, weight: int) -> LevelVector:
+    bits = _digit_bits(params)
+    digits = [weight >> bits * place & (1 << bits) - 1 for place in range(_digit_count(params))]
+    return np.array(digits, np.int32)
+
+
+def _weight_sum(params: Params, digit_sums: npt.NDArray[np.int64], client_count: int) -> int:
+    total = sum(int(digit) << _digit_bits(params) * place for place, digit in enumerate(digit_sums))
+    if not client_count <= total <= client_count * params.weight_max:
+        raise BoundError(
+            "the sum of weights is none that clients could have sent",
+            expected=f"{client_count} to {client_count * params.weight_max}",
+            got="another",
+            cure="abandon this round: an upload was not made as it should be",
+        )
+    return total
+
+
+def _lane_count(params: Params, value_count: int) -> int:
+    return _digit_count(params) + value_count
+
+
+def _check_weight(params: Params, weight: int) -> None:
+    # With less, the largest value would be less than one level.
+    least = -(-params.weight_max // params.lattice_parameters.level)
+    if type(weight) is not int or not least <= weight <= params.weight_max:
+        raise InputError(
+            "weight refused",
+            expected=f"a whole number from {least} to weight_max, {params.weight_max}",
+            got=repr(weight)[:40],
+            cure="set Params.weight_max to the largest weight of any client; or more value_bits",
+        )
+
+
+def _check_vector(params: Params, vector: FloatVector) -> None:
+    fits = isinstance(vector, np.ndarray) and vector.dtype in (np.float32, np.float64) and vector.ndim == 1
+    if not fits or not vector.size:
+        got = f"shape {vector.shape} of {vector.dtype}" if isinstance(vector, np.ndarray) else type(vector).__name__
+        raise InputError("model vector refused", expected="a vector of float32 or float64, as flatten gives", got=got)
+    largest = max(float(vector.max()), -float(vector.min()))
+    if not math.isfinite(largest):
+        raise InputError("values are not finite", expected="finite floats", got="NaN or infinity among them")
+    if largest > params.alpha:
+        raise BoundError(
+            "a value lies beyond alpha",
+            expected=f"values within +-{params.alpha:g}",
+            got="one beyond",
+            cure="a larger Params.alpha, or clip the values, as hekat run does by encrypted counts",
+        )

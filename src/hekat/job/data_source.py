@@ -1,0 +1,84 @@
+"""One data source of a site file: its kind, and the options that kind has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hekat.data import DECIMALS, SEPARATORS, SOURCE_KINDS
+from hekat.errors import JobError
+from hekat.job.section import Section
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """One named table: its kind and those options of the kind that are said; paths are relative to the site file."""
+
+    kind: str
+    options: Mapping[str, Any]
+
+
+def read_source(section: Section) -> DataSource:
+    """The source that a section of the site file describes. Raises JobError."""
+    kind = section.take("source", str)
+    if kind not in _OPTIONS:
+        raise JobError(
+            f"{section.place}.source is no kind of data source",
+            expected=" or ".join(repr(name) for name in SOURCE_KINDS),
+            got=repr(kind),
+            cure="choose one of them",
+        )
+    said = section.remaining()
+    options = _OPTIONS[kind](section)
+    section.finish()
+    return DataSource(kind, {key: value for key, value in options.items() if key in said})
+
+
+def _csv(section: Section) -> dict[str, Any]:
+    return {
+        **_columns_by_name(section),
+        "separator": section.take_choice("separator", SEPARATORS),
+        "decimal": section.take_choice("decimal", DECIMALS),
+        "encoding": section.take("encoding", str, "utf-8"),
+        "missing": section.take_optional_texts("missing") or (),
+    }
+
+
+def _columns_by_name(section: Section) -> dict[str, Any]:
+    return {
+        "path": section.take("path", str),
+        "label": section.take_optional("label", str),
+        "id": section.take_optional("id", str),
+        "ignore": section.take_optional_texts("ignore") or (),
+    }
+
+
+def _libsvm(section: Section) -> dict[str, Any]:
+    return {
+        "path": section.take("path", str),
+        "columns": section.take("columns", int),
+        "zero_based": section.take("zero_based", bool, False),
+    }
+
+
+def _npz(section: Section) -> dict[str, Any]:
+    return {"path": section.take("path", str), "labels": section.take_optional("labels", str)}
+
+
+def _npy(section: Section) -> dict[str, Any]:
+    return {"features": section.take("features", str), "labels": section.take_optional("labels", str)}
+
+
+def _python(section: Section) -> dict[str, Any]:
+    return {"function": section.take("function", str), "arguments": section.take("arguments", dict, {})}
+
+
+_OPTIONS: Mapping[str, Callable[[Section], dict[str, Any]]] = {
+    "csv": _csv,
+    "parquet": _columns_by_name,
+    "libsvm": _libsvm,
+    "npz": _npz,
+    "npy": _npy,
+    "python": _python,
+}

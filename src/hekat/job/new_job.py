@@ -1,0 +1,111 @@
+"""What a new job is to be: the choices of `hekat init`, checked, with the defaults of whoever just begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hekat.data import SOURCE_KINDS
+from hekat.errors import InputError
+from hekat.protocol.horizontal.settings import check_parties
+
+MODELS = ("logistic", "mlp", "linear", "torch")
+DATA_KINDS = SOURCE_KINDS
+PROTECTIONS = ("lattice", "paillier")
+ENDINGS = {"csv": "csv", "parquet": "parquet", "libsvm": "svm", "npz": "npz", "npy": "npy"}
+# Kinds whose columns have names, of which the label's is one.
+NAMED_KINDS = ("csv", "parquet")
+EXAMPLE_MODULE, EXAMPLE_COLUMNS = "example_rows", ("age", "dose", "days")
+NET_MODULE, NET_NAME = "my_net", "my-net"
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """One new job. `label`, `ignore` and `first_path` are for tables in text files; paths as in the site file.
+
+    Raises PolicyError for parties that cannot be, InputError for a model, kind of data or protection that a new job
+    cannot have, and for classes that do not fit the model.
+    """
+
+    name: str = "first-job"
+    parties: tuple[str, ...] = ("alpha", "beta", "gamma")
+    aggregator: str = "hub"
+    model: str = "logistic"
+    data_kind: str = "csv"
+    protection: str = "lattice"
+    classes: tuple[str, ...] = ("no", "yes")
+    label: str = "label"
+    ignore: tuple[str, ...] = ()
+    first_path: str | None = None
+    is_example: bool = False
+    rounds: int = 20
+    weight_max: int = 100_000
+    data_name: str = field(default="rows", init=False)
+    test_name: str = field(default="test-rows", init=False)
+
+    def __post_init__(self) -> None:
+        check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
+        _check_choice("--model", self.model, MODELS)
+        _check_choice("--data", self.data_kind, DATA_KINDS)
+        _check_choice("--protection", self.protection, PROTECTIONS)
+        if self.model == "linear" and self.classes:
+            raise InputError(
+                "a linear model has no classes",
+                expected="no --classes with --model linear",
+                got=", ".join(self.classes),
+                cure="leave out --classes, or choose --model logistic",
+            )
+        needs_classes = self.model == "logistic" or bool(self.classes)  # a network predicts numbers too
+        if needs_classes and len(set(self.classes)) < max(2, len(self.classes)):
+            raise InputError(
+                f"a {self.model} model needs classes",
+                expected="two different classes or more",
+                got=", ".join(self.classes) or "none",
+                cure="name them: --classes no,yes; for labels that are numbers choose --model linear, mlp or torch",
+            )
+
+    @property
+    def allow_two_parties(self) -> bool:
+        """Never set for anybody: two parties have to say it themselves, in the file."""
+        return False
+
+    @property
+    def model_name(self) -> str:
+        """What the job calls its model: a name of Hekat's, or that of the code beside the site file."""
+        return NET_NAME if self.model == "torch" else self.model
+
+    @property
+    def has_test_data(self) -> bool:
+        return self.is_example
+
+    def source_of(self, who: str) -> Mapping[str, Any]:
+        """The options of the data source of a party, or of the test set by its name."""
+        if self.data_kind == "python":
+            return {"function": f"{EXAMPLE_MODULE}:load", "arguments": {"who": who}}
+        path = self.first_path if self.first_path is not None and who == self.parties[0] else self.path_of(who)
+        if self.data_kind == "npy":
+            return {"features": path, "labels": self.labels_path_of(who)}
+        if self.data_kind == "libsvm":
+            return {"path": path, "columns": len(EXAMPLE_COLUMNS)}
+        if self.data_kind not in NAMED_KINDS:
+            return {"path": path}
+        return {"path": path, "label": self.label, **({"ignore": list(self.ignore)} if self.ignore else {})}
+
+    def path_of(self, who: str) -> str:
+        """Where a party's rows lie by default, beside the site file."""
+        return f"data/{who}.{ENDINGS[self.data_kind]}"
+
+    def labels_path_of(self, who: str) -> str:
+        """Where labels lie that are in a file of their own."""
+        return f"data/{who}.labels.npy"
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(
+            f"{option} {value!r:.40} is not known",
+            expected=" or ".join(choices),
+            got=repr(value[:40]),
+            cure="choose one of them",
+        )

@@ -1,0 +1,62 @@
+"""Whose code runs: the parties of one process take turns in their order, so that a run can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Condition, Lock
+
+from hekat.errors import PartyStoppedError
+
+
+class Turns:
+    """Between two calls a party's code runs by itself, after that of the parties named before it.
+
+    A random generator that the whole process shares (torch's, NumPy's) so gives every run the same numbers.
+    """
+
+    def __init__(self, parties: Sequence[str], turn: Lock | None = None) -> None:
+        """`turn`: the lock of the role that computes, where roles share one; it is given back while a party waits."""
+        self._turn = turn
+        self._changed = Condition()
+        self._played = dict.fromkeys(parties, 0)
+        self._stopped = False
+
+    def begin(self, party: str) -> None:
+        """Wait until it is this party's turn. Raises PartyStoppedError where the run has ended meanwhile."""
+        if self._turn is not None:
+            self._turn.release()
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopped or self._is_next(party))
+        finally:
+            if self._turn is not None:
+                self._turn.acquire()
+        if self._stopped:
+            raise PartyStoppedError("the run has ended", party=party, step="between two calls")
+
+    def end(self, party: str) -> None:
+        """This party's code calls for something: the next one's turn."""
+        with self._changed:
+            self._played[party] += 1
+            self._changed.notify_all()
+
+    def leave(self, party: str) -> None:
+        """Nobody waits for this party any more."""
+        with self._changed:
+            self._played.pop(party, None)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """The run has ended: nobody's turn comes any more."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _is_next(self, party: str) -> bool:
+        played = self._played[party]
+        for name, count in self._played.items():
+            if name == party:
+                return True
+            if count <= played:
+                return False
+        return True

@@ -1,0 +1,47 @@
+"""Gets PyTorch where it is installed: an extra, imported when the first model asks for it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hekat.errors import InputError
+
+# One generator serves the whole process, and the parties of a run train in threads of their own.
+_GENERATOR = threading.Lock()
+
+
+def import_torch() -> Any:
+    """The module torch. Raises InputError with the cure where it is not installed."""
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError(
+            "PyTorch is not installed",
+            expected="the extra 'torch'",
+            got=type(error).__name__,
+            cure="pip install 'hekat[torch]'",
+        ) from None
+    return torch
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """A block in which PyTorch's processor generator draws from `seed`; outside of it the generator is as it was.
+
+    One thread at a time. Where nobody has imported PyTorch yet, there is no generator to seed.
+    """
+    with _GENERATOR:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            yield
+            return
+        before = torch.get_rng_state()
+        torch.default_generator.manual_seed(seed)
+        try:
+            yield
+        finally:
+            torch.set_rng_state(before)

@@ -1,0 +1,203 @@
+"""The bytes of one sum under protection `lattice`, in the order of its messages: nobody is lost, it opens at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream, block_count_of
+from hekat.protocol.horizontal.lattice_messages import (
+    BeginMessage,
+    CheckedMessage,
+    DealersMessage,
+    DealtMessage,
+    IncludedMessage,
+    MaskedBlockMessage,
+    OpenedMessage,
+    OutcomeMessage,
+    ReleasedMessage,
+    ReleaseMessage,
+    ShareMessage,
+    StatementMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+    TurnMessage,
+)
+from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
+from hekat.protocol.horizontal.opening.shamir import CHECKS
+from hekat.protocol.horizontal.opening.upload_context import UploadContext
+from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
+from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.packing import Packing
+from hekat.protocol.horizontal.recorded_sums import SumShape
+from hekat.protocol.horizontal.sent_message import Sent, message_bytes
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
+
+_DIGEST, _SIGNATURE = bytes(32), bytes(64)
+
+
+def stream_of(settings: HorizontalSettings, shape: SumShape) -> LaneStream:
+    """The sum's lanes; bounds of 1 stand for those of the round."""
+    return LaneStream(
+        shape.like,
+        dict.fromkeys(shape.shapes, 1.0),
+        shape.counters,
+        value_bits=shape.value_bits,
+        weight_max=settings.weight_max,
+        rounding=settings.codec.rounding,
+    )
+
+
+def lattice_packing(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> Packing:
+    """How the sum's lanes fill chunks."""
+    form = choose_parameters(shape.value_bits, uploader_count).form
+    lane_count = stream_of(settings, shape).lane_count
+    chunk_count = form.chunk_count(lane_count)
+    return Packing(
+        lane_count=lane_count,
+        lane_bits=form.lane_bits,
+        lanes_per_ciphertext=form.values_per_chunk,
+        ciphertext_count=chunk_count,
+        compression_ratio=lane_count / chunk_count,
+        plaintext_space_use=lane_count
+        * form.lane_bits
+        / (form.ring.degree * form.ring.modulus.bit_length() * chunk_count),
+    )
+
+
+def dealt_by(way: OpeningWay, dealer: str, parameters: LatticeParameters) -> Dealt:
+    """What a party deals of a secret that is never used."""
+    return way.deal(UploadContext(bytes(32), 0, "cost", parameters.name), dealer, parameters)
+
+
+def lattice_messages(
+    settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+) -> Iterator[Sent]:
+    """Every message of one sum."""
+    parameters = choose_parameters(shape.value_bits, len(uploaders))
+    way = make_way(settings, bytes(32) if settings.opening == "shared" else b"")
+    leg = Leg(shape.step, upload_number, settings.parties)
+    lane_count = stream_of(settings, shape).lane_count
+    dealt = dealt_by(way, uploaders[0], parameters)
+    yield from _begin(settings, leg)
+    yield from _shares(settings, way, leg, parameters, uploaders, lane_count, dealt)
+    yield from _uploads(settings, leg, parameters, uploaders, lane_count, dealt)
+    yield from _release(settings, way, leg, parameters, uploaders, dealt)
+    yield from _sum(settings, way, leg, parameters, lane_count)
+
+
+def _begin(settings: HorizontalSettings, leg: Leg) -> Iterator[Sent]:
+    begin = message_bytes(BeginMessage(leg.step, leg.number, list(leg.participants)))
+    for party in settings.parties:
+        yield Sent(settings.aggregator, party, begin_step(leg.step), begin)
+    if settings.authority is not None:
+        yield Sent(settings.aggregator, settings.authority, AUTHORITY_STEP, begin)
+
+
+def _shares(
+    settings: HorizontalSettings,
+    way: OpeningWay,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    lane_count: int,
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub, digests = settings.aggregator, list(dealt.digests)
+    told = message_bytes(DealtMessage(parameters.name, lane_count, _DIGEST, digests, _SIGNATURE))
+    for party in uploaders:
+        yield from (
+            Sent(party, member, leg.name("share"), message_bytes(ShareMessage(b""), len(content)))
+            for member, content in dealt.messages.items()
+            if member != party
+        )
+        yield Sent(party, hub, leg.name("dealt"), told)
+    lists, signatures = dict.fromkeys(uploaders, digests), dict.fromkeys(uploaders, _SIGNATURE)
+    dealers = message_bytes(DealersMessage(parameters.name, _DIGEST, lists, signatures))
+    values = dict.fromkeys(uploaders, np.zeros(CHECKS, dtype=np.uint64))
+    checked = message_bytes(CheckedMessage(_DIGEST, {}, values))
+    for member in way.members:
+        yield Sent(hub, member, leg.name("dealers"), dealers)
+        yield Sent(member, hub, leg.name("checked"), checked)
+
+
+def _uploads(
+    settings: HorizontalSettings,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    lane_count: int,
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub, form = settings.aggregator, parameters.form
+    block_lanes = block_values(parameters, BLOCK_LANES)
+    turn = message_bytes(TurnMessage(block_count=block_count_of(lane_count, block_lanes)))
+    statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
+    for party in uploaders:
+        yield Sent(hub, party, leg.name("turn"), turn)
+        for count in _blocks(lane_count, block_lanes):
+            yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
+        yield Sent(party, hub, leg.name("statement"), statement)
+
+
+def _release(
+    settings: HorizontalSettings,
+    way: OpeningWay,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub = settings.aggregator
+    included = message_bytes(
+        IncludedMessage(
+            upload_digests=dict.fromkeys(uploaders, _DIGEST),
+            share_digests={party: list(dealt.digests) for party in uploaders},
+            salts=dict.fromkeys(uploaders, dealt.salt),
+            signatures=dict.fromkeys(uploaders, _SIGNATURE),
+        )
+    )
+    authority = () if settings.authority is None else (settings.authority,)
+    for role in (*settings.parties, *authority):
+        yield Sent(hub, role, leg.name("included"), included)
+    if not way.members:
+        return
+    content = len(way.combine({party: _kept(settings, parameters) for party in uploaders}, parameters))
+    release = message_bytes(ReleaseMessage(_DIGEST, b""), content)
+    released = message_bytes(ReleasedMessage(_DIGEST, _SIGNATURE))
+    for member in way.members:
+        yield from (Sent(member, party, leg.name("release"), release) for party in settings.parties if party != member)
+        yield Sent(member, hub, leg.name("released"), released)
+
+
+def _sum(
+    settings: HorizontalSettings, way: OpeningWay, leg: Leg, parameters: LatticeParameters, lane_count: int
+) -> Iterator[Sent]:
+    hub, form = settings.aggregator, parameters.form
+    begin = message_bytes(SumBeginMessage(list(way.members)))
+    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
+    outcome = message_bytes(OutcomeMessage(stands=True))
+    for party in settings.parties:
+        yield Sent(hub, party, leg.name("sum"), begin)
+        for count in _blocks(lane_count, block_values(parameters, BLOCK_LANES)):
+            yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
+        yield Sent(party, hub, leg.name("opened"), opened)
+        yield Sent(hub, party, leg.name("outcome"), outcome)
+
+
+def _blocks(lane_count: int, block_lanes: int) -> Iterator[int]:
+    return (min(block_lanes, lane_count - start) for start in range(0, lane_count, block_lanes))
+
+
+@cache
+def _block_bytes(message_type: type[MaskedBlockMessage] | type[SumBlockMessage], content_bytes: int) -> int:
+    return message_bytes(message_type(b""), content_bytes)
+
+
+def _kept(settings: HorizontalSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
+    """What a member keeps of a dealer, in its form: a share, or an authority's seed of 32 bytes."""
+    count = 16 if settings.opening == "authority" else parameters.form.ring.degree + CHECKS
+    return np.zeros(count, dtype=np.uint16)

@@ -1,0 +1,20 @@
+"""When training ends before its last round, told from losses that every party has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hekat.protocol.horizontal.settings import TrainingSettings
+
+
+def should_stop(losses: Sequence[float], training: TrainingSettings) -> bool:
+    """True once the last loss is at most `stop_at_loss`, or nothing improves any more.
+
+    The latter where the best loss of the last `patience` rounds is not `min_improvement` below the best before them.
+    """
+    if training.stop_at_loss and losses and losses[-1] <= training.stop_at_loss:
+        return True
+    if not training.patience or len(losses) <= training.patience:
+        return False
+    recent, before = losses[-training.patience :], losses[: -training.patience]
+    return min(recent) > min(before) - training.min_improvement

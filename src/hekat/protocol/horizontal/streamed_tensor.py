@@ -1,0 +1,72 @@
+"""Tensors of any size, read in flat pieces and given their mean in flat pieces, with no float copy of a whole one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec.clip import FloatArray
+
+# Pieces of so many float64 stay in the processor's second cache.
+PIECE_VALUES = 1 << 15
+
+
+class StreamedTensor(Protocol):
+    """A tensor behind two calls; values are in the order of its flattened form, row by row."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Values `start` to `stop`, float32 or float64, shape (stop - start,); not to be written to."""
+        ...
+
+    def write_mean(self, start: int, mean: FloatArray) -> None:
+        """Take the mean of all parties' values from `start` on; an upload that is repeated writes again."""
+        ...
+
+
+@dataclass(frozen=True)
+class ScaledTensor:
+    """A streamed tensor's values times `factor`, as `scale_by_weight` would make them."""
+
+    tensor: StreamedTensor
+    factor: float
+
+    @property
+    def size(self) -> int:
+        return self.tensor.size
+
+
+ScaledTensors = Mapping[str, FloatArray | ScaledTensor]
+"""What clipping sees: values times weight / weight_max."""
+
+
+def scale_streamed(tensors: dict[str, StreamedTensor], weight: int, weight_max: int) -> dict[str, ScaledTensor]:
+    """`scale_by_weight` for streamed tensors."""
+    return {name: ScaledTensor(tensor, weight / weight_max) for name, tensor in tensors.items()}
+
+
+def pieces_of(values: FloatArray | ScaledTensor) -> Iterator[FloatArray]:
+    """All values, flat, some thousands at a time."""
+    if isinstance(values, np.ndarray):
+        flat = values.reshape(-1)
+        for start in range(0, flat.size, PIECE_VALUES):
+            yield flat[start : start + PIECE_VALUES]
+        return
+    for start in range(0, values.size, PIECE_VALUES):
+        piece = values.tensor.read(start, min(start + PIECE_VALUES, values.size))
+        yield np.multiply(piece, values.factor, dtype=np.float64)
+
+
+def extremes_of(values: FloatArray | ScaledTensor) -> tuple[float, float]:
+    """(least, greatest) of one or more values."""
+    ends = [(float(piece.min()), float(piece.max())) for piece in pieces_of(values)]
+    return min(low for low, _ in ends), max(high for _, high in ends)
