@@ -9,7 +9,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench bench-training build clean
+.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench bench-training build clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
 	@echo "make test-portable-cpu: parts of the above"
+	@echo "make coverage  the lines of src that make test reaches"
 	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
 
 $(VENV)/.made:
@@ -69,6 +70,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test: lint test-native
 	$(BIN)/python security/estimate.py
+	$(PYTEST) -m "not long"
+
+# The same tests with the lines they reach, which takes half as long again.
+coverage: $(VENV)/.dev
 	$(PYTEST) -m "not long" --cov=hekat --cov-report=term:skip-covered
 
 # Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose.

@@ -22,7 +22,8 @@ def render() -> str:
     lines = [
         "## Measured",
         "",
-        "From `benchmarks/results/`, where `make bench` leaves every figure with machine and versions.",
+        "From `benchmarks/results/`, where `make bench` leaves every figure with machine and versions. Whole training",
+        "runs beside plain ones, the credit tables and FedML-HE's: [docs/benchmarks.md](docs/benchmarks.md).",
         "",
         *_performance(),
         *_lattice(),

@@ -13,23 +13,25 @@ from torch import Tensor, nn
 
 import hekat
 from hekat.loop.costs import Costs
-from training.data import Split, share_rows
+from training.data import share_rows
 from training.workloads import Workload
 
-MEASURED_ROWS = 2000
-"""Loss and accuracy after every round are of so many test rows; those of the last round of all."""
+MEASURED_ROWS = 5000
+"""Losses and accuracy after every round are of so many rows; those of the last round of all."""
 
 
 @dataclass
 class Curve:
-    """What one run gave: after each round the test loss (nats) and accuracy; seconds of each round; what it cost.
+    """What one run gave: the averaged model's losses (nats) and accuracy after each round; seconds; what it cost.
 
-    `train_s` are the seconds of all parties' local training in each round: they take turns on one machine.
+    `is_nudged`: as the run without encryption, but for the last bit of one first weight. `train_s` are the seconds of
+    all parties' local training in each round: they take turns on one machine.
     """
 
     protection: str
     value_bits: int | None
     algorithm: str
+    is_nudged: bool = False
     round_s: list[float] = field(default_factory=list)
     train_s: list[float] = field(default_factory=list)
     total_s: float = 0.0
@@ -59,17 +61,18 @@ def train_federated(
     *,
     rounds: int,
     most_batches: int | None = None,
+    is_nudged: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Curve:
     """One run. Every protection gets the same rows, batches and first weights.
 
-    `most_batches` cuts local training short, where only the exchange is to be timed.
+    `most_batches` cuts local training short, where only the exchange is to be timed. `is_nudged` changes the last bit
+    of one first weight: how far apart training itself brings two runs that nothing else sets apart.
     """
-    curve = Curve(protection, value_bits, algorithm)
+    curve = Curve(protection, value_bits, algorithm, is_nudged)
     rows = share_rows(len(workload.split.train_labels), workload.party_count, workload.seed)
     leader = workload.parties[0]
     states: list[dict[str, Tensor]] = []
-    losses: dict[int, list[tuple[float, int]]] = {}
     starts: list[float] = []
     train_s = [0.0] * rounds
 
@@ -77,6 +80,8 @@ def train_federated(
         mine = rows[workload.parties.index(party.name)]
         torch.manual_seed(workload.seed)
         model = workload.make_model()
+        if is_nudged:
+            _nudge(model)
         model.train()
         party.start_from(model.state_dict())
         for number in range(rounds):
@@ -86,7 +91,6 @@ def train_federated(
             batches = 1 if algorithm == "fedsgd" else most_batches
             loss, count = _train_locally(workload, model, mine, algorithm, number, batches)
             train_s[number] += time.perf_counter() - start
-            losses.setdefault(number, []).append((loss, count))
             model.load_state_dict(party.aggregate(model.state_dict(), weight=count))
             if party.name == leader:
                 states.append({name: values.clone() for name, values in model.state_dict().items()})
@@ -101,12 +105,15 @@ def train_federated(
     curve.total_s = end - start
     curve.train_s = train_s
     curve.round_s = [after - before for before, after in zip(starts, [*starts[1:], end], strict=True)]
-    for number in sorted(losses):
-        weights = sum(count for _, count in losses[number])
-        curve.train_loss.append(sum(loss * count for loss, count in losses[number]) / weights)
     curve.costs = _describe_costs(run.costs)
     _evaluate_states(workload, states, curve)
     return curve
+
+
+def _nudge(model: nn.Module) -> None:
+    with torch.no_grad():
+        weight = next(model.parameters()).view(-1)[:1]
+        weight.copy_(torch.nextafter(weight, torch.tensor([torch.inf])))
 
 
 def _digest(state: dict[str, Tensor]) -> str:
@@ -139,6 +146,8 @@ def _train_locally(
         optimiser: torch.optim.Optimizer = torch.optim.SGD(model.parameters(), lr=workload.fedsgd_rate)
     else:
         optimiser = workload.make_optimiser(model.parameters())
+        for group in optimiser.param_groups:
+            group["lr"] *= workload.decay**number
     generator = torch.Generator().manual_seed(1000 * workload.seed + number)
     batches = mine[torch.randperm(len(mine), generator=generator)].split(workload.batch_rows)[:most_batches]
     total, count = 0.0, 0
@@ -158,24 +167,25 @@ def _loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _evaluate_states(workload: Workload, states: list[dict[str, Tensor]], curve: Curve) -> None:
-    model = workload.make_model()
+    model, split = workload.make_model(), workload.split
     for number, state in enumerate(states):
         model.load_state_dict(state)
-        is_last = number == len(states) - 1
-        loss, accuracy = evaluate(model, workload.split, None if is_last else MEASURED_ROWS)
+        row_count = None if number == len(states) - 1 else MEASURED_ROWS
+        loss, accuracy = evaluate(model, split.test_inputs, split.test_labels, row_count)
         curve.digests.append(_digest(state))
+        curve.train_loss.append(evaluate(model, split.train_inputs, split.train_labels, row_count)[0])
         curve.test_loss.append(loss)
         curve.accuracy.append(accuracy)
 
 
-def evaluate(model: nn.Module, split: Split, row_count: int | None) -> tuple[float, float]:
-    """(mean cross-entropy, share of right answers) on the first `row_count` test rows in a fixed shuffled order."""
-    order = torch.randperm(len(split.test_labels), generator=torch.Generator().manual_seed(0))[:row_count]
+def evaluate(model: nn.Module, inputs: Tensor, targets: Tensor, row_count: int | None) -> tuple[float, float]:
+    """(mean cross-entropy, share of right answers) on the first `row_count` rows in a fixed shuffled order."""
+    order = torch.randperm(len(targets), generator=torch.Generator().manual_seed(0))[:row_count]
     model.eval()
     loss, hits, count = 0.0, 0, 0
     with torch.no_grad():
         for batch in order.split(500):
-            logits, labels = model(split.test_inputs[batch]), split.test_labels[batch]
+            logits, labels = model(inputs[batch]), targets[batch]
             loss += _loss(logits, labels).item() * labels.numel()
             hits += int((logits.argmax(dim=1) == labels).sum())
             count += labels.numel()

@@ -23,11 +23,7 @@ _WIDTH_IN, _HEIGHT_IN = 8.0, 3.2
 
 def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> bool:
     """Training loss and test accuracy by round for one workload's fedavg runs; False where there is no curve."""
-    runs = {
-        key: row
-        for row in rows
-        if row.get("algorithm") == "fedavg" and (key := (row["protection"], row["value_bits"])) in _STYLES
-    }
+    runs = {key: row for row in rows if _is_shown(row) and (key := (row["protection"], row["value_bits"])) in _STYLES}
     if not runs or max(len(row["train_loss"]) for row in runs.values()) < 2:
         return False
     figure, (loss, accuracy) = pyplot.subplots(1, 2, figsize=(_WIDTH_IN, _HEIGHT_IN))
@@ -53,7 +49,7 @@ def plot_times(workloads: Mapping[str, Sequence[Mapping[str, Any]]], path: Path)
         (f"{rows[0]['name']}\n{_name(row)}", row["median_exchange_s"], _colour(row))
         for rows in workloads.values()
         for row in rows
-        if row.get("algorithm") == "fedavg"
+        if _is_shown(row)
     ]
     if not bars:
         return False
@@ -95,6 +91,10 @@ def plot_sizes(rows: Sequence[Mapping[str, Any]], path: Path) -> bool:
     axes.legend(frameon=False, fontsize=9)
     _save(figure, path)
     return True
+
+
+def _is_shown(row: Mapping[str, Any]) -> bool:
+    return row.get("algorithm") == "fedavg" and not row["is_nudged"]
 
 
 def _name(row: Mapping[str, Any]) -> str:

@@ -19,7 +19,11 @@ Optimiser = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
 @dataclass(frozen=True)
 class Workload:
-    """One model, its rows and how they are trained; `batch_rows` is of one party."""
+    """One model, its rows and how they are trained; `batch_rows` is of one party.
+
+    The rate of `fedavg` is multiplied by `decay` after each round.
+    Each protection is run `turns` times, in turns, where one run is short beside what else the machine does.
+    """
 
     name: str
     make_model: Callable[[], nn.Module]
@@ -32,6 +36,8 @@ class Workload:
     paillier_rounds: int
     party_count: int = PARTY_COUNT
     seed: int = 1
+    turns: int = 1
+    decay: float = 1.0
 
     @property
     def parties(self) -> list[str]:
@@ -41,14 +47,14 @@ class Workload:
 
 def mnist_mlp(folder: Path) -> Workload:
     """784-128-10 on MNIST."""
-    optimiser = partial(torch.optim.SGD, lr=0.05, momentum=0.9)
-    return Workload("mlp on MNIST", make_mlp, load_mnist(folder), 128, optimiser, 0.1, 20, 60, 3)
+    optimiser = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
+    return Workload("mlp on MNIST", make_mlp, load_mnist(folder), 128, optimiser, 0.1, 20, 60, 3, turns=3, decay=0.85)
 
 
 def cifar_cnn(folder: Path) -> Workload:
     """The AlexNet-like network on CIFAR-10: a short run, not to convergence."""
-    optimiser = partial(torch.optim.SGD, lr=0.02, momentum=0.9)
-    return Workload("cnn on CIFAR-10", make_cnn, load_cifar(folder), 128, optimiser, 0.05, 10, 20, 1)
+    optimiser = partial(torch.optim.Adam, lr=1e-3)
+    return Workload("cnn on CIFAR-10", make_cnn, load_cifar(folder), 128, optimiser, 0.05, 5, 5, 1, decay=0.8)
 
 
 def shakespeare_lstm(folder: Path) -> Workload:
@@ -56,7 +62,7 @@ def shakespeare_lstm(folder: Path) -> Workload:
     split = load_shakespeare(folder)
     model = partial(CharacterLstm, character_count(split))
     optimiser = partial(torch.optim.Adam, lr=2e-3)
-    return Workload("lstm on Shakespeare", model, split, 128, optimiser, 0.5, 1, 5, 1)
+    return Workload("lstm on Shakespeare", model, split, 128, optimiser, 0.5, 1, 3, 1)
 
 
 WORKLOADS = {"mlp": mnist_mlp, "cnn": cifar_cnn, "lstm": shakespeare_lstm}

@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from queue import Empty, SimpleQueue
 
 import pytest
 
 from hekat.channel import Channel, run_parties
+from hekat.channel.in_process import InProcessHub
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyStoppedError
 
 
@@ -229,6 +231,22 @@ def test_ctrl_c_in_the_caller_stops_all_parties() -> None:
         run_parties({"a": interrupts, "b": waits, "c": computes}, timeout_s=math.inf)
     assert len(seen) == 2
     assert all("'the caller' stopped" in str(error) and "KeyboardInterrupt" in str(error) for error in seen)
+
+
+def test_the_caller_waits_in_parts_that_end() -> None:
+    """A signal that comes just before a wait begins is heard only when the wait ends."""
+    hub = InProcessHub(("a",))
+    waited_s: list[float | None] = []
+
+    class News(SimpleQueue[None]):
+        def get(self, block: bool = True, timeout: float | None = None) -> None:
+            waited_s.append(timeout)
+            hub.finish("a")
+            raise Empty
+
+    hub._news = News()
+    hub.wait_until_all_finished()
+    assert [seconds is not None and seconds <= 1 for seconds in waited_s] == [True]
 
 
 @pytest.fixture

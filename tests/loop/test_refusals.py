@@ -10,6 +10,7 @@ import pytest
 
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.loop import Party, federate
+from hekat.state import atomic_file
 
 from .conftest import THREE
 
@@ -206,3 +207,12 @@ def test_a_run_is_audited(play_with, tmp_path: Path, capsys) -> None:
     assert "loop/call" in told
     assert "stopped" not in told
     assert sorted(path.name for path in folder.iterdir()) == ["costs.json", "ledger", "parties.json", "state"]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_upload_numbers_outlast_a_crash_where_they_are_kept(keeps, play_with, tmp_path: Path, monkeypatch) -> None:
+    """Without a folder they are of keys that end with the process: nobody waits for the disk."""
+    synced: list[int] = []
+    monkeypatch.setattr(atomic_file.os, "fsync", synced.append)
+    play_with(lambda party: party.aggregate(_state(party), weight=1), folder=tmp_path / "run" if keeps else None)
+    assert (len(synced) > 0) == keeps

@@ -138,6 +138,19 @@ def test_a_number_is_gone_from_the_disk_before_it_is_given(tmp_path: Path, monke
         assert counter.next() == 1  # 0 is wasted, since it may have been used
 
 
+def test_only_a_durable_counter_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with Counter.create(tmp_path / "passing", durable=False) as counter:
+        counter.take(4)
+    with Counter.open(tmp_path / "passing", durable=False) as counter:
+        assert counter.next() == 5
+    assert synced == []
+    with Counter.create(tmp_path / "lasting") as counter:
+        assert counter.next() == 0
+    assert len(synced) == 4, "the file and its folder, each time"
+
+
 CRASH = """
 import os, sys
 from pathlib import Path

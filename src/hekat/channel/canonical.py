@@ -18,11 +18,8 @@ def encode_fields(*fields: bytes) -> bytes:
 
     Two different lists of fields never encode alike. At most 65535 fields of at most 2^32 - 1 bytes.
     """
-    parts = [_COUNT.pack(len(fields))]
-    for field in fields:
-        parts.append(_LENGTH.pack(len(field)))
-        parts.append(field)
-    return b"".join(parts)
+    pack = _LENGTH.pack
+    return _COUNT.pack(len(fields)) + b"".join([pack(len(field)) + field for field in fields])
 
 
 def decode_fields(data: bytes, count: int, what: str) -> list[bytes]:
@@ -31,25 +28,26 @@ def decode_fields(data: bytes, count: int, what: str) -> list[bytes]:
     Raises:
         SealError: `data`, named `what` in the message, is not the encoding of exactly `count` fields.
     """
-    malformed = SealError(
-        f"malformed {what}", expected=f"{count} length-prefixed fields", got=f"{len(data)} other bytes"
-    )
     if len(data) < _COUNT.size or _COUNT.unpack_from(data)[0] != count:
-        raise malformed
+        raise _malformed(data, count, what)
     fields: list[bytes] = []
     offset = _COUNT.size
     for _ in range(count):
         if len(data) - offset < _LENGTH.size:
-            raise malformed
+            raise _malformed(data, count, what)
         (length,) = _LENGTH.unpack_from(data, offset)
         offset += _LENGTH.size
         if len(data) - offset < length:
-            raise malformed
+            raise _malformed(data, count, what)
         fields.append(data[offset : offset + length])
         offset += length
     if offset != len(data):
-        raise malformed
+        raise _malformed(data, count, what)
     return fields
+
+
+def _malformed(data: bytes, count: int, what: str) -> SealError:
+    return SealError(f"malformed {what}", expected=f"{count} length-prefixed fields", got=f"{len(data)} other bytes")
 
 
 def encode_number(value: int) -> bytes:

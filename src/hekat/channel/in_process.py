@@ -6,8 +6,9 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Condition, Lock, RLock
 
 from hekat.channel.channel import (
@@ -23,6 +24,8 @@ from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLos
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
+# A signal that comes just before a wait begins is heard when the wait ends: the caller's must not be without end.
+_HEAR_EVERY_S = 0.2
 _BEFORE_FIRST_STEP = "start (no message yet)"
 
 
@@ -221,7 +224,8 @@ class InProcessHub:
             if all_finished and not news:
                 return
             if not news:
-                self._news.get()
+                with suppress(Empty):
+                    self._news.get(timeout=_HEAR_EVERY_S)
 
     def raise_first_failure(self) -> None:
         """Raise what ended the run, if anything did.

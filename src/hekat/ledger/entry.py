@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from hekat.errors import LedgerError
@@ -22,6 +22,7 @@ MAX_LINE_BYTES = 1 << 20
 _HASH = "hash"
 _CLASSES = get_args(DisclosureClass)
 _DIRECTIONS = get_args(Direction)
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,13 @@ class FieldRecord:
     @classmethod
     def of(cls, name: str, disclosure: Disclosure, byte_count: int) -> FieldRecord:
         """The record of a field of `byte_count` bytes; runs of white space in the explanation become one space."""
-        return cls(name, disclosure.kind, " ".join(disclosure.detail.split()), byte_count)
+        return cls(name, disclosure.kind, _in_one_line(disclosure.detail), byte_count)
+
+
+# Explanations stand in the code: as many as there are fields of messages, each of them in very many entries.
+@lru_cache(maxsize=1024)
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,8 @@ class LedgerEntry:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of everything the line says, the previous line's hash included."""
-        return hashlib.sha256(canonical_json(self._content())).hexdigest()
+        before, after = self._halves
+        return hashlib.sha256(before + after).hexdigest()
 
     @property
     def is_printable(self) -> bool:
@@ -70,19 +78,24 @@ class LedgerEntry:
         texts = [self.time, self.session, self.previous, self.peer, self.step, self.kind, self.payload_sha256]
         texts += [text for fact in self.facts.items() for text in fact]
         texts += [text for record in self.fields for text in (record.name, record.explanation)]
-        return all(text.isprintable() for text in texts)
+        return "".join(texts).isprintable()
 
     def to_line(self) -> bytes:
         """The line's canonical bytes, its newline included."""
-        return canonical_json({**self._content(), _HASH: self.hash}) + b"\n"
+        before, after = self._halves
+        return b'%b"%b":"%b",%b\n' % (before, _HASH.encode(), self.hash.encode(), after)
 
-    def _content(self) -> dict[str, Any]:
+    @cached_property
+    def _halves(self) -> tuple[bytes, bytes]:
+        """The canonical JSON of all but the hash, cut where its key stands in the order: made once for both."""
         content = {name: getattr(self, name) for name in _NAMES}
         content["fields"] = [
             {"name": f.name, "class": f.disclosure_class, "explanation": f.explanation, "bytes": f.byte_count}
             for f in self.fields
         ]
-        return content
+        before = canonical_json({name: value for name, value in content.items() if name < _HASH})
+        after = canonical_json({name: value for name, value in content.items() if name > _HASH})
+        return before[:-1] + b",", after[1:]
 
 
 _NAMES = tuple(item.name for item in dataclasses.fields(LedgerEntry))
@@ -121,7 +134,7 @@ def read_json_line(line: bytes, line_number: int) -> dict[str, Any]:
 
 def canonical_json(content: dict[str, Any]) -> bytes:
     """The one JSON spelling that is hashed and written: keys sorted, no spaces, ASCII."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+    return _ENCODER.encode(content).encode()
 
 
 def damaged(line_number: int, expected: str, got: str) -> LedgerError:

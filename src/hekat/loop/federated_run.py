@@ -216,7 +216,8 @@ def _open_run(
         if settings.protection == "lattice":
             for name in settings.everyone:
                 if name != settings.aggregator:
-                    states[name] = open_upload_state(place / STATE_FOLDER / name, digest)
+                    # Without a folder the numbers are of keys in this process's memory: after a crash nobody has them.
+                    states[name] = open_upload_state(place / STATE_FOLDER / name, digest, durable=folder is not None)
                     stack.enter_context(states[name].uploads)
         run_id = f"loop-{secrets.token_hex(6)}"
         ledgers = None if folder is None else place / LEDGER_FOLDER

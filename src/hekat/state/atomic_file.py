@@ -10,8 +10,10 @@ from pathlib import Path
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 
-def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
     """Make `path` hold `data` with permission bits `mode`, durably, whether or not it was there before.
+
+    Not `durable`, a crash of the machine may take the content with it; that of the process does not.
 
     Raises StateError with the cure; `path` then is as it was, and nothing else is left behind. (Only where the disk
     fails in the very last step, syncing the folder, is the new content in place although it may not outlast a crash.)
@@ -23,7 +25,8 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             try:
                 os.fchmod(handle, mode)
                 write_all(handle, data)
-                os.fsync(handle)
+                if durable:
+                    os.fsync(handle)
             finally:
                 os.close(handle)
             temporary.replace(path)
@@ -31,7 +34,8 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             with suppress(OSError):
                 temporary.unlink()
             raise
-        sync_folder(path.parent)
+        if durable:
+            sync_folder(path.parent)
 
 
 def write_all(handle: int, data: bytes) -> None:

@@ -4,6 +4,9 @@ A number is used only after the file says that it is gone: a crash wastes number
 `hekat counter 1`, the next unused number, and a checksum, one a line. Beside it lies `<name>.lock`, held while the
 counter is open. A machine put back to an older snapshot takes the file back with it; no file can notice that, so
 whoever depends on numbers being fresh also mixes in fresh randomness.
+
+A counter that is not `durable` may lose its last numbers when the machine crashes: only for numbers of keys that live
+in this process's memory, and so end with it.
 """
 
 from __future__ import annotations
@@ -26,15 +29,16 @@ _TITLE = "hekat counter 1"
 class Counter:
     """Numbers 0, 1, 2, ... from one file, for one process at a time; made by `create` or `open`. Thread-safe."""
 
-    def __init__(self, path: Path, lock_handle: int, next_value: int) -> None:
+    def __init__(self, path: Path, lock_handle: int, next_value: int, *, durable: bool = True) -> None:
         self._path = path
+        self._durable = durable
         self._lock_handle: int | None = lock_handle
         self._next = next_value
         self._process_id = os.getpid()
         self._threads = threading.Lock()
 
     @classmethod
-    def create(cls, path: Path) -> Counter:
+    def create(cls, path: Path, *, durable: bool = True) -> Counter:
         """A new counter at 0. Raises StateError where a file is already there or cannot be written."""
         lock_handle = _take_lock(path)
         try:
@@ -44,14 +48,14 @@ class Counter:
                     expected="a path where no file is",
                     cure="open it instead; a counter is never set back",
                 )
-            replace_file(path, _encode(0))
+            replace_file(path, _encode(0), durable=durable)
         except BaseException:
             os.close(lock_handle)
             raise
-        return cls(path, lock_handle, 0)
+        return cls(path, lock_handle, 0, durable=durable)
 
     @classmethod
-    def open(cls, path: Path) -> Counter:
+    def open(cls, path: Path, *, durable: bool = True) -> Counter:
         """The counter at `path`, where it was left. Raises StateError where it is missing, damaged, or open elsewhere.
 
         A missing file is never taken for a counter at 0: that would repeat numbers.
@@ -62,7 +66,7 @@ class Counter:
         except BaseException:
             os.close(lock_handle)
             raise
-        return cls(path, lock_handle, next_value)
+        return cls(path, lock_handle, next_value, durable=durable)
 
     @property
     def next_value(self) -> int:
@@ -109,7 +113,7 @@ class Counter:
         """Use up the numbers below `end`, above the last used one. The lock is held."""
         if end > MAX_COUNT:
             raise StateError(f"counter {self._path} is used up", expected="numbers below 2^63", got="more")
-        replace_file(self._path, _encode(end))
+        replace_file(self._path, _encode(end), durable=self._durable)
         self._next = end
 
     def close(self) -> None:

@@ -70,8 +70,10 @@ def take_upload_number(uploads: Counter, number: int) -> None:
     uploads.take(number)
 
 
-def open_upload_state(folder: Path, job_digest: bytes) -> UploadState:
+def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) -> UploadState:
     """The state in `folder`, made where there is none. Close `uploads` at the end.
+
+    `durable` False spares the waits for the disk, for a folder that nobody opens again after a crash of the machine.
 
     Raises StateError where one of the two files is missing or damaged, or another run has them open. A counter at 0
     without a record is new: it is made first, and nothing is released before it is above 0.
@@ -80,10 +82,10 @@ def open_upload_state(folder: Path, job_digest: bytes) -> UploadState:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     counter_path, record_path = folder / UPLOADS_FILE, folder / RELEASES_FILE
     is_new = not counter_path.exists() and not record_path.exists()
-    uploads = Counter.create(counter_path) if is_new else Counter.open(counter_path)
+    uploads = (Counter.create if is_new else Counter.open)(counter_path, durable=durable)
     try:
         has_none = uploads.next_value == 0 and not record_path.exists()
-        releases = ReleaseRecord.create(record_path) if has_none else ReleaseRecord.open(record_path)
+        releases = (ReleaseRecord.create if has_none else ReleaseRecord.open)(record_path, durable=durable)
     except BaseException:
         uploads.close()
         raise

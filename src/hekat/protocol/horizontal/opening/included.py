@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ProtocolError
@@ -40,7 +41,7 @@ class IncludedSet:
         """Whose uploads these are."""
         return tuple(upload.party for upload in self.uploads)
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name."""
         uploads = [

@@ -32,13 +32,17 @@ Entry = tuple[str, ...]
 
 
 class ReleaseRecord:
-    """The record of one opener; made by `create` or `open`. Threads, forks and processes may share the file."""
+    """The record of one opener; made by `create` or `open`. Threads, forks and processes may share the file.
 
-    def __init__(self, path: Path) -> None:
+    Not `durable`, it may lose its last entries when the machine crashes: only for keys that end with the process.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
         self._path = path
+        self._durable = durable
 
     @classmethod
-    def create(cls, path: Path) -> ReleaseRecord:
+    def create(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
         """A new, empty record. Raises StateError where a file is already there or cannot be written."""
         with _locked(path):
             if os.path.lexists(path):
@@ -47,15 +51,15 @@ class ReleaseRecord:
                     expected="a path where no file is",
                     cure="open it instead; a record is never emptied",
                 )
-            replace_file(path, _encode({}))
-        return cls(path)
+            replace_file(path, _encode({}), durable=durable)
+        return cls(path, durable=durable)
 
     @classmethod
-    def open(cls, path: Path) -> ReleaseRecord:
+    def open(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
         """The record at `path`. Raises StateError where it is missing or damaged: neither is taken for an empty one."""
         with _locked(path):
             _decode(read_file(path), path)
-        return cls(path)
+        return cls(path, durable=durable)
 
     def allow(self, job_digest: bytes, parties: Collection[str], included: IncludedSet) -> None:
         """Note durably that this set, of the group's `parties`, is released for; return only then. The same set is
@@ -79,7 +83,7 @@ class ReleaseRecord:
             if known.get(number_key, entries[number_key]) != entries[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
             if not entries.items() <= known.items():
-                replace_file(self._path, _encode({**known, **entries}))
+                replace_file(self._path, _encode({**known, **entries}), durable=self._durable)
 
     def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
         """For those of these groups that were released for: the parties of the group that were not in, sorted.
