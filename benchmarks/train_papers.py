@@ -2,8 +2,8 @@
 
     python benchmarks/train_papers.py --data FOLDER [--only mlp cnn lstm credit] [--quick]
 
-FOLDER holds images/, shakespeare/ and credit/. Every finished run is written to results/training.json at once, so an
-interrupted measurement keeps what it has. Paillier's exact sums are those of lattice: it is run for a few rounds with
+FOLDER holds images/, shakespeare/ and credit/. Every finished run is written to results/training-NAME.json at once, so
+an interrupted measurement keeps what it has. Paillier's exact sums are those of lattice: it is run for a few rounds,
 local training cut short, its model is held against that of lattice bit for bit, and its time is that of the exchange.
 """
 
@@ -29,19 +29,23 @@ PAILLIER_BATCHES = 1
 
 
 def main() -> None:
-    """Measure what is asked for, keep the rest of the results as they are."""
+    """Measure what is asked for; every workload has a file of its own."""
     arguments = _read_arguments()
-    kept = _load_kept()
     for name in arguments.only:
-        runs = measure_credit(arguments.data) if name == "credit" else _run_workload(name, arguments)
-        kept[name] = []
+        conditions: dict[str, object] = {"torch": torch.__version__, "threads": torch.get_num_threads()}
+        if name == "credit":
+            runs = measure_credit(arguments.data)
+        else:
+            workload = WORKLOADS[name](arguments.data)
+            workload = _cut(workload) if arguments.quick else workload
+            runs, conditions = _run_workload(workload), conditions | workload.conditions
+        rows: list[dict[str, Any]] = []
         for row in runs:
-            kept[name].append(row)
+            rows.append(row)
             if not arguments.quick:
-                rows = [{"workload": key, **one} for key, found in kept.items() for one in found]
-                measure.write_results("training", rows, torch=torch.__version__, threads=torch.get_num_threads())
+                measure.write_results(f"training-{name}", rows, **conditions)
         if arguments.quick:
-            print(json.dumps(kept[name], indent=1))
+            print(json.dumps(rows, indent=1))
 
 
 def _read_arguments() -> argparse.Namespace:
@@ -53,19 +57,7 @@ def _read_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _load_kept() -> dict[str, list[dict[str, Any]]]:
-    path = measure.RESULTS / "training.json"
-    kept: dict[str, list[dict[str, Any]]] = {}
-    if path.exists():
-        for row in json.loads(path.read_text())["rows"]:
-            kept.setdefault(row.pop("workload"), []).append(row)
-    return kept
-
-
-def _run_workload(name: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    workload = WORKLOADS[name](arguments.data)
-    if arguments.quick:
-        workload = _cut(workload)
+def _run_workload(workload: Workload) -> Iterator[dict[str, Any]]:
     # What is set up once, by PyTorch too, is set up by this one.
     train_federated(workload, "none", None, "fedsgd", rounds=1)
     for algorithm, rounds in (("fedavg", workload.rounds), ("fedsgd", workload.fedsgd_rounds)):
@@ -81,9 +73,9 @@ def _run_workload(name: str, arguments: argparse.Namespace) -> Iterator[dict[str
                     yield _row(workload, _typical(curves), plain)
                     if algorithm == "fedsgd":
                         continue  # Paillier's exchange is that of fedavg
-                    if bits is not None:
+                    if bits in workload.paillier_bits:
                         yield _row(workload, _run_paillier(workload, bits, algorithm), plain)
-                    elif rounds > 1:
+                    elif bits is None and rounds > 1:
                         settings = {"rounds": rounds, "is_nudged": True, "progress": print}
                         yield _row(workload, train_federated(workload, "none", None, algorithm, **settings), plain)
 
@@ -106,9 +98,13 @@ def _run_paillier(workload: Workload, bits: int, algorithm: str) -> Curve:
 
 
 def _row(workload: Workload, curve: Curve, plain: Curve) -> dict[str, Any]:
-    """One run beside the plain one: ratio of a round's medians, differences of the last round."""
+    """One run beside the plain one: ratios of whole runs, differences of the last round.
+
+    `times_plain_by_exchange` puts this run's exchange in place of the plain run's own, since training is the same work
+    in both; of Paillier, whose runs are cut short, as many median rounds.
+    """
     is_whole = len(curve.round_s) == len(plain.round_s) and curve.protection != "paillier"
-    extra_s = curve.median_exchange_s - plain.median_exchange_s
+    exchange_s = curve.exchange_s if is_whole else curve.median_exchange_s * len(plain.round_s)
     return {
         "name": workload.name,
         "values": value_count(workload.make_model()),
@@ -116,7 +112,8 @@ def _row(workload: Workload, curve: Curve, plain: Curve) -> dict[str, Any]:
         "median_round_s": curve.median_round_s if is_whole else None,
         "median_exchange_s": curve.median_exchange_s,
         "times_plain": sum(curve.round_s) / sum(plain.round_s) if is_whole else None,
-        "times_plain_by_exchange": 1 + extra_s / plain.median_round_s,
+        "times_plain_by_exchange": (sum(plain.train_s) + exchange_s) / sum(plain.round_s),
+        "exchange_over_training": exchange_s / sum(plain.train_s),
         "convergence_bias": abs(curve.train_loss[-1] / plain.train_loss[-1] - 1) if is_whole else None,
         "accuracy_points": 100 * (curve.accuracy[-1] - plain.accuracy[-1]) if is_whole else None,
         **asdict(curve),

@@ -60,15 +60,17 @@ def measure_credit(folder: Path, rounds: int = ROUNDS) -> Iterator[dict[str, Any
         for protection in ("lattice", "paillier"):
             with tempfile.TemporaryDirectory() as place:
                 prepared = _prepare(Path(place), folder / "credit", spec, protection, rounds)
+                rows = {party: len(table) for party, table in prepared.tables.items()}
+                rows["test"] = 0 if prepared.test_table is None else len(prepared.test_table)
                 if protection == "lattice":
-                    yield _row(name, "centralised", rounds, _train_pooled(prepared), None)
+                    yield _row(name, "centralised", rounds, _train_pooled(prepared), None) | {"rows": rows}
                 summary = run_job(prepared, Path(place) / "runs").summary
             for result in summary["results"]:
                 together = result["kind"] == "encrypted"
                 if protection == "lattice" or together:
                     label = protection if together else result["name"].removesuffix(" federated")
                     seconds = summary["seconds"].get(result["kind"])
-                    yield _row(name, label, rounds, result["metrics"], seconds)
+                    yield _row(name, label, rounds, result["metrics"], seconds) | {"rows": rows}
 
 
 def _row(model: str, way: str, rounds: int, metrics: dict[str, float], seconds: float | None) -> dict[str, Any]:

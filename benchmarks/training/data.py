@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,9 @@ CIFAR_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog",
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test rows; inputs float32 or int64, labels int64."""
+    """Training and test rows; inputs float32 or int64, labels int64. `name` says what they are."""
 
+    name: str
     train_inputs: Tensor
     train_labels: Tensor
     test_inputs: Tensor
@@ -27,13 +28,15 @@ class Split:
 
 def load_mnist(folder: Path) -> Split:
     """MNIST: 60,000 and 10,000 grey images of shape (1, 28, 28), standardised by its usual mean and spread."""
-    split = _load_images(folder / "images" / "mnist_png_70000.tar.gz", tuple("0123456789"), "L")
+    path = folder / "images" / "mnist_png_70000.tar.gz"
+    split = _load_images("MNIST", path, tuple("0123456789"), "L")
     return _scaled(split, mean=(0.1307,), spread=(0.3081,))
 
 
 def load_cifar(folder: Path) -> Split:
     """CIFAR-10 from JPEG copies (lossy): 50,000 and 10,000 images of shape (3, 32, 32), standardised by channel."""
-    split = _load_images(folder / "images" / "cifar10_jpeg_60000.tar.gz", CIFAR_CLASSES, "RGB")
+    path = folder / "images" / "cifar10_jpeg_60000.tar.gz"
+    split = _load_images("CIFAR-10 from JPEG copies, which lose a little", path, CIFAR_CLASSES, "RGB")
     return _scaled(split, mean=(0.4914, 0.4822, 0.4465), spread=(0.247, 0.2435, 0.2616))
 
 
@@ -47,7 +50,8 @@ def load_shakespeare(folder: Path, length: int = 100, test_share: float = 0.1) -
     inputs = torch.from_numpy(codes[: row_count * length].reshape(row_count, length))
     labels = torch.from_numpy(codes[1 : row_count * length + 1].reshape(row_count, length))
     cut = round(row_count * (1 - test_share))
-    return Split(inputs[:cut], labels[:cut], inputs[cut:], labels[cut:])
+    name = f"tiny Shakespeare in rows of {length} characters"
+    return Split(name, inputs[:cut], labels[:cut], inputs[cut:], labels[cut:])
 
 
 def character_count(split: Split) -> int:
@@ -61,7 +65,7 @@ def share_rows(row_count: int, party_count: int, seed: int) -> list[Tensor]:
     return [torch.from_numpy(part) for part in np.array_split(order, party_count)]
 
 
-def _load_images(path: Path, classes: tuple[str, ...], mode: str) -> Split:
+def _load_images(title: str, path: Path, classes: tuple[str, ...], mode: str) -> Split:
     from PIL import Image
 
     found: dict[str, list[tuple[str, int, np.ndarray]]] = {"train": [], "test": []}
@@ -75,7 +79,7 @@ def _load_images(path: Path, classes: tuple[str, ...], mode: str) -> Split:
         pixels = np.stack([row[2] for row in rows])
         images = pixels[:, np.newaxis] if mode == "L" else pixels.transpose(0, 3, 1, 2)
         parts += [torch.from_numpy(np.ascontiguousarray(images)), torch.tensor([row[1] for row in rows])]
-    return Split(*parts)
+    return Split(title, *parts)
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -94,4 +98,4 @@ def _scaled(split: Split, mean: tuple[float, ...], spread: tuple[float, ...]) ->
     def scaled(images: Tensor) -> Tensor:
         return (images.float() / 255 - centre) / scale
 
-    return Split(scaled(split.train_inputs), split.train_labels, scaled(split.test_inputs), split.test_labels)
+    return replace(split, train_inputs=scaled(split.train_inputs), test_inputs=scaled(split.test_inputs))

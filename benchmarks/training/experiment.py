@@ -42,6 +42,11 @@ class Curve:
     costs: dict[str, object] = field(default_factory=dict)
 
     @property
+    def exchange_s(self) -> float:
+        """What all rounds take beside local training, the first with its setting up."""
+        return sum(self.round_s) - sum(self.train_s)
+
+    @property
     def median_round_s(self) -> float:
         """Of all rounds but the first, which also sets up."""
         return statistics.median(self.round_s[1:] or self.round_s)

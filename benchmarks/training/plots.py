@@ -11,6 +11,9 @@ import matplotlib
 matplotlib.use("svg")
 from matplotlib import pyplot
 
+# The ids of a drawing, else drawn anew each time.
+matplotlib.rcParams["svg.hashsalt"] = "hekat"
+
 # Okabe and Ito's colours, told apart by the colour-blind; marks differ too.
 _STYLES: Mapping[tuple[str, int | None], tuple[str, str, str, str]] = {
     ("none", None): ("#e69f00", "D", "-", "not encrypted"),
@@ -43,11 +46,11 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> bool:
     return True
 
 
-def plot_times(workloads: Mapping[str, Sequence[Mapping[str, Any]]], path: Path) -> bool:
+def plot_times(workloads: Sequence[Sequence[Mapping[str, Any]]], path: Path) -> bool:
     """Seconds of one fedavg round beside local training, by protection and bits, for every workload."""
     bars = [
         (f"{rows[0]['name']}\n{_name(row)}", row["median_exchange_s"], _colour(row))
-        for rows in workloads.values()
+        for rows in workloads
         for row in rows
         if _is_shown(row)
     ]

@@ -21,7 +21,8 @@ Optimiser = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 class Workload:
     """One model, its rows and how they are trained; `batch_rows` is of one party.
 
-    The rate of `fedavg` is multiplied by `decay` after each round.
+    Of Paillier, whose exchange takes minutes for large models, only `paillier_bits` are run. The rate of `fedavg` is
+    multiplied by `decay` after each round.
     Each protection is run `turns` times, in turns, where one run is short beside what else the machine does.
     """
 
@@ -37,7 +38,26 @@ class Workload:
     party_count: int = PARTY_COUNT
     seed: int = 1
     turns: int = 1
+    paillier_bits: tuple[int, ...] = (8, 16, 32)
     decay: float = 1.0
+
+    @property
+    def conditions(self) -> dict[str, object]:
+        """How it is trained, for whoever reads its figures."""
+        optimiser = self.make_optimiser([nn.Parameter(torch.zeros(1))])
+        rate = optimiser.param_groups[0]["lr"]
+        momentum = optimiser.param_groups[0].get("momentum", 0)
+        return {
+            "optimiser": type(optimiser).__name__ + (f" with momentum {momentum:g}" if momentum else ""),
+            "rate": rate,
+            "decay": self.decay,
+            "fedsgd_rate": self.fedsgd_rate,
+            "batch_rows": self.batch_rows,
+            "turns": self.turns,
+            "train_rows": len(self.split.train_labels),
+            "test_rows": len(self.split.test_labels),
+            "data": self.split.name,
+        }
 
     @property
     def parties(self) -> list[str]:
@@ -62,7 +82,7 @@ def shakespeare_lstm(folder: Path) -> Workload:
     split = load_shakespeare(folder)
     model = partial(CharacterLstm, character_count(split))
     optimiser = partial(torch.optim.Adam, lr=2e-3)
-    return Workload("lstm on Shakespeare", model, split, 128, optimiser, 0.5, 1, 3, 1)
+    return Workload("lstm on Shakespeare", model, split, 128, optimiser, 0.5, 1, 2, 1, paillier_bits=(16,))
 
 
 WORKLOADS = {"mlp": mnist_mlp, "cnn": cifar_cnn, "lstm": shakespeare_lstm}

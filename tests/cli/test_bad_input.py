@@ -103,6 +103,13 @@ def state_that_is_a_file(place) -> None:
     (place.folder / "east.state").write_text("")
 
 
+def unlabelled_test_data(place) -> None:
+    """East's rows again, their labels left out: nothing could be told of a model by them."""
+    place.edit("job.toml", 'data = "visits"', 'data = "visits"\ntest_data = "later"')
+    site = place.folder / "site.toml"
+    site.write_text(site.read_text() + '\n[common_data.later]\nsource = "csv"\npath = "east.csv"\nignore = ["ill"]\n')
+
+
 # name: (what is changed, words that the answer must hold: what was wrong, and its cure)
 CASES: dict[str, tuple[Callable, list[str]]] = {
     "a text among numbers": (replace_cell("high"), ["line 2", "'dose'", "a text", "cure"]),
@@ -114,6 +121,7 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         ["line 2", "no label", "fill it in"],
     ),
     "no label column named": (site('label = "ill"\n', ""), ["no", "label", "cure"]),
+    "test data without labels": (unlabelled_test_data, ["the test data has no labels", "name the label column"]),
     "label column misspelt": (site('label = "ill"', 'label = "il"'), ["no column 'il'", "did you mean 'ill'"]),
     "a label of no class": (
         lambda place: place.edit("east.csv", CELL, r"\1,\2,\3,maybe"),

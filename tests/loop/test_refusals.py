@@ -10,7 +10,9 @@ import pytest
 
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.loop import Party, federate
-from hekat.state import atomic_file
+from hekat.protocol.horizontal.opening import release_record
+from hekat.state import counter
+from hekat.state.atomic_file import overwrite_file, replace_file
 
 from .conftest import THREE
 
@@ -212,7 +214,15 @@ def test_a_run_is_audited(play_with, tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize("keeps", [True, False])
 def test_upload_numbers_outlast_a_crash_where_they_are_kept(keeps, play_with, tmp_path: Path, monkeypatch) -> None:
     """Without a folder they are of keys that end with the process: nobody waits for the disk."""
-    synced: list[int] = []
-    monkeypatch.setattr(atomic_file.os, "fsync", synced.append)
+    written: dict[str, set[str]] = {}
+    for write in (replace_file, overwrite_file):
+
+        def noted(path: Path, data: bytes, write=write) -> None:
+            written.setdefault(f"{path.parent.name}/{path.name}", set()).add(write.__name__)
+            write(path, data)
+
+        for module in (counter, release_record):
+            monkeypatch.setattr(module, write.__name__, noted)
     play_with(lambda party: party.aggregate(_state(party), weight=1), folder=tmp_path / "run" if keeps else None)
-    assert (len(synced) > 0) == keeps
+    numbers = {f"{party}/{name}" for party in THREE for name in ("uploads.counter", "releases.record")}
+    assert written == {name: {"replace_file" if keeps else "overwrite_file"} for name in numbers}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hekat.errors import StateError
-from hekat.state.atomic_file import replace_file
+from hekat.state.atomic_file import overwrite_file, replace_file
 
 Limit = Callable[[int], AbstractContextManager[None]]
 
@@ -108,3 +108,13 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
     replace_file(tmp_path / "state", b"new")
     assert (tmp_path / "target").read_bytes() == b"old"
     assert not (tmp_path / "state").is_symlink()
+
+
+def test_what_ends_with_the_process_is_written_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    overwrite_file(path, b"a longer content")
+    inode = path.stat().st_ino
+    overwrite_file(path, b"new")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, path.stat().st_ino) == (b"new", 0o600, inode)
+    with pytest.raises(StateError, match="could not be written"):
+        overwrite_file(tmp_path, b"newer")

@@ -25,7 +25,7 @@ from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLos
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
 # A signal that comes just before a wait begins is heard when the wait ends: the caller's must not be without end.
-_HEAR_EVERY_S = 0.2
+HEAR_EVERY_S = 0.2
 _BEFORE_FIRST_STEP = "start (no message yet)"
 
 
@@ -225,7 +225,7 @@ class InProcessHub:
                 return
             if not news:
                 with suppress(Empty):
-                    self._news.get(timeout=_HEAR_EVERY_S)
+                    self._news.get(timeout=HEAR_EVERY_S)
 
     def raise_first_failure(self) -> None:
         """Raise what ended the run, if anything did.

@@ -8,7 +8,7 @@ from threading import Lock, Thread
 from typing import TypeVar
 
 from hekat.channel.channel import Channel
-from hekat.channel.in_process import DEFAULT_TIMEOUT_S, InProcessHub
+from hekat.channel.in_process import DEFAULT_TIMEOUT_S, HEAR_EVERY_S, InProcessHub
 from hekat.errors import PartyLostError
 
 T = TypeVar("T")
@@ -72,8 +72,8 @@ def run_parties(
         raise
     finally:
         for thread in threads:
-            if thread.ident is not None:  # started
-                thread.join()
+            while thread.is_alive():  # started, and not over
+                thread.join(HEAR_EVERY_S)
     hub.raise_first_failure()
     lost = hub.lost
     return {party: results[party] for party in roles if party not in lost}

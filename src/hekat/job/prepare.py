@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hekat.channel import PartyKey
-from hekat.data import Table, arrange_columns, check_same_schema, has_one_class, load_table
+from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
 from hekat.data.column_moments import largest_magnitudes
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
@@ -82,6 +82,7 @@ def prepare(
         source = find_source(site, None, job.test_data)
         test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
         check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
+        check_has_labels(replace(test_table, name="the test data"))
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         hold_out(table, settings)

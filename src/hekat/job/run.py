@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,10 @@ SUMMARY_FILE = "summary.json"
 
 @dataclass(frozen=True)
 class RunResult:
-    """Where the run lies and its summary."""
+    """Where the run lies and its summary; `hekat.report.open_run(folder)` shows it."""
 
     folder: Path
-    summary: dict[str, Any]
+    summary: dict[str, Any] = field(repr=False)
 
 
 def run_job(

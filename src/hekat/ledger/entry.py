@@ -40,7 +40,7 @@ class FieldRecord:
         return cls(name, disclosure.kind, _in_one_line(disclosure.detail), byte_count)
 
 
-# Explanations stand in the code: as many as there are fields of messages, each of them in very many entries.
+# Nearly all explanations stand in the code, one for each field of a message, and are in very many entries.
 @lru_cache(maxsize=1024)
 def _in_one_line(text: str) -> str:
     return " ".join(text.split())

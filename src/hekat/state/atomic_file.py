@@ -10,10 +10,8 @@ from pathlib import Path
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 
-def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Make `path` hold `data` with permission bits `mode`, durably, whether or not it was there before.
-
-    Not `durable`, a crash of the machine may take the content with it; that of the process does not.
 
     Raises StateError with the cure; `path` then is as it was, and nothing else is left behind. (Only where the disk
     fails in the very last step, syncing the folder, is the new content in place although it may not outlast a crash.)
@@ -25,8 +23,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
             try:
                 os.fchmod(handle, mode)
                 write_all(handle, data)
-                if durable:
-                    os.fsync(handle)
+                os.fsync(handle)
             finally:
                 os.close(handle)
             temporary.replace(path)
@@ -34,8 +31,20 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
             with suppress(OSError):
                 temporary.unlink()
             raise
-        if durable:
-            sync_folder(path.parent)
+        sync_folder(path.parent)
+
+
+def overwrite_file(path: Path, data: bytes) -> None:
+    """Make `path`, for its owner alone, hold `data`, in place: only for what nobody reads after this process has ended.
+
+    Raises StateError with the cure; a part may have been written then.
+    """
+    with disk_errors_as_state_errors(f"{path} could not be written"):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            write_all(handle, data)
+        finally:
+            os.close(handle)
 
 
 def write_all(handle: int, data: bytes) -> None:

@@ -5,8 +5,8 @@ A number is used only after the file says that it is gone: a crash wastes number
 counter is open. A machine put back to an older snapshot takes the file back with it; no file can notice that, so
 whoever depends on numbers being fresh also mixes in fresh randomness.
 
-A counter that is not `durable` may lose its last numbers when the machine crashes: only for numbers of keys that live
-in this process's memory, and so end with it.
+A counter that is not `durable` is written in place, and no crash leaves it whole: only for numbers of keys that live in
+this process's memory, and so end with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from hekat.errors import InputError, StateError
-from hekat.state.atomic_file import replace_file
+from hekat.state.atomic_file import overwrite_file, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 MAX_COUNT = 2**63 - 1
@@ -31,7 +31,7 @@ class Counter:
 
     def __init__(self, path: Path, lock_handle: int, next_value: int, *, durable: bool = True) -> None:
         self._path = path
-        self._durable = durable
+        self._write = replace_file if durable else overwrite_file
         self._lock_handle: int | None = lock_handle
         self._next = next_value
         self._process_id = os.getpid()
@@ -48,7 +48,7 @@ class Counter:
                     expected="a path where no file is",
                     cure="open it instead; a counter is never set back",
                 )
-            replace_file(path, _encode(0), durable=durable)
+            (replace_file if durable else overwrite_file)(path, _encode(0))
         except BaseException:
             os.close(lock_handle)
             raise
@@ -76,11 +76,11 @@ class Counter:
             return self._next
 
     def next(self) -> int:
-        """The next number; durably gone before it is returned. Raises StateError."""
+        """The next number; gone from the file before it is returned. Raises StateError."""
         return self.reserve(1)[0]
 
     def reserve(self, count: int) -> range:
-        """The next `count` numbers at the price of one write, durably gone before they are returned."""
+        """The next `count` numbers at the price of one write, gone from the file before they are returned."""
         if count < 1:
             raise InputError("nothing to reserve", expected="a count of at least 1", got=str(count))
         with self._threads:
@@ -90,7 +90,7 @@ class Counter:
             return reserved
 
     def take(self, number: int) -> None:
-        """Use up `number` and every one below it, durably before this returns: a number that parties agreed on.
+        """Use up `number` and every one below it, in the file before this returns: a number that parties agreed on.
 
         Raises:
             InputError: `number` is below 0.
@@ -113,7 +113,7 @@ class Counter:
         """Use up the numbers below `end`, above the last used one. The lock is held."""
         if end > MAX_COUNT:
             raise StateError(f"counter {self._path} is used up", expected="numbers below 2^63", got="more")
-        replace_file(self._path, _encode(end), durable=self._durable)
+        self._write(self._path, _encode(end))
         self._next = end
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ class UploadState:
     job_digest: bytes
 
     def allow(self, parties: Collection[str], included: IncludedSet) -> None:
-        """Note durably that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
+        """Note on disk that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
         if self.uploads.next_value == 0:
             # A role that takes no numbers: above 0 the counter says that there was a record.
             self.uploads.next()
@@ -56,7 +56,7 @@ def first_upload_number(next_numbers: Mapping[str, int]) -> int:
 
 
 def take_upload_number(uploads: Counter, number: int) -> None:
-    """Use up the number durably: no restart takes it again.
+    """Use up the number in the counter's file: no restart takes it again.
 
     Raises ProtocolError where it lies more than MAX_SKIPPED above the last one, StateError as `Counter.take`.
     """
@@ -73,7 +73,7 @@ def take_upload_number(uploads: Counter, number: int) -> None:
 def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) -> UploadState:
     """The state in `folder`, made where there is none. Close `uploads` at the end.
 
-    `durable` False spares the waits for the disk, for a folder that nobody opens again after a crash of the machine.
+    `durable` False spares the waits for the disk, for a folder that nobody opens again once this process has ended.
 
     Raises StateError where one of the two files is missing or damaged, or another run has them open. A counter at 0
     without a record is new: it is made first, and nothing is released before it is above 0.

@@ -20,7 +20,7 @@ from pathlib import Path
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ProtocolError, StateError
 from hekat.protocol.horizontal.opening.included import IncludedSet
-from hekat.state.atomic_file import replace_file
+from hekat.state.atomic_file import overwrite_file, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 _TITLE = "hekat releases 1"
@@ -34,12 +34,12 @@ Entry = tuple[str, ...]
 class ReleaseRecord:
     """The record of one opener; made by `create` or `open`. Threads, forks and processes may share the file.
 
-    Not `durable`, it may lose its last entries when the machine crashes: only for keys that end with the process.
+    Not `durable`, it is written in place, and no crash leaves it whole: only for keys that end with the process.
     """
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self._path = path
-        self._durable = durable
+        self._write = replace_file if durable else overwrite_file
 
     @classmethod
     def create(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
@@ -51,7 +51,7 @@ class ReleaseRecord:
                     expected="a path where no file is",
                     cure="open it instead; a record is never emptied",
                 )
-            replace_file(path, _encode({}), durable=durable)
+            (replace_file if durable else overwrite_file)(path, _encode({}))
         return cls(path, durable=durable)
 
     @classmethod
@@ -62,7 +62,7 @@ class ReleaseRecord:
         return cls(path, durable=durable)
 
     def allow(self, job_digest: bytes, parties: Collection[str], included: IncludedSet) -> None:
-        """Note durably that this set, of the group's `parties`, is released for; return only then. The same set is
+        """Note on disk that this set, of the group's `parties`, is released for; return only then. The same set is
         allowed again.
 
         Raises ProtocolError where other parties were released for in this group of this job, or another statement under
@@ -83,7 +83,7 @@ class ReleaseRecord:
             if known.get(number_key, entries[number_key]) != entries[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
             if not entries.items() <= known.items():
-                replace_file(self._path, _encode({**known, **entries}), durable=self._durable)
+                self._write(self._path, _encode({**known, **entries}))
 
     def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
         """For those of these groups that were released for: the parties of the group that were not in, sorted.
