@@ -294,7 +294,7 @@ def _text(value: object) -> str:
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.3g}"
+    return f"{size / 1e6:,.0f}" if size >= 1e8 else f"{size / 1e6:.3g}"
 
 
 def _number(value: float | None) -> str:

@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot
+from matplotlib.ticker import MaxNLocator
 
 # The ids of a drawing, else drawn anew each time.
 matplotlib.rcParams["svg.hashsalt"] = "hekat"
@@ -38,6 +39,8 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> bool:
         loss.plot(rounds, runs[key]["train_loss"], label=label, **style)
         accuracy.plot(rounds, [100 * value for value in runs[key]["accuracy"]], **style)
     first = next(iter(runs.values()))
+    for axes in (loss, accuracy):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _finish(loss, "round", "training loss (nats)")
     _finish(accuracy, "round", "test accuracy (%)")
     figure.suptitle(f"{first['name']}, {first['parties']} parties, {first['values']:,} values", fontsize=11)
@@ -63,7 +66,7 @@ def plot_times(workloads: Sequence[Sequence[Mapping[str, Any]]], path: Path) -> 
     axes.set_xscale("log")
     axes.invert_yaxis()
     for place, value in enumerate(seconds):
-        axes.annotate(f" {value:.2g} s", (value, place), va="center", fontsize=8)
+        axes.annotate(f" {value:.0f} s" if value >= 10 else f" {value:.2g} s", (value, place), va="center", fontsize=8)
     axes.margins(x=0.15)
     _finish(axes, "seconds a round beside local training, all parties together, one machine (log scale)", "")
     axes.set_title("What a round takes beside local training", fontsize=11)
@@ -115,6 +118,7 @@ def _finish(axes: Any, x_label: str, y_label: str) -> None:
     axes.set_ylabel(y_label, fontsize=9)
     axes.tick_params(labelsize=8)
     axes.grid(visible=True, color="#d3d9df", linewidth=0.6)
+    axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 

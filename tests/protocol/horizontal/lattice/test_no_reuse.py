@@ -172,7 +172,7 @@ def test_a_state_folder_that_is_not_whole_is_not_begun_anew(missing, tmp_path) -
 
 
 def test_a_crash_between_the_two_files_leaves_a_state_that_is_still_new(tmp_path, monkeypatch) -> None:
-    def crash(path):
+    def crash(path, *, durable):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
