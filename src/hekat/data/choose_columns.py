@@ -19,6 +19,20 @@ class ChosenColumns:
     id: str | None
 
 
+def check_names_differ(path: Path, names: Sequence[str], *, place: str, empty: str, cure: str) -> None:
+    """Raise InputError at the first name that is empty or there before; `place` follows its column's number."""
+    seen: set[str] = set()
+    for number, name in enumerate(names, start=1):
+        if not name or name in seen:
+            raise InputError(
+                f"{path}: column {number}{place} {'repeats a name' if name else 'has no name'}",
+                expected="a name of its own for each column",
+                got=repr(name) if name else empty,
+                cure=cure,
+            )
+        seen.add(name)
+
+
 def choose_columns(
     path: Path, names: Sequence[str], *, label: str | None, id: str | None, ignore: Sequence[str]
 ) -> ChosenColumns:

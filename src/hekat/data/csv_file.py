@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hekat.data.choose_columns import ChosenColumns, choose_columns
+from hekat.data.choose_columns import ChosenColumns, check_names_differ, choose_columns
 from hekat.data.column_specs import ColumnSpecs
 from hekat.data.csv_dialect import CsvDialect
 from hekat.data.encode_columns import encode_columns, toml_key
@@ -217,14 +217,5 @@ def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
             got="numbers",
             cure="put a line of column names on top",
         )
-    seen: set[str] = set()
-    for number, name in enumerate(names, start=1):
-        if not name or name in seen:
-            raise InputError(
-                f"{path}: column {number} of the header {'repeats a name' if name else 'has no name'}",
-                expected="a name of its own for each column",
-                got=repr(name) if name else "an empty cell",
-                cure="correct the header",
-            )
-        seen.add(name)
+    check_names_differ(path, names, place=" of the header", empty="an empty cell", cure="correct the header")
     return names

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data.choose_columns import choose_columns
+from hekat.data.choose_columns import check_names_differ, choose_columns
 from hekat.data.column_specs import ColumnSpecs
 from hekat.data.encode_columns import encode_columns
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
@@ -64,7 +64,8 @@ def _opened(path: Path, arrow: Any) -> Iterator[Any]:
     with readable_file(path):
         try:
             with arrow.ParquetFile(path) as file:
-                _check_names(path, file.schema_arrow.names)
+                names = file.schema_arrow.names
+                check_names_differ(path, names, place="", empty="an empty name", cure="write the file again")
                 yield file
         except arrow.Error as error:
             raise _not_parquet(path, type(error).__name__) from None
@@ -178,19 +179,6 @@ class _Reader:
             got=str(kind)[:60],
             cure="convert it, or name the column under ignore in the site file",
         )
-
-
-def _check_names(path: Path, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for number, name in enumerate(names, start=1):
-        if not name or name in seen:
-            raise InputError(
-                f"{path}: column {number} {'repeats a name' if name else 'has no name'}",
-                expected="a name of its own for each column",
-                got=repr(name) if name else "an empty name",
-                cure="write the file again",
-            )
-        seen.add(name)
 
 
 def _not_parquet(path: Path, got: str) -> InputError:

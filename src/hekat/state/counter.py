@@ -48,11 +48,12 @@ class Counter:
                     expected="a path where no file is",
                     cure="open it instead; a counter is never set back",
                 )
-            (replace_file if durable else overwrite_file)(path, _encode(0))
+            counter = cls(path, lock_handle, 0, durable=durable)
+            counter._write(path, _encode(0))
         except BaseException:
             os.close(lock_handle)
             raise
-        return cls(path, lock_handle, 0, durable=durable)
+        return counter
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True) -> Counter:

@@ -51,8 +51,9 @@ class ReleaseRecord:
                     expected="a path where no file is",
                     cure="open it instead; a record is never emptied",
                 )
-            (replace_file if durable else overwrite_file)(path, _encode({}))
-        return cls(path, durable=durable)
+            record = cls(path, durable=durable)
+            record._write(path, _encode({}))
+        return record
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
