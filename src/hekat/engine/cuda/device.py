@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.errors import EngineError
+
 DeviceArray = Any
 """An array in a device's memory: a cupy.ndarray on a GPU. Never a numpy.ndarray of the host."""
 
 
+class DeviceMemoryError(EngineError):
+    """A device whose memory is short: what was asked of it, and what it had left, cached memory included."""
+
+    def __init__(self, device_name: str, asked_bytes: int, free_bytes: int) -> None:
+        self.asked_bytes = asked_bytes
+        self.free_bytes = free_bytes
+        super().__init__(
+            f"{device_name} is out of memory",
+            expected=f"at most {free_bytes / 2**20:.1f} MiB",
+            got=f"{asked_bytes / 2**20:.1f} MiB",
+            cure="work in smaller batches, or let go of results on this device",
+        )
+
+
 class Device(Protocol):
-    """One GPU, or its emulation in tests. Calls may come from several threads; each has its own order of work."""
+    """One GPU, or its emulation in tests. Calls may come from several threads; each has its own order of work.
+
+    hekat.engine.cuda.ordering says which thread's work waits for which.
+    """
 
     @property
     def name(self) -> str:
@@ -22,18 +42,40 @@ class Device(Protocol):
 
     @property
     def xp(self) -> Any:
-        """The module of functions on this device's arrays: cupy for a GPU."""
+        """The module of functions on this device's arrays: cupy for a GPU. To be used within `active()`."""
+        ...
+
+    def active(self) -> AbstractContextManager[Any]:
+        """Within it, `xp` and the operators of arrays work on this device, in this thread's order of work.
+
+        The other methods see to that themselves.
+        """
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """All memory of the device, whoever uses it."""
         ...
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> DeviceArray:
         """Uninitialised contiguous memory, on a boundary of 256 bytes; wiped when the last array on it goes.
 
-        Raises EngineError where none is left.
+        Raises DeviceMemoryError where there is not as much left, caches given back.
         """
         ...
 
     def upload(self, host: npt.NDArray[Any]) -> DeviceArray:
-        """A copy of a host array on the device; contiguous."""
+        """A copy of a host array on the device; contiguous. The host array may change or go once this returns.
+
+        Raises DeviceMemoryError as `empty` does.
+        """
+        ...
+
+    def ready(self, array: DeviceArray) -> DeviceArray:
+        """The same array, for functions of `xp` on the calling thread, whichever thread made it.
+
+        Kernels and downloads order their arrays themselves.
+        """
         ...
 
     def download(self, array: DeviceArray) -> npt.NDArray[Any]:

@@ -9,14 +9,30 @@ import ctypes
 import hashlib
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from functools import cache
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hekat.engine.cuda
+from hekat.engine.cuda.device import DeviceMemoryError
+from hekat.engine.cuda.ordering import MemoryOrder
+
+from .memory import (
+    GRAIN_BYTES,
+    Allocation,
+    EmulatedArray,
+    Namespace,
+    aligned_storage,
+    allocation_of,
+    device_of,
+    read,
+)
+from .streams import Streams
 
 KERNELS = Path(hekat.engine.cuda.__file__).parent / "kernels"
 HEADERS = Path(__file__).parent
@@ -26,77 +42,62 @@ COMPILER = ("g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", "-x
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-maybe-uninitialized")
 
 
-class EmulatedArray(np.ndarray):
-    """Memory of an emulated device: host arrays do not mix with it."""
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        _refuse_host_arrays(inputs)
-        arguments = [_plain(x) for x in inputs]
-        if out is not None:
-            _refuse_host_arrays(out)
-            kwargs["out"] = tuple(_plain(x) for x in out)
-        result = getattr(ufunc, method)(*arguments, **kwargs)
-        return out[0] if out is not None else _emulated(result)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        _refuse_host_arrays(args)
-        return _emulated(function(*_plain(args), **_plain(kwargs)))
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return NAMESPACE
-
-
-class _Namespace:
-    """NumPy's functions, with results on the emulated device."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
-        if isinstance(found, type) or not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if name not in ("asarray", "array", "ascontiguousarray"):
-                _refuse_host_arrays(args)
-            return _emulated(found(*_plain(args), **_plain(kwargs)))
-
-        return call
-
-
-NAMESPACE = _Namespace()
-
-
 class EmulatedDevice:
-    """A device named `emulated:INDEX`. Implements `hekat.engine.cuda.device.Device`."""
+    """A device named `emulated:INDEX`. Implements `hekat.engine.cuda.device.Device`.
 
-    xp = NAMESPACE
+    It has `memory_bytes` of memory. With `streams`, the seed of a random order, work is queued on each thread's stream
+    as on a GPU (`Streams` says how); without, it is done at once.
+    """
 
-    def __init__(self, index: int = 0) -> None:
+    def __init__(self, index: int = 0, *, memory_bytes: int = 1 << 40, streams: int | None = None) -> None:
         self.name = f"emulated:{index}"
+        self.xp = Namespace(self)
+        self.memory_bytes = memory_bytes
+        self.live_bytes = 0
+        self.wiped_bytes = 0
+        self._lock = threading.RLock()  # re-entrant: memory may be freed in the middle of anything
+        self._streams = None if streams is None else Streams(streams, self._lock)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> EmulatedArray:
-        # What was never written shows.
-        array = np.empty(shape, dtype)
-        array.view(np.uint8).fill(0xA5)
-        return array.view(EmulatedArray)
+        # No allocation for nothing, as on a GPU; but an array of a device has one.
+        byte_count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        self._take(byte_count)
+        storage = aligned_storage(max(byte_count, 1))[:byte_count]
+        return self._allocate(storage.view(dtype).reshape(shape))
 
     def upload(self, host: Any) -> EmulatedArray:
         assert type(host) is np.ndarray, "only host arrays are uploaded"
-        return np.array(host, order="C").view(EmulatedArray)
+        array = self.empty(host.shape, host.dtype)
+        self._queue(partial(np.copyto, allocation_of(array).storage, host.copy()), array)
+        return array
 
     def download(self, array: Any) -> Any:
         assert self.owns(array), "only device arrays are downloaded"
-        return np.array(array.view(np.ndarray), order="C")
+        return np.array(read(self.ready(array)), order="C")
+
+    def active(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def ready(self, array: Any) -> Any:
+        assert self.owns(array), "only device arrays are made ready"
+        order = self._order_of(array)
+        if order is not None:
+            order.before_use(self._streams.current)
+        return array
 
     def publish(self, array: Any) -> Any:
+        assert self.owns(array), "only device arrays are published"
+        order = self._order_of(array)
+        if order is not None:
+            self._streams.finish(order.home)
+            order.publish()
         return array
 
     def owns(self, array: Any) -> bool:
-        return isinstance(array, EmulatedArray)
+        return isinstance(array, EmulatedArray) and device_of((array,)) is self
 
     def run_groups(self, kernel: str, options: Sequence[str], group_count: int, threads: int, *parameters: Any) -> None:
-        source, name = kernel.split("/")
-        run = getattr(build(source, tuple(options)), f"run_{name}")
-        run(ctypes.c_uint64(group_count), _words(parameters))
+        self._launch(kernel, options, (group_count,), parameters)
 
     def run_blocks(
         self,
@@ -107,64 +108,120 @@ class EmulatedDevice:
         shared_bytes: int,
         *parameters: Any,
     ) -> None:
-        source, name = kernel.split("/")
-        run = getattr(build(source, tuple(options)), f"run_{name}")
-        run(*(ctypes.c_uint64(n) for n in (block_count, threads, shared_bytes)), _words(parameters))
+        self._launch(kernel, options, (block_count, threads, shared_bytes), parameters)
 
     def describe(self) -> dict[str, str]:
         return {"device": "emulated"}
 
+    # --- memory ----------------------------------------------------------------------------------------
+
+    def adopt(self, host: Any) -> EmulatedArray:
+        """Memory that NumPy made for the result of a function of `xp` as memory of this device."""
+        self._take(host.nbytes)
+        return self._allocate(host)
+
+    def free(self, storage: Any, order: MemoryOrder | None) -> None:
+        """Called when the last array on `storage` is gone."""
+        if order is None:
+            self._wipe(storage)
+        else:
+            order.before_free()
+            self._streams.submit(order.home, partial(self._wipe, storage))
+        with self._lock:
+            self.live_bytes -= _rounded(storage.nbytes)
+
+    def _take(self, byte_count: int) -> None:
+        with self._lock:
+            free_bytes = self.memory_bytes - self.live_bytes
+            if _rounded(byte_count) > free_bytes:
+                raise DeviceMemoryError(self.name, byte_count, free_bytes)
+            self.live_bytes += _rounded(byte_count)
+
+    def _allocate(self, storage: Any) -> EmulatedArray:
+        order = None if self._streams is None else MemoryOrder(self._streams.current)
+        return Allocation(self, storage, order).array()
+
+    def _wipe(self, storage: Any) -> None:
+        storage.fill(0)
+        with self._lock:
+            self.wiped_bytes += storage.nbytes
+
+    # --- order -----------------------------------------------------------------------------------------
+
+    def before_function(self, allocation: Allocation) -> None:
+        """Called before a function of the calling thread reads memory."""
+        assert allocation.device is self, "an array of another device"
+        if allocation.order is not None:
+            stream = self._streams.current
+            assert allocation.order.is_ordered_for(stream), "an array of another thread that was not made ready"
+            self._streams.finish(stream)
+
+    def before_write(self, allocation: Allocation) -> None:
+        """Called before a function of the calling thread writes memory."""
+        assert not is_shared(allocation), "an array that others use already is written"
+
+    def _order_of(self, array: Any) -> MemoryOrder | None:
+        allocation = allocation_of(array)
+        assert allocation is not None
+        return allocation.order
+
+    def _launch(self, kernel: str, options: Sequence[str], counts: Sequence[int], parameters: Sequence[Any]) -> None:
+        source, name = kernel.split("/")
+        run = getattr(build(source, tuple(options)), f"run_{name}")
+        arrays = [x for x in parameters if isinstance(x, np.ndarray)]
+        for array in arrays:
+            assert self.owns(array), "kernels take arrays of their device"
+            assert array.flags.c_contiguous, "kernels take contiguous arrays"
+            self.ready(array)
+        words = [x.ctypes.data if isinstance(x, np.ndarray) else int(x) for x in parameters]
+        run_with = partial(run, *(ctypes.c_uint64(n) for n in counts), (ctypes.c_uint64 * len(words))(*words))
+        self._queue(run_with, *arrays)
+
+    def _queue(self, work: Callable[[], Any], *arrays: EmulatedArray) -> None:
+        """Do `work` on `arrays` now, or have it done in this thread's order."""
+        if self._streams is None:
+            work()
+            return
+        allocations = [allocation_of(array) for array in arrays]
+        storages = [x.storage for x in allocations]
+        shared = [x.storage for x in allocations if is_shared(x)]
+
+        def work_and_check() -> None:
+            before = [storage.tobytes() for storage in shared]
+            work()
+            assert before == [storage.tobytes() for storage in shared], "an array that others use already is written"
+            # The address space of what is in use: an array may be freed before, its storage not.
+            storages.clear()
+
+        self._streams.submit(self._streams.current, work_and_check)
+
+
+def is_shared(allocation: Allocation) -> bool:
+    """Whether memory may no longer be written, as others use it."""
+    return allocation.order is not None and allocation.order.is_shared
+
+
+def _rounded(byte_count: int) -> int:
+    return -(-byte_count // GRAIN_BYTES) * GRAIN_BYTES
+
 
 @cache
 def build(source: str, options: tuple[str, ...]) -> ctypes.CDLL:
-    """The library of kernels/<source>.cu compiled with `options`; kept in build/ as long as no source changes."""
-    text = b"".join(path.read_bytes() for path in sorted([*KERNELS.iterdir(), *HEADERS.glob("*.hpp")]))
-    command = [*COMPILER, *WARNINGS, f'-DHEKAT_EMULATED_LANE="{HEADERS / "emulated_lane.hpp"}"', *options]
+    """The library of kernels/<source>.cu, or of an absolute path without its suffix, compiled with `options`.
+
+    Kept in build/ as long as no source changes.
+    """
+    path = KERNELS / f"{source}.cu"
+    text = b"".join(one.read_bytes() for one in [path, *sorted([*KERNELS.iterdir(), *HEADERS.glob("*.hpp")])])
+    lane = f'-DHEKAT_EMULATED_LANE="{HEADERS / "emulated_lane.hpp"}"'
+    command = [*COMPILER, *WARNINGS, f"-I{KERNELS}", lane, *options]
     key = hashlib.sha256(text + repr(command).encode()).hexdigest()[:24]
     folder = ROOT / "build" / "emulated-kernels"
-    library = folder / f"{source}-{key}.so"
+    library = folder / f"{path.stem}-{key}.so"
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as own:
             made = Path(own) / "kernels.so"
-            subprocess.run([*command, str(KERNELS / f"{source}.cu"), "-o", str(made)], check=True)
+            subprocess.run([*command, str(path), "-o", str(made)], check=True)
             made.replace(library)  # whole or not at all, though several processes may build it
     return ctypes.CDLL(str(library))
-
-
-def _words(parameters: Sequence[Any]) -> Any:
-    values = []
-    for parameter in parameters:
-        if isinstance(parameter, np.ndarray):
-            assert isinstance(parameter, EmulatedArray), "kernels take device arrays"
-            assert parameter.flags.c_contiguous, "kernels take contiguous arrays"
-            values.append(parameter.ctypes.data)
-        else:
-            values.append(int(parameter))
-    return (ctypes.c_uint64 * len(values))(*values)
-
-
-def _refuse_host_arrays(values: Any) -> None:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            _refuse_host_arrays(value)
-        elif type(value) is np.ndarray and value.ndim:
-            raise TypeError("a host array where the device wants one of its own")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, EmulatedArray):
-        return value.view(np.ndarray)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(x) for x in value)
-    if isinstance(value, dict):
-        return {key: _plain(x) for key, x in value.items()}
-    return value
-
-
-def _emulated(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.view(EmulatedArray)
-    if isinstance(value, tuple):
-        return tuple(_emulated(x) for x in value)
-    return value

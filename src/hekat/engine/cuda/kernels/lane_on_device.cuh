@@ -70,10 +70,11 @@ HEKAT_DEVICE Lane select(Lane flag, Lane a, Lane b) {
     return flag ? a : b;
 }
 
-// The limbs of this thread from a row of kWords words. The row begins on a boundary of eight bytes.
+// The limbs of this thread from a row of kWords words. Rows follow each other from a boundary of 16 bytes on, so that
+// one of four limbs a thread begins on one too, and any on one of 8.
 HEKAT_DEVICE void load_limbs(Lane* limbs, const u32* row) {
     const u32* own = row + thread_index() * kLimbs;
-    if (kLimbs % 4 == 0 && ((u64)row & 15) == 0) {
+    if (kLimbs % 4 == 0) {
 #pragma unroll
         for (int i = 0; i < kLimbs / 4; ++i) {
             const uint4 words = reinterpret_cast<const uint4*>(own)[i];
@@ -101,6 +102,14 @@ HEKAT_DEVICE void load_some_limbs(Lane* limbs, const u32* row, u64 word_count) {
 
 HEKAT_DEVICE void store_limbs(u32* row, const Lane* limbs) {
     u32* own = row + thread_index() * kLimbs;
+    if (kLimbs % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < kLimbs / 4; ++i) {
+            reinterpret_cast<uint4*>(own)[i] =
+                make_uint4(limbs[4 * i], limbs[4 * i + 1], limbs[4 * i + 2], limbs[4 * i + 3]);
+        }
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < kLimbs / 2; ++i) {
         reinterpret_cast<uint2*>(own)[i] = make_uint2(limbs[2 * i], limbs[2 * i + 1]);

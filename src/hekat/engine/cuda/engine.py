@@ -1,0 +1,42 @@
+"""The engine that runs on one GPU."""
+
+from __future__ import annotations
+
+from hekat.engine.cpu import CpuEngine
+from hekat.engine.cuda.device import Device
+from hekat.engine.cuda.products import CudaProducts
+from hekat.engine.table_memory import TableMemory
+from hekat.engine.tenancy import PLAIN_TABLES
+
+
+class CudaEngine(CudaProducts):
+    """Implements `hekat.engine.interface.Engine` on one device, constant-time as the interface says.
+
+    On the host: integers whose operands lie there, and the one inversion of `mod_inv`. `docs/architecture.md` has a
+    table of what runs where.
+    """
+
+    def __init__(self, device: Device, *, single_tenant: bool = False) -> None:
+        super().__init__(device, CpuEngine(single_tenant=single_tenant), TableMemory())
+        self._single_tenant = single_tenant
+
+    @property
+    def name(self) -> str:
+        return self._device.name
+
+    @property
+    def single_tenant(self) -> bool:
+        return self._single_tenant
+
+    def describe(self) -> dict[str, str]:
+        """What is active and why, for `hekat doctor`."""
+        return {
+            **self._device.describe(),
+            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
+            + (", and for randomiser tables" if self._single_tenant else ""),
+            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
+            "table memory": str(self._table_memory),
+        }
+
+    def __repr__(self) -> str:
+        return f"CudaEngine({self.name})"
