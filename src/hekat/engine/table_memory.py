@@ -1,4 +1,7 @@
-"""An engine's memory under one cap: three quarters for live tables, an eighth for scratch, an eighth for results."""
+"""The memory for an engine's fixed-base tables: what is alive, the room left to new ones, and the windows that fit.
+
+On the host it is part of a cap: three quarters for live tables, an eighth for scratch, an eighth for results.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import os
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from weakref import WeakValueDictionary
 
 from hekat.engine.aligned import empty_aligned
-from hekat.engine.limbs import LIMB_BYTES, LimbArray
+from hekat.engine.limbs import LIMB_BYTES
 from hekat.engine.result_memory import ResultMemory
 from hekat.errors import EngineError, InputError
 
@@ -22,23 +26,19 @@ MIN_WINDOW_BITS = 2
 _MIB = 1 << 20
 
 
-class TableMemory:
+class TableRoom:
     """Counts the tables that are alive and the room left to new ones; a table that nobody keeps is no longer counted.
 
-    `cap_bytes` are for tables, scratch and unused results: `table_bytes` for all tables together, `scratch_bytes` for
-    what one operation's scratch may grow to with the size of its input, the rest for the memory that `results` keeps.
+    `table_bytes` are for all tables together; `variable` is the one that raises them.
     """
 
-    def __init__(self) -> None:
-        """Under the cap of HEKAT_TABLE_MIB, else the default one. Raises EngineError where that is no size."""
-        self.cap_bytes = read_cap_mib() * _MIB
-        self.scratch_bytes = self.cap_bytes // 8
-        self.results = ResultMemory(self.cap_bytes // 8)
-        self.table_bytes = self.cap_bytes - self.scratch_bytes - self.results.limit_bytes
-        asked = os.environ.get(MEMORY_VARIABLE, "").strip()
-        self._source = f"{MEMORY_VARIABLE}={asked}" if asked else "the default"
+    def __init__(self, table_bytes: int, variable: str, empty: Callable[[int], Any]) -> None:
+        """`empty(words)` makes the memory of a table of as many 64-bit words: an array that knows its nbytes."""
+        self.table_bytes = table_bytes
+        self._variable = variable
+        self._empty = empty
         self._lock = threading.Lock()
-        self._live: WeakValueDictionary[int, LimbArray] = WeakValueDictionary()
+        self._live: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     @property
     def used_bytes(self) -> int:
@@ -55,8 +55,8 @@ class TableMemory:
         widest_bits: int,
         uses: int | None,
         entry_products: float = 1.0,
-    ) -> tuple[int, LimbArray]:
-        """A window and an uninitialised table for it, flat and at the start of a cache line, counted from now on.
+    ) -> tuple[int, Any]:
+        """A window and an uninitialised table for it, flat, counted from now on for as long as the caller keeps it.
 
         The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
         fewest products among those that leave as much for other tables; a table takes words_for(window) words, and an
@@ -72,7 +72,7 @@ class TableMemory:
             words = words_for(window)
             if words * LIMB_BYTES > free_bytes:
                 raise self._refuse(words * LIMB_BYTES, free_bytes, window_bits)
-            table = empty_aligned(words)
+            table = self._empty(words)
             self._live[id(table)] = table
             return window, table
 
@@ -86,8 +86,25 @@ class TableMemory:
             "fixed-base table does not fit into the memory for tables",
             expected=f"at most {_mib(free_bytes)}: {_mib(self.table_bytes)} less {_mib(used_bytes)} of tables in use",
             got=_mib(wanted_bytes),
-            cure=f"raise {MEMORY_VARIABLE}, let go of keys whose tables are in use, or ask for {narrower}",
+            cure=f"raise {self._variable}, let go of keys whose tables are in use, or ask for {narrower}",
         )
+
+
+class TableMemory(TableRoom):
+    """The host's memory of one engine: tables start with a cache line.
+
+    `cap_bytes` are for tables, scratch and unused results: `table_bytes` for all tables together, `scratch_bytes` for
+    what one operation's scratch may grow to with the size of its input, the rest for the memory that `results` keeps.
+    """
+
+    def __init__(self) -> None:
+        """Under the cap of HEKAT_TABLE_MIB, else the default one. Raises EngineError where that is no size."""
+        self.cap_bytes = read_cap_mib() * _MIB
+        self.scratch_bytes = self.cap_bytes // 8
+        self.results = ResultMemory(self.cap_bytes // 8)
+        self._source = source_of(MEMORY_VARIABLE)
+        table_bytes = self.cap_bytes - self.scratch_bytes - self.results.limit_bytes
+        super().__init__(table_bytes, MEMORY_VARIABLE, empty_aligned)
 
     def __str__(self) -> str:
         return (
@@ -98,21 +115,27 @@ class TableMemory:
         )
 
 
-def read_cap_mib() -> int:
-    """The cap in MiB: HEKAT_TABLE_MIB, or the default. Raises EngineError for what is no whole number in range."""
-    text = os.environ.get(MEMORY_VARIABLE, "").strip()
+def read_cap_mib(variable: str = MEMORY_VARIABLE, default_mib: int = DEFAULT_CAP_MIB) -> int:
+    """The cap in MiB: what `variable` says, or the default. Raises EngineError for what is no whole number in range."""
+    text = os.environ.get(variable, "").strip()
     if not text:
-        return DEFAULT_CAP_MIB
+        return default_mib
     # The length first: int refuses thousands of digits with an error of its own.
     digits = text if text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_CAP_MIB)) else "0"
     if not 1 <= int(digits) <= MAX_CAP_MIB:
         raise EngineError(
-            f"{MEMORY_VARIABLE} is no size",
+            f"{variable} is no size",
             expected=f"a whole number of MiB from 1 to {MAX_CAP_MIB}",
             got=f"{text!r:.40}",
-            cure=f"set {MEMORY_VARIABLE}={2 * DEFAULT_CAP_MIB}, or unset it for {DEFAULT_CAP_MIB}",
+            cure=f"set {variable}={2 * default_mib}, or unset it for {default_mib}",
         )
     return int(text)
+
+
+def source_of(variable: str) -> str:
+    """Where a cap comes from, as users are told."""
+    asked = os.environ.get(variable, "").strip()
+    return f"{variable}={asked}" if asked else "the default"
 
 
 def _count_products(exponent_bits: int, uses: int, entry_products: float, window_bits: int) -> float:

@@ -1,0 +1,35 @@
+"""The memory for fixed-base tables on a device: a share of what it has."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from hekat.engine.cuda.residency import Residency
+from hekat.engine.table_memory import TableRoom, read_cap_mib, source_of
+
+CUDA_MEMORY_VARIABLE: Final = "HEKAT_CUDA_TABLE_MIB"
+DEFAULT_SHARE: Final = 4
+"""Tables may take one part in so many of the device's memory."""
+_MIB: Final = 1 << 20
+
+
+class DeviceTableMemory(TableRoom):
+    """Room for tables of one device, flat arrays of uint32; results move to the host for a table that fits the cap."""
+
+    def __init__(self, residency: Residency) -> None:
+        """Under the cap of HEKAT_CUDA_TABLE_MIB, else a quarter of the device's memory.
+
+        Raises EngineError where that is no size.
+        """
+        default_mib = max(residency.device.memory_bytes // DEFAULT_SHARE // _MIB, 1)
+        self._source = source_of(CUDA_MEMORY_VARIABLE)
+
+        def empty(words: int) -> Any:
+            return residency.empty(2 * words, np.uint32)
+
+        super().__init__(read_cap_mib(CUDA_MEMORY_VARIABLE, default_mib) * _MIB, CUDA_MEMORY_VARIABLE, empty)
+
+    def __str__(self) -> str:
+        return f"{self.table_bytes // _MIB} MiB at most ({self._source}), {self.used_bytes / _MIB:.1f} in use"
