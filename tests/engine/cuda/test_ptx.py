@@ -166,9 +166,10 @@ HALF = "setp.lt.u32 %p1, %r0, 16;"
     [
         ("addc.u32 %r9, %r1, %r2;", "nothing in its straight line has set"),
         ("add.cc.u32 %r5, %r1, %r2; $here: addc.u32 %r9, %r1, %r2;", "nothing in its straight line has set"),
-        (f"{HALF} @%p1 bra $on; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1; $on: mov.u32 %r9, 0;", "part of a warp"),
-        (f"{HALF} @%p1 vote.sync.ballot.b32 %r9, %p1, -1;", "part of a warp"),
-        (f"{HALF} @%p1 ret; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;", "part of a warp"),
+        (f"{HALF} @%p1 bra $on; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1; $on: mov.u32 %r9, 0;", "never come"),
+        (f"{HALF} @%p1 vote.sync.ballot.b32 %r9, %p1, -1;", "in part of a warp only"),
+        (f"{HALF} @%p1 ret; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;", "never come"),
+        (f"{HALF} @%p1 bra $on; bar.sync 0; bra.uni $off; $on: bar.sync 0; $off: mov.u32 %r9, 0;", "never come"),
         ("shfl.sync.idx.b32 %r9, %r1, 0, 31, 65535;", "does not name the whole warp"),
         (f"{HALF} @%p1 add.cc.u32 %r5, %r1, %r2;", "in some threads only"),
         ("mov.u32 %r9, 0; add.s64 %rd3, %rd3, 4;", "outside of a buffer"),
@@ -186,6 +187,15 @@ HALF = "setp.lt.u32 %p1, %r0, 16;"
 def test_what_cannot_be_right_is_refused(body: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         execute(body, edge_words())
+
+
+def test_a_warp_meets_again_at_a_shuffle() -> None:
+    """Half of it comes by a way that lies behind the shuffle in the text."""
+    body = f"""{HALF} mov.u32 %r5, 1; @%p1 bra $long;
+    $meet: shfl.sync.bfly.b32 %r9, %r5, 16, 31, -1; bra.uni $on;
+    $long: mov.u32 %r5, 2; bra.uni $meet;
+    $on: add.u32 %r9, %r9, 0;"""
+    assert execute(body, edge_words()) == [1] * 16 + [2] * 16
 
 
 def test_threads_wait_for_each_other_at_a_barrier() -> None:

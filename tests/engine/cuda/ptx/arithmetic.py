@@ -7,6 +7,7 @@ A register of any width is a vector of uint64 below 2^width, a predicate one of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ import numpy as np
 Words = Any  # numpy.ndarray of uint64, or of bool for predicates
 
 _ONE = np.uint64(1)
+_HALF = np.uint64(32)
 
 
+@cache
 def width_of(kind: str) -> int:
     """Bits of a type such as u32. Raises ValueError for types that are not integers."""
     if kind == "pred":
@@ -25,8 +28,11 @@ def width_of(kind: str) -> int:
     return int(kind[1:])
 
 
+_MASKS = {width: np.uint64((1 << width) - 1) for width in (1, 8, 16, 32, 64)}
+
+
 def cut(x: Words, width: int) -> Words:
-    return x if width == 64 else x & np.uint64((1 << width) - 1)
+    return x if width == 64 else x & _MASKS[width]
 
 
 def signed(x: Words, width: int) -> Words:
@@ -201,6 +207,6 @@ def with_carry(opcode: tuple[str, ...], a: list[Words], flag: Words) -> tuple[Wo
         total = a[0] + a[1] + flag
     else:
         product = a[0] * a[1]
-        half = cut(product, 32) if opcode[1] == "lo" else product >> np.uint64(32)
+        half = cut(product, 32) if opcode[1] == "lo" else product >> _HALF
         total = half + a[2] + flag
-    return cut(total, 32), total >> np.uint64(32)
+    return cut(total, 32), total >> _HALF

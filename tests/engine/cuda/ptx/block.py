@@ -1,8 +1,8 @@
 """One block of threads that runs an entry, in lockstep where they are at the same place.
 
-The threads that are farthest behind go first: after a branch that parts them they meet again where its ways do.
-What lockstep cannot show is refused: a shuffle or vote that part of a warp does not reach at the same time, a carry
-flag read where a branch or a label lies between, two threads that store in one place.
+The threads that are farthest behind go first: after a branch that parts them they meet again where its ways do. At
+a shuffle or a vote a warp waits for all of its threads, at a barrier the block does. Refused are waiting for ever, a
+carry flag read where a branch or a label lies between, and two threads that store in one place at once.
 """
 
 from __future__ import annotations
@@ -41,24 +41,27 @@ class Block:
         }  # fmt: skip
         self._end = len(entry.instructions)
         self._leaders = entry.leaders()
+        self._meets = np.array([one.opcode[0] in ("shfl", "vote") for one in entry.instructions] + [False])
 
     def run(self, steps: int = 20_000_000) -> None:
         """Until all threads have returned. Raises RuntimeError after `steps` instructions."""
         places = np.zeros(self._threads, np.int64)
         waiting = np.zeros(self._threads, bool)
+        instructions = self._entry.instructions
         while (places < self._end).any():
             alive = places < self._end
-            going = alive & ~waiting
+            going = alive & ~waiting & ~self._parted(places)
             if not going.any():
-                self._refuse_unless_one(places[alive])
+                self._refuse_waiting(places[alive], waiting[alive])
                 waiting[:] = False
                 places[alive] += 1
                 continue
             at = int(places[going].min())
             active = going & (places == at)
+            everyone = None if active.all() else active
             self._flag = None
             while True:
-                instruction = self._entry.instructions[at]
+                instruction = instructions[at]
                 steps -= 1
                 if steps < 0:
                     raise RuntimeError("an entry that does not end")
@@ -77,15 +80,27 @@ class Block:
                         places[active] = at
                         waiting |= active
                         break
-                self._execute(instruction, None if active.all() else active)
+                if everyone is not None and self._meets[at]:
+                    places[active] = at
+                    # Others may have waited here.
+                    if (active & self._parted(places)).any() or not np.array_equal(active, places == at):
+                        break
+                self._execute(instruction, everyone)
                 at += 1
                 if at in self._leaders:
                     places[active] = at
                     break
 
-    def _refuse_unless_one(self, places: Any) -> None:
-        if len(np.unique(places)) != 1:
-            raise ValueError("threads of a block wait at different barriers")
+    def _parted(self, places: Any) -> Any:
+        """Which threads are at a shuffle or a vote that others of their warp have not reached."""
+        warps = places.reshape(-1, WARP)
+        together = (warps == warps[:, :1]).all(axis=1)
+        return self._meets[places] & ~np.repeat(together, WARP)
+
+    def _refuse_waiting(self, places: Any, at_barrier: Any) -> None:
+        """Unless all threads wait at one barrier."""
+        if not at_barrier.all() or len(np.unique(places)) != 1:
+            raise ValueError("threads wait for others that never come")
 
     def _fill(self, value: int) -> Words:
         return np.full(self._threads, value & 0xFFFFFFFFFFFFFFFF, np.uint64)
@@ -259,9 +274,8 @@ class Block:
 
     def _refuse_part_of_warp(self, mask: Any, active: Any) -> None:
         """All threads of a warp take part, and all of them are here."""
-        here = np.ones(self._threads, bool) if active is None else active
-        warps = here.reshape(-1, WARP)
-        if (warps.any(axis=1) != warps.all(axis=1)).any():
-            raise ValueError("only part of a warp is here")
-        if (self._value(mask, 32)[here] != 0xFFFFFFFF).any():
+        if active is not None and (active.reshape(-1, WARP) != active[::WARP, None]).any():
+            raise ValueError("in part of a warp only")
+        named = self._value(mask, 32)
+        if ((named if active is None else named[active]) != 0xFFFFFFFF).any():
             raise ValueError("the mask does not name the whole warp")
