@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device
+from hekat.engine.cuda.layout import Layout, choose_layout
 from hekat.engine.cuda.products import CudaProducts
+from hekat.engine.interface import Modulus
 from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import PLAIN_TABLES
 
@@ -16,8 +20,15 @@ class CudaEngine(CudaProducts):
     table of what runs where.
     """
 
-    def __init__(self, device: Device, *, single_tenant: bool = False) -> None:
-        super().__init__(device, CpuEngine(single_tenant=single_tenant), TableMemory())
+    def __init__(
+        self,
+        device: Device,
+        *,
+        single_tenant: bool = False,
+        layout_of: Callable[[Modulus], Layout] = choose_layout,
+    ) -> None:
+        """`layout_of` says how moduli lie on the device: for measurements of other layouts than the default ones."""
+        super().__init__(device, CpuEngine(single_tenant=single_tenant), TableMemory(), layout_of)
         self._single_tenant = single_tenant
 
     @property

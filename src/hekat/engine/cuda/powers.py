@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from hekat.engine.checks import (
     refuse_not_below_modulus,
     refuse_wide_exponent,
 )
-from hekat.engine.cuda.residues import CudaResidues
+from hekat.engine.cuda.device import DeviceArray
+from hekat.engine.cuda.inverses import CudaInverses
 from hekat.engine.interface import FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
 
@@ -29,7 +31,14 @@ CONSTANT_TIME_TABLE_WINDOW_BITS = 6
 SCRATCH_BYTES = 1 << 29
 
 
-class CudaPowers(CudaResidues):
+class TableData(NamedTuple):
+    """What a FixedBaseTable of this engine is made of; `factored`: its rows hold factors (kernels/fixed_base.cu)."""
+
+    rows: DeviceArray
+    factored: bool
+
+
+class CudaPowers(CudaInverses):
     """`mod_exp`, `mod_exp_vartime`, `fixed_base_table`, `mod_exp_fixed`."""
 
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
@@ -109,8 +118,30 @@ class CudaPowers(CudaResidues):
         for bit in range(window):
             count = positions << bit
             self._run("fixed_base/fill_table", modulus, count, table, chain, window, bit, count)
-        self._device.publish(table)
-        return FixedBaseTable(self._self, modulus, exponent_bits, window, table, int(table.nbytes), constant_time)
+        factored = layout.pairs and self._factor_rows(modulus, table.reshape(-1, layout.row_words))
+        data = TableData(self._device.publish(table), factored)
+        return FixedBaseTable(self._self, modulus, exponent_bits, window, data, int(table.nbytes), constant_time)
+
+    def _factor_rows(self, modulus: Modulus, rows: DeviceArray) -> bool:
+        """Make the rows of pairs x0, x1 ones of factors x0, x1 / x0; whether that is possible: x0 has an inverse."""
+        base = self._base_modulus(modulus)
+        lower = self._empty_rows(base, len(rows))
+        with self._device.active():
+            lower[...] = rows[:, : lower.shape[-1]]
+        inverses = self._invert_rows(base, lower)
+        if inverses is None:
+            return False
+        self._run("fixed_base/factor_rows", modulus, len(rows), rows, inverses, len(rows))
+        return True
+
+    def _base_modulus(self, modulus: Modulus) -> Modulus:
+        """The root of `modulus` as a modulus of its own: its residues are the lower halves of pairs."""
+        with self._lock:
+            found = self._bases.get(modulus)
+            if found is None and modulus.root is not None:
+                found = self._bases[modulus] = Modulus(modulus.root)
+        assert found is not None, "pairs have a root"
+        return found
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""
@@ -123,11 +154,11 @@ class CudaPowers(CudaResidues):
         words, _ = self._words(exponents, shape)
         out = self._empty_rows(table.modulus, prod(shape))
         self._run(
-            "fixed_base/mod_exp_fixed",
+            f"fixed_base/{'mod_exp_factored' if table.data.factored else 'mod_exp_fixed'}",
             table.modulus,
             len(out),
             out,
-            table.data,
+            table.data.rows,
             words,
             words.shape[-1],
             table.window_bits,

@@ -1,4 +1,4 @@
-"""Products of many residues on a device: along axes, by segment, of powers, and inverses by products."""
+"""Products of many residues on a device: along axes, by segment, and of powers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hekat.engine.checks import (
     check_own,
     check_segments,
     check_sparse_multi_exp,
-    refuse_not_invertible,
 )
 from hekat.engine.cuda.device import DeviceArray, words_of
 from hekat.engine.cuda.powers import CudaPowers
@@ -31,7 +30,7 @@ MAX_MULTI_EXP_WINDOW_BITS = 6
 
 
 class CudaProducts(CudaPowers):
-    """`mod_product`, `mod_segment_product`, `mod_multi_exp`, `mod_inv`."""
+    """`mod_product`, `mod_segment_product`, `mod_multi_exp`."""
 
     def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
         """Product along one axis; the empty product is 1."""
@@ -159,61 +158,6 @@ class CudaProducts(CudaPowers):
         members = np.arange(len(products) * count, dtype=np.int64).reshape(len(products), count).T.ravel()
         ends = np.arange(count + 1, dtype=np.int64) * len(products)
         return self._product_lines(modulus, self._join(products), members, ends)
-
-    def mod_inv(self, a: ResidueArray) -> ResidueArray:
-        """Element-wise inverse, constant-time. Raises InputError naming the first index that has none.
-
-        One inversion, of the product of all, on the host; products on the device bring it back to each.
-        """
-        check_own(self._self, a)
-        if not a.size:
-            return a
-        levels = [self._rows(a)]
-        while len(levels[-1]) > 1:
-            levels.append(self._multiply_neighbours(a.modulus, levels[-1]))
-        total = self.store(ResidueArray(self._self, a.modulus, (1,), levels[-1]))
-        try:
-            inverse = self._host.mod_inv(self._host.load(total, a.modulus))
-        except InputError as error:
-            raise self._name_not_invertible(a, np.arange(a.size)) from error
-        inverses = self._enter(self._host.store(inverse), a.modulus, (1,)).data
-        for level in reversed(levels[:-1]):
-            inverses = self._split_inverses(a.modulus, level, self._own_rows(inverses))
-        return self._residues(a.modulus, a.shape, inverses)
-
-    def _own_rows(self, rows: DeviceArray) -> DeviceArray:
-        return rows
-
-    def _multiply_neighbours(self, modulus: Modulus, rows: DeviceArray) -> DeviceArray:
-        """Products of rows 0 and 1, 2 and 3, ...; a last one without a neighbour stays as it is."""
-        pairs = len(rows) // 2
-        out = self._empty_rows(modulus, pairs + len(rows) % 2)
-        self._multiply_rows(modulus, (out, 1), (rows, 2), (rows[1:], 2), pairs)
-        if len(rows) % 2:
-            with self._device.active():
-                out[pairs:] = rows[2 * pairs :]
-        return out
-
-    def _split_inverses(self, modulus: Modulus, rows: DeviceArray, inverses: DeviceArray) -> DeviceArray:
-        """Inverses of rows from those of `_multiply_neighbours(rows)`: each is its pair's times its neighbour."""
-        pairs = len(rows) // 2
-        out = self._empty_rows(modulus, len(rows))
-        self._multiply_rows(modulus, (out, 2), (inverses, 1), (rows[1:], 2), pairs)
-        self._multiply_rows(modulus, (out[1:], 2), (inverses, 1), (rows, 2), pairs)
-        if len(rows) % 2:
-            with self._device.active():
-                out[2 * pairs :] = inverses[pairs:]
-        return out
-
-    def _name_not_invertible(self, a: ResidueArray, indices: IndexArray) -> InputError:
-        """The refusal that names the first of a's residues at `indices` without an inverse, found on the host."""
-        for index in indices.tolist():
-            residue = self._host.load(self.store(self.take(a, np.array([index], np.int64))), a.modulus)
-            try:
-                self._host.mod_inv(residue)
-            except InputError:
-                return refuse_not_invertible(index, a.shape)
-        raise AssertionError("a product without an inverse has a factor without one")
 
 
 def cut_lines(offsets: IndexArray, longest: int) -> tuple[IndexArray, IndexArray | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -26,7 +26,7 @@ from hekat.engine.checks import (
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device, DeviceArray, words_of
 from hekat.engine.cuda.integers import CudaIntegers
-from hekat.engine.cuda.layout import Layout, choose_layout
+from hekat.engine.cuda.layout import Layout
 from hekat.engine.interface import Engine, IndexArray, Modulus, ResidueArray, check_same_modulus
 from hekat.engine.limbs import LimbArray
 from hekat.engine.table_memory import TableMemory
@@ -39,11 +39,19 @@ class CudaResidues(CudaIntegers):
     Limbs may lie on the host or on the device; on which side they are checked, there they lie.
     """
 
-    def __init__(self, device: Device, host: CpuEngine, table_memory: TableMemory) -> None:
+    def __init__(
+        self,
+        device: Device,
+        host: CpuEngine,
+        table_memory: TableMemory,
+        layout_of: Callable[[Modulus], Layout],
+    ) -> None:
         self._device = device
+        self._layout_of = layout_of
         self._host = host
         self._table_memory = table_memory
         self._moduli: WeakKeyDictionary[Modulus, tuple[Layout, DeviceArray]] = WeakKeyDictionary()
+        self._bases: WeakKeyDictionary[Modulus, Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     @property
@@ -217,7 +225,7 @@ class CudaResidues(CudaIntegers):
             return found
 
     def _make_constants(self, modulus: Modulus) -> tuple[Layout, DeviceArray]:
-        layout = choose_layout(modulus)
+        layout = self._layout_of(modulus)
         root = modulus.root_limbs
         own = words_of(modulus.limbs if root is None else root)[: layout.words]
         words = np.zeros(layout.constants_words, np.uint32)

@@ -1,4 +1,7 @@
 // Powers of one base from a table without squarings: row (i, j) is base^(j 2^(window i)).
+//
+// A row of pairs x0 + x1 n may hold factors instead: x0 and l with x0 + x1 n = x0 (1 + l n). The x0 multiply, four
+// products of n's size instead of five, and the l add up (docs/decisions/0019).
 #include "rows_of_powers.cuh"
 
 using namespace hekat;
@@ -56,3 +59,43 @@ mod_exp_fixed(u32* out, const u32* table, const u32* exponents, u64 exponent_wor
     if (is_in) store_residue(out + index * kRowWords, power);
 }
 HEKAT_GROUP_KERNEL(mod_exp_fixed)
+
+// rows[i] = x0, l of the pair x0, x1 that it holds, l standing as l R mod n; inverses[i] = 1/x0 mod n, of kWords words.
+HEKAT_KERNEL(kBlockThreads) factor_rows(u32* rows, const u32* inverses, u64 count, const u32* constants) {
+    const ModulusConstants modulus = load_constants(constants);
+    const bool is_in = group_index() < count;
+    const u64 index = is_in ? group_index() : count - 1;
+    u32* upper = rows + index * kRowWords + (kHalves - 1) * kWords;
+    Lane quotient[kLimbs];
+    Lane inverse[kLimbs];
+    load_limbs(quotient, upper);
+    load_limbs(inverse, inverses + index * kWords);
+    multiply_numbers(quotient, quotient, inverse, modulus.n);
+    if (is_in) store_limbs(upper, quotient);
+}
+HEKAT_GROUP_KERNEL(factor_rows)
+
+// As mod_exp_fixed, from rows of factors.
+HEKAT_KERNEL(kBlockThreads)
+mod_exp_factored(u32* out, const u32* table, const u32* exponents, u64 exponent_words, u64 window, u64 positions,
+                 u64 constant_time, u64 count, const u32* constants) {
+    const ModulusConstants modulus = load_constants(constants);
+    const bool is_in = group_index() < count;
+    const u64 index = is_in ? group_index() : count - 1;
+    const u32* exponent = exponents + index * exponent_words;
+    const u64 row_count = 1ull << window;
+    Residue power = load_power_of_r(modulus, 1);
+    Lane sum[kLimbs];
+    clear_number(sum);
+#pragma unroll 1
+    for (u64 i = 0; i < positions; ++i) {
+        const u32 digit = read_bits(exponent, exponent_words, i * window, (u32)window);
+        const Residue factor = look_up(table + i * row_count * kRowWords, row_count, digit, constant_time != 0);
+        const u32 high = add(sum, sum, factor.limbs + (kHalves - 1) * kLimbs, 0);
+        subtract_once(sum, sum, high, modulus.n.minus_modulus);
+        multiply_digit(power, factor.limbs, power, modulus);
+    }
+    multiply_one_plus(power, sum, modulus);
+    if (is_in) store_residue(out + index * kRowWords, power);
+}
+HEKAT_GROUP_KERNEL(mod_exp_factored)

@@ -13,14 +13,11 @@ mod_mul_one_plus(u32* out, const u32* a, u64 a_step, const u32* values, u64 valu
     Residue x = load_residue(a + index * a_step * kRowWords);
     Lane value[kLimbs];
     load_some_limbs(value, values + index * value_step * value_words, value_words);
-    // x0 + x1 n becomes x0 + (x1 + x0 v) n. The lower half of R^2 mod n^2 is R^2 mod n.
+    // The lower half of R^2 mod n^2 is R^2 mod n.
     Lane r_squared[kLimbs];
     load_limbs(r_squared, modulus.powers + kRowWords);
     multiply_numbers(value, value, r_squared, modulus.n);
-    multiply_numbers(value, x.limbs, value, modulus.n);
-    Lane* upper = x.limbs + (kHalves - 1) * kLimbs;
-    const u32 high = add(upper, upper, value, 0);
-    subtract_once(upper, upper, high, modulus.n.minus_modulus);
+    multiply_one_plus(x, value, modulus);
     if (is_in) store_residue(out + index * kRowWords, x);
 }
 HEKAT_GROUP_KERNEL(mod_mul_one_plus)

@@ -86,6 +86,15 @@ HEKAT_DEVICE void add_residues(Residue& z, const Residue& a, const Residue& b, c
     }
 }
 
+// z (1 + l n) for a pair z: its upper half grows by z0 l. `number` stands as l R mod n.
+HEKAT_DEVICE void multiply_one_plus(Residue& z, const Lane* number, const ModulusConstants& modulus) {
+    Lane change[kLimbs];
+    multiply_numbers(change, z.limbs, number, modulus.n);
+    Lane* upper = z.limbs + (kHalves - 1) * kLimbs;
+    const u32 high = add(upper, upper, change, 0);
+    subtract_once(upper, upper, high, modulus.n.minus_modulus);
+}
+
 // Thread by thread a where flag is 1, else b.
 HEKAT_DEVICE void select_residue(Residue& z, u32 flag, const Residue& a, const Residue& b) {
     const Lane is_a = flag;
