@@ -1,6 +1,7 @@
 """Argument checks and refusals of the ring operations, shared by all engines; none of them names a value.
 
-Arguments may lie in memory as NumPy allows, except for an accumulator, which is written in place.
+Arguments may lie in memory as NumPy allows, except for an accumulator, which is written in place. `on_device` says that
+the engine takes blocks of values, written bytes and accumulators on its device too, in arrays of that device.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import is_array, on_host
 from hekat.engine.checks import Shape, broadcast_shape, describe, index_text
 from hekat.engine.ring import DEGREES, MaskFormat, Ring
 from hekat.engine.ring_interface import (
@@ -101,12 +103,14 @@ def check_mask_values(
     error_key: bytes,
     first_chunk: int,
     values: LevelArray,
+    *,
+    on_device: bool = False,
 ) -> None:
     """Raise InputError unless keys, secret, chunks and values of `mask_values` have their sizes and types."""
     check_key(public_key, "public key")
     _check_secret(form.ring, secret_ntt)
     check_key(error_key, "error key")
-    _check_vector(values, "values", np.int32)
+    _check_vector(values, "values", np.int32, on_device=on_device)
     check_chunks(first_chunk, form.chunk_count(values.size))
 
 
@@ -128,23 +132,27 @@ def refuse_lanes(form: MaskFormat) -> InputError:
     )
 
 
-def check_add_masked(form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+def check_add_masked(
+    form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int, *, on_device: bool = False
+) -> None:
     """Raise InputError unless an accumulator and a written contribution belong to `value_count` values."""
-    check_accumulator(form, accumulator, value_count)
-    if not (accumulator.flags.c_contiguous and accumulator.flags.aligned and accumulator.flags.writeable):
+    check_accumulator(form, accumulator, value_count, on_device=on_device)
+    # Arrays of a device are aligned and writeable, whatever they are views of.
+    flags = accumulator.flags
+    if not (flags.c_contiguous and (not on_host(accumulator) or (flags.aligned and flags.writeable))):
         raise InputError(
             "accumulator cannot be written in place",
             expected="a writeable, aligned array in one piece",
             got="another layout",
             cure="make it with numpy.zeros(form.field_count(value_count), numpy.uint64)",
         )
-    _check_written(written, "written contribution", form, value_count, form.field_bits)
+    _check_written(written, "written contribution", form, value_count, form.field_bits, on_device=on_device)
 
 
-def check_accumulator(form: MaskFormat, accumulator: RingArray, value_count: int) -> None:
+def check_accumulator(form: MaskFormat, accumulator: RingArray, value_count: int, *, on_device: bool = False) -> None:
     """Raise InputError unless `accumulator` holds one uint64 for each field of `value_count` values."""
     _check_count(value_count, "value_count")
-    _check_vector(accumulator, "accumulator", np.uint64, form.field_count(value_count))
+    _check_vector(accumulator, "accumulator", np.uint64, form.field_count(value_count), on_device=on_device)
 
 
 def check_unmask_sum(
@@ -154,13 +162,15 @@ def check_unmask_sum(
     first_chunk: int,
     written: ByteArray,
     value_count: int,
+    *,
+    on_device: bool = False,
 ) -> None:
     """Raise InputError unless key, secret, chunks and written sum of `unmask_sum` have their sizes and bounds."""
     check_key(public_key, "public key")
     _check_secret(form.ring, secret_ntt)
     _check_count(value_count, "value_count")
     check_chunks(first_chunk, form.chunk_count(value_count))
-    _check_written(written, "written sum", form, value_count, form.sum_field_bits)
+    _check_written(written, "written sum", form, value_count, form.sum_field_bits, on_device=on_device)
 
 
 def refuse_opened() -> InputError:
@@ -183,13 +193,19 @@ def _check_secret(ring: Ring, secret_ntt: RingArray) -> None:
 
 
 def _check_written(
-    written: ByteArray, what: str, form: MaskFormat, value_count: int, field_bits: tuple[int, ...]
+    written: ByteArray,
+    what: str,
+    form: MaskFormat,
+    value_count: int,
+    field_bits: tuple[int, ...],
+    *,
+    on_device: bool,
 ) -> None:
     """Sizes, and the padding bits behind the last chunk's fields: full chunks end with a byte."""
     used = form.last_used(value_count)
     plane_bytes = [(used * bits + 7) // 8 for bits in field_bits]
     full_bytes = sum(form.ring.degree * bits // 8 for bits in field_bits) * (form.chunk_count(value_count) - 1)
-    _check_vector(written, what, np.uint8, full_bytes + sum(plane_bytes))
+    _check_vector(written, what, np.uint8, full_bytes + sum(plane_bytes), on_device=on_device)
     end = full_bytes
     for byte_count, bits in zip(plane_bytes, field_bits, strict=True):
         end += byte_count
@@ -198,8 +214,9 @@ def _check_written(
             raise InputError(f"{what} has bits behind its last field", expected="zero padding bits", got="others")
 
 
-def _check_vector(array: Any, what: str, dtype: npt.DTypeLike, size: int | None = None) -> None:
-    good = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1
+def _check_vector(array: Any, what: str, dtype: npt.DTypeLike, size: int | None = None, *, on_device: bool) -> None:
+    is_taken = is_array(array) and (on_device or on_host(array))
+    good = is_taken and array.dtype == dtype and array.ndim == 1
     if not good or (size is not None and array.size != size):
         raise InputError(
             f"wrong size or type of {what}",

@@ -213,8 +213,8 @@ def build(source: str, options: tuple[str, ...]) -> ctypes.CDLL:
     """
     path = KERNELS / f"{source}.cu"
     text = b"".join(one.read_bytes() for one in [path, *sorted([*KERNELS.iterdir(), *HEADERS.glob("*.hpp")])])
-    lane = f'-DHEKAT_EMULATED_LANE="{HEADERS / "emulated_lane.hpp"}"'
-    command = [*COMPILER, *WARNINGS, f"-I{KERNELS}", lane, *options]
+    emulated = [f'-DHEKAT_EMULATED_{part.upper()}="{HEADERS / f"emulated_{part}.hpp"}"' for part in ("lane", "block")]
+    command = [*COMPILER, *WARNINGS, f"-I{KERNELS}", *emulated, *options]
     key = hashlib.sha256(text + repr(command).encode()).hexdigest()[:24]
     folder = ROOT / "build" / "emulated-kernels"
     library = folder / f"{path.stem}-{key}.so"

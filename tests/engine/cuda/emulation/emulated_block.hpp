@@ -1,5 +1,5 @@
-// Blocks in the emulation: a launch runs block after block, a phase thread after thread, in an order that changes from
-// phase to phase and from block to block: what depends on it shows.
+// Blocks in the emulation: a launch runs block after block, a phase thread after thread, in an order that
+// changes from phase to phase and from block to block: what depends on it shows.
 #pragma once
 
 #include <algorithm>
@@ -26,31 +26,17 @@ inline void for_each_thread(const Body& body) {
     for (u32 t = 0; t < block.threads; ++t) body(is_backward ? block.threads - 1 - t : t);
 }
 
-inline u64 block_index() {
-    return emulated_block.index;
-}
-inline u32 block_threads() {
-    return emulated_block.threads;
-}
-inline u64* shared_words() {
-    return emulated_block.shared;
-}
-inline u32 agree_on(const u32* word) {
-    return *word;
-}
-inline void or_into(u32* word, u32 bits) {
-    *word |= bits;
-}
+inline u64 block_index() { return emulated_block.index; }
+inline u32 block_threads() { return emulated_block.threads; }
+inline u64* shared_words() { return emulated_block.shared; }
+inline u32 agree_on(const u32* word) { return *word; }
+inline void or_into(u32* word, u32 bits) { *word |= bits; }
 inline u64 high_product(u64 a, u64 b) {
     __extension__ typedef unsigned __int128 Wide;
     return static_cast<u64>(static_cast<Wide>(a) * b >> 64);
 }
-inline u32 count_ones(u32 word) {
-    return static_cast<u32>(__builtin_popcount(word));
-}
-inline u32 rotate_left(u32 word, u32 bits) {
-    return word << bits | word >> (32 - bits);
-}
+inline u32 count_ones(u32 word) { return static_cast<u32>(__builtin_popcount(word)); }
+inline u32 rotate_left(u32 word, u32 bits) { return word << bits | word >> (32 - bits); }
 
 template <class... Parameters>
 inline void run_blocks(void (*kernel)(Parameters...), u64 block_count, u64 threads, u64 shared_bytes,
@@ -75,8 +61,8 @@ inline void run_blocks(void (*kernel)(Parameters...), u64 block_count, u64 threa
 
 }  // namespace hekat
 
-#define HEKAT_EMULATED_BLOCK_KERNEL(name)                                                       \
+#define HEKAT_EMULATED_BLOCK_KERNEL(name)                                                           \
     extern "C" void run_##name(hekat::u64 block_count, hekat::u64 threads, hekat::u64 shared_bytes, \
-                               const hekat::u64* words) {                                       \
-        hekat::run_blocks(&name, block_count, threads, shared_bytes, words);                    \
+                               const hekat::u64* words) {                                           \
+        hekat::run_blocks(&name, block_count, threads, shared_bytes, words);                        \
     }

@@ -1,14 +1,9 @@
-// How the emulation runs a kernel: parameters come as 64-bit words and are turned into pointers and numbers.
+// How the emulation runs a kernel of groups: group after group.
 #pragma once
 
-#include <utility>
+#include "emulated_call.hpp"
 
 namespace hekat {
-
-template <class... Parameters, std::size_t... I>
-inline void call_kernel(void (*kernel)(Parameters...), const u64* parameters, std::index_sequence<I...>) {
-    kernel((Parameters)parameters[I]...);
-}
 
 template <class... Parameters>
 inline void run_groups(void (*kernel)(Parameters...), u64 group_count, const u64* parameters) {

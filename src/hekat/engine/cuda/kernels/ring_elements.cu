@@ -1,0 +1,86 @@
+// Elements: transforms, sums and products of residues. No variants: any degree and primes at run time.
+#include "transform.cuh"
+
+using namespace hekat;
+
+// The row of a block in shared memory.
+HEKAT_DEVICE void load_row(u64* row, const u64* from, u32 degree) {
+    for_each_thread([&](u32 thread) {
+        for (u32 n = thread; n < degree; n += block_threads()) row[slot(n)] = from[n];
+    });
+}
+HEKAT_DEVICE void store_row(u64* to, const u64* row, u32 degree) {
+    for_each_thread([&](u32 thread) {
+        for (u32 n = thread; n < degree; n += block_threads()) to[n] = row[slot(n)];
+    });
+}
+
+// out (elements, primes, degree), one block a row, from canonical residues: degree words of shared memory.
+HEKAT_KERNEL(kMostThreads) ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
+    const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
+    load_row(shared_words(), a + block_index() * degree, (u32)degree);
+    transform(shared_words(), table, (u32)degree);
+    store_row(out + block_index() * degree, shared_words(), (u32)degree);
+}
+HEKAT_BLOCK_KERNEL(ring_ntt)
+
+HEKAT_KERNEL(kMostThreads) ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
+    const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
+    load_row(shared_words(), a + block_index() * degree, (u32)degree);
+    invert_transform(shared_words(), table, (u32)degree);
+    store_row(out + block_index() * degree, shared_words(), (u32)degree);
+}
+HEKAT_BLOCK_KERNEL(ring_intt)
+
+// out (elements, primes, degree), one block a row, slot by slot; an operand of one element has step 0,
+// else 1.
+template <class Operation>
+HEKAT_DEVICE void combine(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64* ring,
+                          u64 degree, u64 prime_count, const Operation& operation) {
+    const u64 number = block_index() % prime_count;
+    const u64 element = block_index() / prime_count;
+    const Prime prime = load_prime(ring, (u32)number, (u32)degree).prime;
+    for_each_thread([&](u32 thread) {
+        for (u64 n = thread; n < degree; n += block_threads()) {
+            const u64 x = a[(element * a_step * prime_count + number) * degree + n];
+            const u64 y = b[(element * b_step * prime_count + number) * degree + n];
+            out[block_index() * degree + n] = operation(x, y, prime);
+        }
+    });
+}
+
+HEKAT_KERNEL(kMostThreads)
+ring_add(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64* ring, u64 degree,
+         u64 prime_count) {
+    combine(out, a, a_step, b, b_step, ring, degree, prime_count,
+            [](u64 x, u64 y, const Prime& prime) { return reduce_once(x + y, prime.value); });
+}
+HEKAT_BLOCK_KERNEL(ring_add)
+
+HEKAT_KERNEL(kMostThreads)
+ring_sub(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64* ring, u64 degree,
+         u64 prime_count) {
+    combine(out, a, a_step, b, b_step, ring, degree, prime_count,
+            [](u64 x, u64 y, const Prime& prime) { return reduce_once(x + prime.value - y, prime.value); });
+}
+HEKAT_BLOCK_KERNEL(ring_sub)
+
+HEKAT_KERNEL(kMostThreads)
+ring_mul(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64* ring, u64 degree,
+         u64 prime_count) {
+    combine(out, a, a_step, b, b_step, ring, degree, prime_count,
+            [](u64 x, u64 y, const Prime& prime) { return multiply_residues(x, y, prime); });
+}
+HEKAT_BLOCK_KERNEL(ring_mul)
+
+// factors (primes, degree) of one element's residues: two words each.
+HEKAT_KERNEL(kMostThreads)
+find_factors(u64* factors, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
+    for_each_thread([&](u32 thread) {
+        const u64 index = launch_index(thread);
+        if (index >= prime_count * degree) return;
+        const Prime prime = load_prime(ring, (u32)(index / degree), (u32)degree).prime;
+        reinterpret_cast<Factor*>(factors)[index] = factor_of(a[index], prime);
+    });
+}
+HEKAT_BLOCK_KERNEL(find_factors)

@@ -1,0 +1,319 @@
+"""The ring operations on a GPU: a chunk is worked on by one block of threads, from its streams to its bytes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from hekat.array_module import on_host
+from hekat.engine.checks import Shape
+from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.cuda.ring_tables import RingTables
+from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring_checks import (
+    CHACHA20_BLOCK_BYTES,
+    check_accumulator,
+    check_add_masked,
+    check_chacha20,
+    check_elements,
+    check_expand_uniform,
+    check_mask_values,
+    check_operands,
+    check_sample_cbd,
+    check_unmask_sum,
+    refuse_lanes,
+    refuse_opened,
+)
+from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+
+# As in block.cuh, sampling.cuh and ring_masking.cu.
+MOST_THREADS = 256
+GROUP = 8
+SAMPLING_BYTES = 8 + 4 * MOST_THREADS
+TILE = 1024
+WORD_BYTES = 8
+
+
+class CudaRing:
+    """Implements `hekat.engine.ring_interface.RingEngine` on one device, constant-time as it says.
+
+    Keys, secrets and elements lie on the host, and so do results, but for blocks of values: where the values, the
+    written bytes or the accumulator that an operation is given lie on the device, its result does too.
+    """
+
+    _device: Device
+
+    @cached_property
+    def _ring_tables(self) -> RingTables:
+        return RingTables(self._device)
+
+    # --- streams ---------------------------------------------------------------------------------------
+
+    def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
+        """The key stream from block `counter` on, one block a thread."""
+        check_chacha20(key, nonce, counter, byte_count)
+        if not byte_count:
+            return np.empty(0, np.uint8)
+        block_count = -(-byte_count // CHACHA20_BLOCK_BYTES)
+        out = self._device.empty(block_count * CHACHA20_BLOCK_BYTES, np.uint8)
+        low, high = (int.from_bytes(part, "little") for part in (nonce[:4], nonce[4:]))
+        self._run_threads(
+            "ring_streams/chacha20", block_count, out, out.size // 4, self._upload_keys(key), counter, low, high
+        )
+        return self._device.download(out)[:byte_count]
+
+    def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
+        """Uniform residues by rejection, one block a row."""
+        check_expand_uniform(key, first_chunk, chunk_count)
+        shape = (chunk_count, len(ring.primes), ring.degree)
+        if not chunk_count:
+            return np.empty(shape, np.uint64)
+        out = self._device.empty(shape, np.uint64)
+        self._run_rows(
+            "ring_streams/expand_uniform",
+            ring,
+            chunk_count,
+            SAMPLING_BYTES,
+            out,
+            self._upload_keys(key),
+            first_chunk,
+        )
+        return self._device.download(out)
+
+    def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
+        """Centred binomial numbers, eight a thread."""
+        check_sample_cbd(key, first_chunk, chunk_count, degree)
+        if not chunk_count:
+            return np.empty((0, degree), np.int8)
+        out = self._device.empty((chunk_count, degree), np.int8)
+        groups = out.size // GROUP
+        self._run_threads("ring_streams/sample_cbd", groups, out, self._upload_keys(key), first_chunk, degree, groups)
+        return self._device.download(out)
+
+    # --- elements --------------------------------------------------------------------------------------
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Values at the odd powers of psi, in bit-reversed order."""
+        return self._change("ring_elements/ring_ntt", ring, a)
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`."""
+        return self._change("ring_elements/ring_intt", ring, a)
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, shapes broadcast."""
+        return self._combine("ring_elements/ring_add", ring, a, b)
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, shapes broadcast."""
+        return self._combine("ring_elements/ring_sub", ring, a, b)
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product, shapes broadcast."""
+        return self._combine("ring_elements/ring_mul", ring, a, b)
+
+    def _change(self, kernel: str, ring: Ring, a: RingArray) -> RingArray:
+        count = prod(check_elements(ring, a))
+        if not count:
+            return np.empty(a.shape, np.uint64)
+        elements = self._device.upload(np.ascontiguousarray(a))
+        out = self._device.empty(a.shape, np.uint64)
+        self._run_rows(kernel, ring, count, WORD_BYTES * ring.degree, out, elements)
+        return self._device.download(out)
+
+    def _combine(self, kernel: str, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        shape = check_operands(ring, a, b)
+        result_shape = (*shape, len(ring.primes), ring.degree)
+        if not prod(shape):
+            return np.empty(result_shape, np.uint64)
+        out = self._device.empty(result_shape, np.uint64)
+        left, right = self._upload_items(a, shape), self._upload_items(b, shape)
+        self._run_rows(kernel, ring, prod(shape), 0, out, *left, *right)
+        return self._device.download(out)
+
+    def _upload_items(self, a: RingArray, shape: Shape) -> tuple[DeviceArray, int]:
+        """Elements broadcast to `shape`, and the step from one to the next: 0 where a single one serves all."""
+        if prod(a.shape[:-2]) == 1:
+            return self._device.upload(np.ascontiguousarray(a)), 0
+        return self._device.upload(np.ascontiguousarray(np.broadcast_to(a, (*shape, *a.shape[-2:])))), 1
+
+    # --- blocks of values ------------------------------------------------------------------------------
+
+    def mask_values(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        error_key: bytes,
+        first_chunk: int,
+        values: LevelArray,
+    ) -> ByteArray:
+        """Each chunk from its streams to its bytes in one block's shared memory."""
+        check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values, on_device=True)
+        out = self._device.empty(form.written_bytes(values.size), np.uint8)
+        refused = self._device.upload(np.zeros(1, np.uint32))
+        self._run_chunks(
+            "mask_values",
+            form,
+            values.size,
+            out,
+            refused,
+            self._upload_keys(public_key + error_key),
+            self._find_factors(form.ring, secret_ntt),
+            first_chunk,
+            self._on_device(values),
+            values.size,
+        )
+        if self._device.download(refused).any():
+            raise refuse_lanes(form)
+        masked: ByteArray = self._beside(values, out)
+        return masked
+
+    def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+        """Two fields a thread, in place; an accumulator on the host goes up and comes back."""
+        check_add_masked(form, accumulator, written, value_count, on_device=True)
+        sums = self._on_device(accumulator)
+        self._run_threads(
+            "ring_masking/add_masked",
+            -(-sums.size // 2),
+            sums,
+            sums.size,
+            self._on_device(written),
+            written.size,
+            form.chunk_count(value_count) - 1,
+            form.last_used(value_count),
+            self._ring_tables.find(form),
+            options=_options(form),
+        )
+        if on_host(accumulator):
+            accumulator[:] = self._device.download(sums)
+
+    def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
+        """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
+        check_accumulator(form, accumulator, value_count, on_device=True)
+        out = self._device.empty(form.written_sum_bytes(value_count), np.uint8)
+        chunk_count, primes = form.chunk_count(value_count), len(form.ring.primes)
+        self._device.run_blocks(
+            "ring_masking/write_sum",
+            _options(form),
+            chunk_count * (form.ring.degree // TILE),
+            MOST_THREADS,
+            WORD_BYTES * TILE * primes,
+            out,
+            self._on_device(accumulator),
+            value_count,
+            chunk_count,
+            self._ring_tables.find(form.ring),
+            self._ring_tables.find(form),
+        )
+        written: ByteArray = self._beside(accumulator, out)
+        return written
+
+    def unmask_sum(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        first_chunk: int,
+        written: ByteArray,
+        value_count: int,
+    ) -> tuple[SumArray, SumArray]:
+        """Each chunk from its bytes to its sums in one block's shared memory."""
+        check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count, on_device=True)
+        values = self._device.empty(value_count, np.int64)
+        counts = self._device.empty(form.chunk_count(value_count), np.int64)
+        refused = self._device.upload(np.zeros(1, np.uint32))
+        self._run_chunks(
+            "unmask_sum",
+            form,
+            value_count,
+            values,
+            counts,
+            refused,
+            self._upload_keys(public_key),
+            self._find_factors(form.ring, secret_ntt),
+            first_chunk,
+            self._on_device(written),
+            written.size,
+            value_count,
+        )
+        if self._device.download(refused).any():
+            raise refuse_opened()
+        return self._beside(written, values), self._beside(written, counts)
+
+    # --- launching -------------------------------------------------------------------------------------
+
+    def _on_device(self, array: Any) -> DeviceArray:
+        """The same numbers on the device, contiguous: the array itself where it is so already."""
+        if on_host(array):
+            return self._device.upload(np.ascontiguousarray(array))
+        if array.flags.c_contiguous:
+            return array
+        with self._device.active():
+            return self._device.xp.ascontiguousarray(self._device.ready(array))
+
+    def _beside(self, operand: Any, result: DeviceArray) -> Any:
+        """A result where its operand lies."""
+        return self._device.download(result) if on_host(operand) else result
+
+    def _upload_keys(self, keys: bytes) -> DeviceArray:
+        return self._device.upload(np.frombuffer(keys, "<u4").astype(np.uint32))
+
+    def _find_factors(self, ring: Ring, secret_ntt: RingArray) -> DeviceArray:
+        """What products by a secret take: two words for each of its residues."""
+        secret = self._device.upload(np.ascontiguousarray(secret_ntt))
+        factors = self._device.empty((*secret.shape, 2), np.uint64)
+        self._run_threads(
+            "ring_elements/find_factors",
+            secret.size,
+            factors,
+            secret,
+            self._ring_tables.find(ring),
+            ring.degree,
+            len(ring.primes),
+        )
+        return factors
+
+    def _run_threads(self, kernel: str, thread_count: int, *parameters: Any, options: tuple[str, ...] = ()) -> None:
+        """Run a kernel whose threads have nothing in common."""
+        self._device.run_blocks(kernel, options, -(-thread_count // MOST_THREADS), MOST_THREADS, 0, *parameters)
+
+    def _run_rows(self, kernel: str, ring: Ring, count: int, shared_bytes: int, *parameters: Any) -> None:
+        """Run a kernel on one block for each row of `count` elements."""
+        self._device.run_blocks(
+            kernel,
+            (),
+            count * len(ring.primes),
+            _row_threads(ring),
+            shared_bytes,
+            *parameters,
+            self._ring_tables.find(ring),
+            ring.degree,
+            len(ring.primes),
+        )
+
+    def _run_chunks(self, kernel: str, form: MaskFormat, value_count: int, *parameters: Any) -> None:
+        """Run a kernel of ring_masking.cu on one block for each chunk."""
+        self._device.run_blocks(
+            f"ring_masking/{kernel}",
+            _options(form),
+            form.chunk_count(value_count),
+            _row_threads(form.ring),
+            WORD_BYTES * form.ring.degree * len(form.ring.primes) + SAMPLING_BYTES,
+            *parameters,
+            form.chunk_count(value_count),
+            self._ring_tables.find(form.ring),
+            self._ring_tables.find(form),
+        )
+
+
+def _options(form: MaskFormat) -> tuple[str, ...]:
+    return (f"-DHEKAT_PRIMES={len(form.ring.primes)}",)
+
+
+def _row_threads(ring: Ring) -> int:
+    """Threads of a block that works on rows: each takes eight items at a time."""
+    return min(MOST_THREADS, ring.degree // GROUP)
