@@ -7,15 +7,11 @@ device, and when nobody keeps them any more.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
-from math import prod
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.cuda.device import Device, DeviceArray, DeviceMemoryError
@@ -24,8 +20,6 @@ from hekat.errors import EngineError
 _MIB: Final = 1 << 20
 # Devices hand memory out in multiples of this at most.
 _GRAIN_BYTES: Final = 512
-
-T = TypeVar("T")
 
 
 class Rows:
@@ -55,7 +49,7 @@ class Rows:
     def on_device(self) -> DeviceArray:
         """The rows on the device, ready for the calling thread's work; used now. Whoever holds them keeps them there.
 
-        Raises EngineError where the device has no room for them.
+        Raises DeviceMemoryError where the device has no room for them.
         """
         self.last_use = next(_moments)
         with self._lock:
@@ -94,68 +88,48 @@ class _Moved:
 
 
 class Residency:
-    """The rows that live on one device, and room for new ones. Safe for threads."""
+    """The rows that live on one device, which makes room by them where its memory is short. Safe for threads."""
 
     def __init__(self, device: Device) -> None:
         self.device: Final = device
         self._rows: Final[weakref.WeakValueDictionary[int, Rows]] = weakref.WeakValueDictionary()
         self._keys: Final = itertools.count()
-        # Held while room is made: two that are short at once do not give up on what the other is moving.
+        # Held while room is made: two that are short at once do not move out twice as much.
         self._moving = threading.Lock()
         self._counting = threading.Lock()
         self._moved_out_count = 0
         self._brought_back_count = 0
+        device.when_short(self.make_room)
 
     def keep(self, array: DeviceArray) -> Rows:
-        """`array`, complete or in this thread's order, as rows that may move; the caller gives it up."""
+        """`array`, which the calling thread made and gives up, as rows that may move."""
         rows = Rows(self, array)
         self._rows[next(self._keys)] = rows
         return rows
 
-    def empty(
-        self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, bytes_per_item: int | None = None
-    ) -> DeviceArray:
-        """Uninitialised memory of the device; rows unused for longest make room for it where there is none.
+    def make_room(self, short: DeviceMemoryError) -> bool:
+        """Move out the rows unused for longest, as much of them as is missing; False where none are left.
 
-        `bytes_per_item` is what the whole operation takes for each item of the first axis, for the sake of the error;
-        None: what this array takes. Raises EngineError, with the number of items that fit, where even that is not
-        enough.
+        Raises DeviceMemoryError, with what could be free, where all of them would not be enough; EngineError where the
+        host is out of memory too.
         """
-        lengths = (shape,) if isinstance(shape, int) else shape
-        return self.make_room_for(
-            lambda: self.device.empty(shape, dtype),
-            item_count=lengths[0] if lengths else 1,
-            bytes_per_item=bytes_per_item or prod(lengths[1:]) * np.dtype(dtype).itemsize,
-        )
-
-    def upload(self, host: npt.NDArray[Any], *, bytes_per_item: int | None = None) -> DeviceArray:
-        """A copy of a host array on the device; room and errors as of `empty`."""
-        return self.make_room_for(
-            lambda: self.device.upload(host),
-            item_count=len(host) if host.ndim else 1,
-            bytes_per_item=bytes_per_item or prod(host.shape[1:]) * host.itemsize,
-        )
-
-    def make_room_for(self, make: Callable[[], T], *, item_count: int = 1, bytes_per_item: int | None = None) -> T:
-        """What `make` returns, called again as rows move out for as long as it raises DeviceMemoryError.
-
-        For functions of the device's `xp`, which make arrays too. Room and errors as of `empty`.
-        """
-        try:
-            return make()
-        except DeviceMemoryError:
-            pass
+        seen_count = self._moved_out_count
         with self._moving:
-            # What lies in cycles of references is freed by a collection only.
-            gc.collect()
-            while True:
-                try:
-                    return make()
-                except DeviceMemoryError as error:
-                    short = error.with_traceback(None)
-                available_bytes = short.free_bytes + self._resident_bytes()
-                if short.asked_bytes > available_bytes or not self._move_oldest(short.asked_bytes):
-                    raise self._refuse(short.asked_bytes, available_bytes, item_count, bytes_per_item)
+            if self._moved_out_count != seen_count:
+                return True
+            rows = [one for one in self._live() if one.is_on_device and one.nbytes]
+            most_bytes = short.free_bytes + sum(_ceil(one.nbytes) for one in rows)
+            if rows and short.asked_bytes > most_bytes:
+                raise DeviceMemoryError(short.device_name, short.asked_bytes, most_bytes)
+            rows.sort(key=lambda one: one.last_use, reverse=True)
+            moved_bytes = 0
+            while rows and moved_bytes < max(short.asked_bytes - short.free_bytes, _GRAIN_BYTES):
+                one = rows.pop()
+                if _moved_out(one):
+                    moved_bytes += one.nbytes
+                    with self._counting:
+                        self._moved_out_count += 1
+            return moved_bytes > 0
 
     def describe(self) -> dict[str, str]:
         """What is resident and what moved, for `hekat doctor`."""
@@ -172,42 +146,13 @@ class Residency:
         # A list of the references first, which is one operation: rows come and go on other threads.
         return [one for ref in self._rows.valuerefs() if (one := ref()) is not None]
 
-    def _resident_bytes(self) -> int:
-        return sum(_ceil(one.nbytes) for one in self._live() if one.is_on_device)
-
-    def _move_oldest(self, byte_count: int) -> bool:
-        """Move out the rows unused for longest, at least `byte_count` bytes of them; False where there are none."""
-        rows = [one for one in self._live() if one.is_on_device and one.nbytes]
-        rows.sort(key=lambda one: one.last_use, reverse=True)
-        moved_bytes = 0
-        while rows and moved_bytes < byte_count:
-            one = rows.pop()
-            if _moved_out(one):
-                moved_bytes += one.nbytes
-                with self._counting:
-                    self._moved_out_count += 1
-        return moved_bytes > 0
-
     def _bring_back(self, moved: _Moved) -> DeviceArray:
         array = moved.still_held()
         if array is None:
-            array = self.upload(moved.host)
+            array = self.device.upload(moved.host)
             with self._counting:
                 self._brought_back_count += 1
         return array
-
-    def _refuse(
-        self, asked_bytes: int, available_bytes: int, item_count: int, bytes_per_item: int | None
-    ) -> EngineError:
-        fitting = available_bytes // bytes_per_item if bytes_per_item else 0
-        smaller = f"work in batches of at most {fitting} items, or " if 0 < fitting < item_count else ""
-        each = f" for {item_count} items, each {bytes_per_item} bytes in all" if bytes_per_item else ""
-        return EngineError(
-            f"{self.device.name} is out of memory, with results moved to the host",
-            expected=f"at most {_mib(available_bytes)} of its {_mib(self.device.memory_bytes)}: the rest is in use",
-            got=f"{_mib(asked_bytes)}{each}",
-            cure=f"{smaller}end what else uses this device, or compute on the CPU",
-        )
 
 
 def _moved_out(rows: Rows) -> bool:

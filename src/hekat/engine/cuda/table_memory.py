@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hekat.engine.cuda.residency import Residency
+from hekat.engine.cuda.device import Device
 from hekat.engine.table_memory import TableRoom, read_cap_mib, source_of
 
 CUDA_MEMORY_VARIABLE: Final = "HEKAT_CUDA_TABLE_MIB"
@@ -16,20 +16,24 @@ _MIB: Final = 1 << 20
 
 
 class DeviceTableMemory(TableRoom):
-    """Room for tables of one device, flat arrays of uint32; results move to the host for a table that fits the cap."""
+    """Room for tables of one device, flat arrays of uint32.
 
-    def __init__(self, residency: Residency) -> None:
+    `scratch_bytes` are for the scratch of one operation: an eighth of what tables may take.
+    """
+
+    def __init__(self, device: Device) -> None:
         """Under the cap of HEKAT_CUDA_TABLE_MIB, else a quarter of the device's memory.
 
         Raises EngineError where that is no size.
         """
-        default_mib = max(residency.device.memory_bytes // DEFAULT_SHARE // _MIB, 1)
+        default_mib = max(device.memory_bytes // DEFAULT_SHARE // _MIB, 1)
         self._source = source_of(CUDA_MEMORY_VARIABLE)
 
         def empty(words: int) -> Any:
-            return residency.empty(2 * words, np.uint32)
+            return device.empty(2 * words, np.uint32)
 
         super().__init__(read_cap_mib(CUDA_MEMORY_VARIABLE, default_mib) * _MIB, CUDA_MEMORY_VARIABLE, empty)
+        self.scratch_bytes = self.table_bytes // 8
 
     def __str__(self) -> str:
         return f"{self.table_bytes // _MIB} MiB at most ({self._source}), {self.used_bytes / _MIB:.1f} in use"

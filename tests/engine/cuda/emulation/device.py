@@ -6,6 +6,7 @@ Arrays of the device are of a class of their own that does not mix with arrays o
 from __future__ import annotations
 
 import ctypes
+import gc
 import hashlib
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from .streams import Streams
 KERNELS = Path(hekat.engine.cuda.__file__).parent / "kernels"
 HEADERS = Path(__file__).parent
 ROOT = Path(__file__).parents[4]
-COMPILER = ("g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", "-x", "c++")
+COMPILER = ("g++", "-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-x", "c++")
 # Pragmas are the GPU compiler's; a loop that runs at least once is beyond g++'s sight.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-maybe-uninitialized")
 
@@ -55,15 +57,23 @@ class EmulatedDevice:
         self.memory_bytes = memory_bytes
         self.live_bytes = 0
         self.wiped_bytes = 0
+        self._make_room: Callable[[DeviceMemoryError], bool] = lambda _: False
         self._lock = threading.RLock()  # re-entrant: memory may be freed in the middle of anything
         self._streams = None if streams is None else Streams(streams, self._lock)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> EmulatedArray:
-        # No allocation for nothing, as on a GPU; but an array of a device has one.
-        byte_count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        self._take(byte_count)
+        sizes = (shape,) if isinstance(shape, int) else shape
+        byte_count = prod(sizes) * np.dtype(dtype).itemsize
+        try:
+            self._take(byte_count)
+        except DeviceMemoryError as error:
+            raise error.for_items(sizes[0] if sizes else 1) from None
+        # An array of nothing is an array of this device too.
         storage = aligned_storage(max(byte_count, 1))[:byte_count]
         return self._allocate(storage.view(dtype).reshape(shape))
+
+    def when_short(self, make_room: Callable[[DeviceMemoryError], bool]) -> None:
+        self._make_room = make_room
 
     def upload(self, host: Any) -> EmulatedArray:
         assert type(host) is np.ndarray, "only host arrays are uploaded"
@@ -131,11 +141,20 @@ class EmulatedDevice:
             self.live_bytes -= _rounded(storage.nbytes)
 
     def _take(self, byte_count: int) -> None:
+        while not self._took(byte_count):
+            short = DeviceMemoryError(self.name, byte_count, self.memory_bytes - self.live_bytes)
+            if not self._make_room(short):
+                gc.collect()  # what lies in cycles of references
+                if not self._took(byte_count):
+                    raise short
+                return
+
+    def _took(self, byte_count: int) -> bool:
         with self._lock:
-            free_bytes = self.memory_bytes - self.live_bytes
-            if _rounded(byte_count) > free_bytes:
-                raise DeviceMemoryError(self.name, byte_count, free_bytes)
+            if self.live_bytes + _rounded(byte_count) > self.memory_bytes:
+                return False
             self.live_bytes += _rounded(byte_count)
+            return True
 
     def _allocate(self, storage: Any) -> EmulatedArray:
         order = None if self._streams is None else MemoryOrder(self._streams.current)
