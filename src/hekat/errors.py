@@ -30,7 +30,12 @@ class HekatError(Exception):
 
 
 class InputError(HekatError, ValueError):
-    """A value, shape, dtype or range that the operation does not accept."""
+    """A value, shape, dtype or range that the operation does not accept.
+
+    `index`: which of an array's values it was, flat, where the refusal is of one of them.
+    """
+
+    index: int | None = None
 
 
 class BoundError(HekatError, OverflowError):

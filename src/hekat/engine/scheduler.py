@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from itertools import pairwise
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from itertools import accumulate, pairwise
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import perf_counter
 
 import numpy as np
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray
+from hekat.engine.loads import ROUND_ROBIN, Clock, EngineLoad, Loads, choose_policy
 from hekat.errors import EngineError, InputError
 
 DEFAULT_CHUNK_COUNT = 16
+# The smallest chunk of a batch against the mean: so much of the work is left when the last one is begun.
+SMALLEST_TO_MEAN = 1 / 4
 
 ChunkFunction = Callable[[Engine, slice], LimbArray]
 Progress = Callable[[int, int], None]
@@ -22,21 +27,37 @@ _Finished = Generator[tuple[int, LimbArray], None, None]
 
 
 class Scheduler:
-    """Cuts a batch along its first axis into `chunk_count` chunks and gives each to the least loaded engine.
+    """Cuts a batch along its first axis into `chunk_count` chunks and gives each to one of the engines.
 
     Residues live in one engine and cannot be joined across engines. So the work is a function that loads its slice
     of the canonical operands into the engine it is given, computes there, and stores: canonical limbs come back,
-    and those join. An engine works on one chunk at a time and takes the next when it has finished; the
-    least loaded engine is thereby the one that is served, whatever the engines' speeds.
+    and those join. An engine works on one chunk at a time.
+
+    `policy`: `least_loaded` serves the engine that is free first, for several engines in chunks of falling sizes of
+    which a slow engine takes the small ones (`ChunkQueue`); `round_robin` gives engine after engine one of equal
+    chunks. None asks the variable HEKAT_SCHEDULE, then takes `least_loaded`.
     """
 
-    def __init__(self, engines: Sequence[Engine], chunk_count: int = DEFAULT_CHUNK_COUNT) -> None:
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        chunk_count: int = DEFAULT_CHUNK_COUNT,
+        *,
+        policy: str | None = None,
+        clock: Clock = perf_counter,
+    ) -> None:
         if not engines:
             raise EngineError("a scheduler has no engine", expected="at least one engine", got="none")
         if chunk_count < 1:
             raise InputError("chunk_count refused", expected="1 or more", got=str(chunk_count))
         self._engines = tuple(engines)
         self._chunk_count = chunk_count
+        self._policy, _ = choose_policy(policy)
+        self._loads = Loads([getattr(engine, "name", "") for engine in engines], clock)
+
+    def loads(self) -> tuple[EngineLoad, ...]:
+        """What each engine was given and has done over all runs, in the order of the engines."""
+        return self._loads.loads()
 
     def run(self, function: ChunkFunction, count: int, progress: Progress | None = None) -> LimbArray:
         """`function(engine, slice)` of every chunk of range(count), joined along the first axis in order.
@@ -46,43 +67,46 @@ class Scheduler:
         """
         if count < 0:
             raise InputError("a batch has no negative length", expected="0 or more", got=str(count))
-        chunks = _cut(count, self._chunk_count)
+        falling = len(self._engines) > 1 and self._policy != ROUND_ROBIN
+        chunks = cut_falling(count, self._chunk_count) if falling else cut_evenly(count, self._chunk_count)
         results: list[LimbArray | None] = [None] * len(chunks)
         finish = self._finish_alone if len(self._engines) == 1 else self._finish_together
         done = 0
         with closing(finish(function, chunks)) as finished:
             for index, result in finished:
                 results[index] = result
-                done += chunks[index].stop - chunks[index].start
+                done += _length(chunks[index])
                 if progress is not None:
                     progress(done, count)
         return np.concatenate([result for result in results if result is not None])
 
     def _finish_alone(self, function: ChunkFunction, chunks: list[slice]) -> _Finished:
         for index, chunk in enumerate(chunks):
-            yield index, function(self._engines[0], chunk)
+            self._loads.give(0, _length(chunk))
+            with self._loads.work(0, _length(chunk)):
+                result = function(self._engines[0], chunk)
+            yield index, result
 
     def _finish_together(self, function: ChunkFunction, chunks: list[slice]) -> _Finished:
-        waiting: SimpleQueue[int] = SimpleQueue()
+        waiting = ChunkQueue([_length(chunk) for chunk in chunks], self._loads, self._policy)
         finished: SimpleQueue[tuple[int, LimbArray | BaseException]] = SimpleQueue()
         stop = Event()
-        for index in range(len(chunks)):
-            waiting.put(index)
 
-        def work(engine: Engine) -> None:
-            while not stop.is_set():
+        def work(number: int, engine: Engine) -> None:
+            while not stop.is_set() and (index := waiting.take(number)) is not None:
                 try:
-                    index = waiting.get_nowait()
-                except Empty:
-                    return
-                try:
-                    finished.put((index, function(engine, chunks[index])))
+                    with self._loads.work(number, _length(chunks[index])):
+                        result = function(engine, chunks[index])
                 except BaseException as error:  # raised again in the calling thread
                     stop.set()
                     finished.put((index, error))
                     return
+                finished.put((index, result))
 
-        workers = [Thread(target=work, args=(engine,), name=f"hekat-{engine.name}") for engine in self._engines]
+        workers = [
+            Thread(target=work, args=(number, engine), name=f"hekat-{engine.name}")
+            for number, engine in enumerate(self._engines)
+        ]
         for worker in workers:
             worker.start()
         try:
@@ -95,10 +119,91 @@ class Scheduler:
             stop.set()
             for worker in workers:
                 worker.join()
+            waiting.withdraw()
 
 
-def _cut(count: int, chunk_count: int) -> list[slice]:
+class ChunkQueue:
+    """The chunks that wait, by `sizes` that never grow, and which of them an engine that is free takes next.
+
+    Least loaded first: a free engine takes the largest chunk that it can end, at the speed it has shown in this
+    queue, by the time all engines together could have done all that waits; the smallest one if none is so small. So
+    large chunks go while there is much to do, and a slow engine does not hold the last one. An engine that has shown
+    no speed yet is taken for a middling one. Sources: guided self-scheduling (Polychronopoulos, Kuck 1987) in the
+    fixed sizes of trapezoid self-scheduling (Tzeng, Ni 1993).
+    Round-robin: chunk i is engine i mod (engines)'s, whatever else that engine has to do.
+    """
+
+    def __init__(self, sizes: Sequence[int], loads: Loads, policy: str) -> None:
+        self._sizes = sizes
+        self._loads = loads
+        self._lock = Lock()
+        count = len(loads.loads())
+        self._rounds: list[list[int]] | None = None
+        # Of what waits: the numbers of the chunks, and their sizes with the sign changed, so that both rise.
+        self._numbers, self._negated = list(range(len(sizes))), [-size for size in sizes]
+        self._left = sum(sizes)
+        if policy == ROUND_ROBIN:
+            self._rounds = [list(range(engine, len(sizes), count))[::-1] for engine in range(count)]
+            for engine, numbers in enumerate(self._rounds):
+                loads.give(engine, sum(sizes[number] for number in numbers))
+        # Items of the chunk that each engine took last, and of all before it: a free engine has done both.
+        self._last, self._done = [0] * count, [0] * count
+        self._busy_before = [loads.busy_seconds(engine) for engine in range(count)]
+
+    def take(self, engine: int) -> int | None:
+        """The number of the chunk that the free `engine` works on next; None where nothing is left for it."""
+        with self._lock:
+            if self._rounds is not None:
+                return self._rounds[engine].pop() if self._rounds[engine] else None
+            if not self._numbers:
+                return None
+            self._done[engine] += self._last[engine]
+            self._last[engine] = 0
+            # The first is the largest chunk, the last the smallest.
+            place = min(bisect_left(self._negated, -self._most_items(engine)), len(self._numbers) - 1)
+            number, size = self._numbers.pop(place), -self._negated.pop(place)
+            self._left -= size
+            self._last[engine] = size
+            self._loads.give(engine, size)
+            return number
+
+    def withdraw(self) -> None:
+        """Give back what no engine will take any more."""
+        for engine, numbers in enumerate(self._rounds or []):
+            self._loads.withdraw(engine, sum(self._sizes[number] for number in numbers))
+
+    def _most_items(self, engine: int) -> float:
+        """Items that `engine` ends by the time all engines together have done all that waits."""
+        busy = [self._loads.busy_seconds(other) - before for other, before in enumerate(self._busy_before)]
+        speeds = [done / seconds if seconds > 0 else 0.0 for done, seconds in zip(self._done, busy, strict=True)]
+        known = [speed for speed in speeds if speed]
+        middling = sum(known) / len(known) if known else 1.0
+        speeds = [speed or middling for speed in speeds]
+        return self._left * speeds[engine] / sum(speeds)
+
+
+def cut_evenly(count: int, chunk_count: int) -> list[slice]:
     """At most `chunk_count` slices of nearly equal length; an empty batch is one empty slice."""
     parts = max(1, min(count, chunk_count))
     edges = [count * i // parts for i in range(parts + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def cut_falling(count: int, chunk_count: int) -> list[slice]:
+    """As many slices as `cut_evenly`, none longer than the one before, the last a quarter of the mean at least."""
+    parts = max(1, min(count, chunk_count))
+    if parts == 1:
+        return [slice(0, count)]
+    mean = count / parts
+    least = min(mean, max(1.0, mean * SMALLEST_TO_MEAN))
+    # In equal steps from 2 mean - least down to least, which add up to `count`.
+    step = 2 * (mean - least) / (parts - 1)
+    sizes = [int(2 * mean - least - i * step) for i in range(parts)]
+    short = count - sum(sizes)
+    # What rounding down left out, fewer than the parts, goes to the first ones.
+    sizes = sorted((size + (i < short) for i, size in enumerate(sizes)), reverse=True)
+    return [slice(start, stop) for start, stop in pairwise(accumulate(sizes, initial=0))]
+
+
+def _length(chunk: slice) -> int:
+    return int(chunk.stop - chunk.start)

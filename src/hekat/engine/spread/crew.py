@@ -1,0 +1,142 @@
+"""Several engines that work at the same time, one thread each, and what that told of their loads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
+from time import perf_counter
+from typing import Protocol, TypeVar, runtime_checkable
+
+from hekat.engine.interface import Engine
+from hekat.engine.loads import ROUND_ROBIN, Clock, Loads
+from hekat.errors import InputError
+
+Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Asynchronous(Protocol):
+    """An engine whose operations return before their work is done."""
+
+    def synchronize(self) -> None:
+        """Return when all work that the calling thread gave it is done."""
+        ...
+
+
+class Crew:
+    """The members of a spread engine. Their threads live as long as this object; what one engine does has no thread."""
+
+    def __init__(self, engines: Sequence[Engine], policy: str, clock: Clock = perf_counter) -> None:
+        self.engines = tuple(engines)
+        self.policy = policy
+        self.names = _different([engine.name for engine in engines])
+        self._clock = clock
+        self.loads = Loads(self.names, clock)
+        self._lock = Lock()
+        self._threads: list[ThreadPoolExecutor] = []
+        self._process = 0
+        self._turn = -1
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The part of a batch each member takes: equal in round-robin, else by the speeds it was measured at."""
+        count = len(self.engines)
+        return (1 / count,) * count if self.policy == ROUND_ROBIN else self.loads.shares
+
+    def next_member(self, among: Sequence[int] = ()) -> int:
+        """Who takes the next batch that is not cut, of all members or those named: the first free, or the next."""
+        among = among or range(len(self.engines))
+        if self.policy != ROUND_ROBIN:
+            return self.loads.first_free(among)
+        with self._lock:
+            self._turn += 1
+            return among[self._turn % len(among)]
+
+    def run(
+        self,
+        tasks: Mapping[int, Callable[[Engine], Result]],
+        items: Mapping[int, int],
+        *,
+        kind: Hashable = None,
+        refuse: Callable[[int, int], InputError] | None = None,
+    ) -> dict[int, Result]:
+        """What each member's task returns, all at the same time; `items` of work for each.
+
+        The calling thread does the first one's, so that Ctrl-C reaches the native core; returns and raises when all
+        have ended. `kind`, where given, names an operation that shares are measured by. Where a member refuses one
+        of its values, `refuse(member, index)` makes the refusal raised: the one of the least index is.
+        """
+        first, *others = tasks
+        seconds: dict[int, float] = {}
+        for member in tasks:
+            self.loads.give(member, items[member])
+
+        def work(member: int) -> Result:
+            engine = self.engines[member]
+            with self.loads.work(member, items[member]):
+                start = self._clock()
+                result = tasks[member](engine)
+                if others and isinstance(engine, Asynchronous):
+                    # Else its time were that of the launch, and its share that of an engine without work.
+                    engine.synchronize()
+                seconds[member] = self._clock() - start
+                return result
+
+        futures: dict[int, Future[Result]] = {}
+        errors: dict[int, BaseException] = {}
+        results: dict[int, Result] = {}
+        try:
+            for member in others:
+                futures[member] = self._thread(member).submit(work, member)
+            results[first] = work(first)
+        except BaseException as error:  # raised again when the others have ended
+            errors[first] = error
+        self._wait(futures, errors)
+        for member, future in futures.items():
+            failure = future.exception()
+            if failure is None:
+                results[member] = future.result()
+            else:
+                errors[member] = failure
+        if errors:
+            raise _choose_error(errors, refuse)
+        if kind is not None:
+            self.loads.observe(kind, items, seconds)
+        return results
+
+    def _wait(self, futures: Mapping[int, Future[Result]], errors: dict[int, BaseException]) -> None:
+        """Return when all `futures` have ended; Ctrl-C in between is kept among the `errors`."""
+        while True:
+            try:
+                wait(futures.values())
+            except BaseException as error:
+                errors[-1] = error
+            else:
+                return
+
+    def _thread(self, member: int) -> ThreadPoolExecutor:
+        """The one thread of a member; threads do not survive a fork, so a new process makes its own."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._threads = [ThreadPoolExecutor(1, f"spread-{name}") for name in self.names]
+                self._process = os.getpid()
+            return self._threads[member]
+
+
+def _choose_error(
+    errors: Mapping[int, BaseException], refuse: Callable[[int, int], InputError] | None
+) -> BaseException:
+    refusals = []
+    for member, error in sorted(errors.items()):
+        if refuse is None or not isinstance(error, InputError) or error.index is None:
+            return error
+        refusals.append(refuse(member, error.index))
+    return min(refusals, key=lambda refusal: refusal.index or 0)
+
+
+def _different(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, numbered where one comes several times: `cpu`, `cpu (2)`."""
+    before = [list(names[:i]).count(name) for i, name in enumerate(names)]
+    return tuple(f"{name} ({count + 1})" if count else name for name, count in zip(names, before, strict=True))

@@ -1,0 +1,183 @@
+"""The engine that spreads batches over several others: a CPU and GPUs, or GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from threading import Lock
+from time import perf_counter
+
+from hekat.engine.checks import check_limbs, check_own_table, check_table, refuse_device_limbs, refuse_wide_exponent
+from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
+from hekat.engine.limbs import LimbArray
+from hekat.engine.loads import Clock, EngineLoad, choose_policy
+from hekat.engine.spread.crew import Crew
+from hekat.engine.spread.products import SpreadProducts
+from hekat.engine.spread.residues import LEAST_WORK, call, positions_of
+from hekat.engine.spread.ring import LEAST_CHUNKS, SpreadRing
+from hekat.errors import EngineError
+
+
+@dataclass(frozen=True, eq=False)
+class _TableRequest:
+    """What a member's table is made of, and the lock that lets one thread make it."""
+
+    base: LimbArray
+    window_bits: int | None
+    uses: int | None
+    made: dict[int, FixedBaseTable]
+    locks: tuple[Lock, ...]
+
+
+class SpreadEngine(SpreadProducts, SpreadRing):
+    """Implements `hekat.engine.interface.Engine` over `engines`, which work at the same time, one thread each.
+
+    Batches are cut over all of them, in proportion to their measured speeds or, with the policy `round_robin`,
+    equally; small ones go whole to the engine that is free first, or to one after the other. `SpreadResidues` says
+    where residues lie and what moves. Limbs lie on the host; integers are the first engine's. Constant-time as its
+    engines are; shares and moves depend on sizes, indices and times alone.
+
+    `least_work` (products, each weighed by the limbs of its modulus) and `least_chunks` (ring elements) are what a
+    batch is cut from. Raises EngineError for fewer than two
+    engines and for engines of which only some may look up randomness plainly.
+    """
+
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        policy: str | None = None,
+        *,
+        least_work: int = LEAST_WORK,
+        least_chunks: int = LEAST_CHUNKS,
+        clock: Clock = perf_counter,
+    ) -> None:
+        if len(engines) < 2:
+            raise EngineError("nothing to spread over", expected="two engines or more", got=str(len(engines)))
+        if len({engine.single_tenant for engine in engines}) > 1:
+            raise EngineError(
+                "engines of one machine differ in who else runs code on it",
+                expected="one tenancy",
+                got=", ".join(f"{engine.name}: single_tenant={engine.single_tenant}" for engine in engines),
+            )
+        chosen, self._why_policy = choose_policy(policy)
+        super().__init__(Crew(engines, chosen, clock), least_work)
+        self._least_chunks = least_chunks
+
+    @property
+    def name(self) -> str:
+        return "+".join(engine.name for engine in self._crew.engines)
+
+    @property
+    def single_tenant(self) -> bool:
+        return self._crew.engines[0].single_tenant
+
+    def loads(self) -> tuple[EngineLoad, ...]:
+        """What each engine was given and has done, in their order."""
+        return self._crew.loads.loads()
+
+    def describe(self) -> dict[str, str]:
+        """What is active and why, with each member and its load, for `hekat doctor`."""
+        shares = ", ".join(
+            f"{name} {share:.0%}" for name, share in zip(self._crew.names, self._crew.shares, strict=True)
+        )
+        described = {"schedule": f"{self._crew.policy} ({self._why_policy})", "shares": shares}
+        for name, engine, load in zip(self._crew.names, self._crew.engines, self.loads(), strict=True):
+            described[f"{name}: load"] = str(load)
+            described |= {f"{name}: {what}": value for what, value in engine.describe().items()}
+        return described
+
+    def __repr__(self) -> str:
+        return f"SpreadEngine({', '.join(self._crew.names)})"
+
+    # --- powers of one base ----------------------------------------------------------------------------
+
+    def fixed_base_table(
+        self,
+        base: LimbArray,
+        modulus: Modulus,
+        exponent_bits: int,
+        window_bits: int | None = None,
+        *,
+        uses: int | None = None,
+        constant_time: bool = True,
+    ) -> FixedBaseTable:
+        """The table of one base in the first engine; the others make theirs when they first need it.
+
+        Where `window_bits` is None each engine takes the window that suits it; the table tells the first one's.
+        Raises InputError as one engine does; `mod_exp_fixed` does where another engine's table does not fit.
+        """
+        check_table(base, modulus, exponent_bits, window_bits, uses)
+        refuse_device_limbs(base)
+        first = self._crew.engines[0].fixed_base_table(
+            base, modulus, exponent_bits, window_bits, uses=uses, constant_time=constant_time
+        )
+        locks = tuple(Lock() for _ in self._crew.engines)
+        request = _TableRequest(base.copy(), window_bits, uses, {0: first}, locks)
+        return FixedBaseTable(self, modulus, exponent_bits, first.window_bits, request, first.size_bytes, constant_time)
+
+    def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
+        """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""
+        check_own_table(self, table)
+        shape = check_limbs(exponents, "exponents")
+        refuse_device_limbs(exponents)
+        count = prod(shape)
+        # A small batch is not worth a table.
+        cut = self._plan(count, count * table.modulus.limb_count * table.positions, sorted(table.data.made))
+        flat = exponents.reshape(count, exponents.shape[-1])
+        tables = self._tables(table, list(cut.counts))
+        parts = self._crew.run(
+            {owner: call("mod_exp_fixed", tables[owner], flat[positions_of(cut, owner)]) for owner in cut.counts},
+            cut.counts,
+            kind=("mod_exp_fixed", table.modulus.limb_count, table.exponent_bits),
+            refuse=lambda owner, index: refuse_wide_exponent(int(cut.positions(owner)[index]), shape, table),
+        )
+        return self._join(table.modulus, shape, cut, parts)
+
+    def _tables(self, table: FixedBaseTable, owners: Sequence[int]) -> Mapping[int, FixedBaseTable]:
+        """The members' own tables; those of `owners` that are missing are made, all at the same time."""
+        request: _TableRequest = table.data
+
+        def task(owner: int) -> Callable[[Engine], None]:
+            def make(engine: Engine) -> None:
+                with request.locks[owner]:
+                    if owner not in request.made:
+                        request.made[owner] = engine.fixed_base_table(
+                            request.base,
+                            table.modulus,
+                            table.exponent_bits,
+                            request.window_bits,
+                            uses=request.uses,
+                            constant_time=table.constant_time,
+                        )
+
+            return make
+
+        missing = [owner for owner in owners if owner not in request.made]
+        if missing:
+            self._crew.run({owner: task(owner) for owner in missing}, dict.fromkeys(missing, 0))
+        return request.made
+
+    # --- integers --------------------------------------------------------------------------------------
+
+    def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a + b with max(limbs) + 1 limbs."""
+        return self._for_integers(a, b).int_add(a, b)
+
+    def int_sub(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, BoolArray]:
+        """|a - b| with max(limbs) limbs, and where a < b."""
+        return self._for_integers(a, b).int_sub(a, b)
+
+    def int_mul(self, a: LimbArray, b: LimbArray) -> LimbArray:
+        """a * b with limbs(a) + limbs(b) limbs."""
+        return self._for_integers(a, b).int_mul(a, b)
+
+    def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:
+        """Quotient (limbs of a) and remainder (limbs of b), variable time. Raises InputError where a divisor is 0."""
+        return self._for_integers(a, b).int_divmod(a, b)
+
+    def _for_integers(self, *operands: LimbArray) -> Engine:
+        """The engine for integers of the host: carrying them elsewhere costs more than computing."""
+        for operand in operands:
+            refuse_device_limbs(operand)
+        return self._crew.engines[0]

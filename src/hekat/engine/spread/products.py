@@ -1,0 +1,198 @@
+"""Products of many residues cut over several engines: partial ones where the parts lie, then joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from hekat.engine.checks import (
+    Shape,
+    check_axis,
+    check_multi_exp,
+    check_own,
+    check_segments,
+    check_sparse_multi_exp,
+    refuse_device_limbs,
+    refuse_not_invertible,
+)
+from hekat.engine.interface import BoolArray, Engine, IndexArray, Modulus, ResidueArray
+from hekat.engine.limbs import LimbArray
+from hekat.engine.sparse_exponents import SparseExponents
+from hekat.engine.spread.cut import Cut
+from hekat.engine.spread.residues import SpreadResidues
+from hekat.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """One member's partial products: the numbers of the results it has a factor of, rising, and the products."""
+
+    numbers: IndexArray
+    products: ResidueArray
+
+
+class SpreadProducts(SpreadResidues):
+    """`mod_product`, `mod_segment_product` and `mod_multi_exp` over parts.
+
+    A result of whose factors one member has all stays with it. The others are cut like a new batch, and of their
+    partial products only those move that lie elsewhere than their result: as many as results times members less one.
+    """
+
+    def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
+        """Product along one axis; the empty product is 1."""
+        check_own(self._self, a)
+        axis = check_axis(a, axis)
+        shape = a.shape[:axis] + a.shape[axis + 1 :]
+        if a.data.cut.is_whole:
+            return self._whole(a, shape, lambda engine, part: engine.mod_product(engine.reshape(part, a.shape), axis))
+        lines = np.expand_dims(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis)
+        return self._line_products(a, np.broadcast_to(lines, a.shape).ravel(), shape)
+
+    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+        """The (segment_count,) products of each segment's residues; an empty segment is 1."""
+        check_own(self._self, a)
+        check_segments(a, segments, segment_count)
+        shape = (segment_count,)
+        if a.data.cut.is_whole:
+            return self._whole(a, shape, lambda engine, part: engine.mod_segment_product(part, segments, segment_count))
+        return self._line_products(a, segments, shape)
+
+    def mod_multi_exp(
+        self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
+    ) -> ResidueArray:
+        """The (m,) products over i of a_i^(+-E_ij); a row with a minus sign needs an invertible a_i (InputError)."""
+        check_own(self._self, a)
+        if isinstance(exponents, SparseExponents):
+            check_sparse_multi_exp(a, exponents, negative)
+            result_count = exponents.result_count
+        else:
+            _, result_count = check_multi_exp(a, exponents, negative)
+            refuse_device_limbs(exponents)
+        if a.data.cut.is_whole:
+            return self._whole(a, (result_count,), lambda engine, part: engine.mod_multi_exp(part, exponents, negative))
+        if isinstance(exponents, SparseExponents):
+            tasks = {owner: self._sparse_powers(a, owner, exponents) for owner in a.data.of}
+        else:
+            tasks = {owner: self._dense_powers(a, owner, exponents, negative) for owner in a.data.of}
+        return self._join_lines(a, tasks, (result_count,))
+
+    def _whole(
+        self, a: ResidueArray, shape: Shape, operation: Callable[[Engine, ResidueArray], ResidueArray]
+    ) -> ResidueArray:
+        """What lies in one member stays there with its products."""
+        ((owner, part),) = a.data.of.items()
+        flat = (prod(shape),)
+        result = self._crew.run({owner: lambda engine: engine.reshape(operation(engine, part), flat)}, {owner: a.size})[
+            owner
+        ]
+        cut = Cut.whole(result.size, owner)
+        if not result.size:
+            return self._join(a.modulus, shape, cut, {0: self._nothing(a.modulus)})
+        return self._join(a.modulus, shape, cut, {owner: result})
+
+    def _nothing(self, modulus: Modulus) -> ResidueArray:
+        return self._crew.engines[0].load(np.zeros((0, 1), np.uint64), modulus)
+
+    # --- partial products ------------------------------------------------------------------------------
+
+    def _line_products(self, a: ResidueArray, lines: IndexArray, shape: Shape) -> ResidueArray:
+        """The product of each line's residues; `lines` names, for each residue, the result it is a factor of."""
+        count = prod(shape)
+
+        def task(owner: int) -> Callable[[Engine], _Lines]:
+            numbers, own = _renumber(lines[a.data.cut.positions(owner)], count)
+            part = a.data.of[owner]
+            return lambda engine: _Lines(numbers, engine.mod_segment_product(part, own, numbers.size))
+
+        return self._join_lines(a, {owner: task(owner) for owner in a.data.of}, shape)
+
+    def _dense_powers(
+        self, a: ResidueArray, owner: int, exponents: LimbArray, negative: BoolArray | None
+    ) -> Callable[[Engine], _Lines]:
+        positions = a.data.cut.positions(owner)
+        own, signs = exponents[positions], None if negative is None else negative[positions]
+        numbers = np.arange(exponents.shape[1], dtype=np.int64)
+        return lambda engine: _Lines(numbers, engine.mod_multi_exp(a.data.of[owner], own, signs))
+
+    def _sparse_powers(self, a: ResidueArray, owner: int, exponents: SparseExponents) -> Callable[[Engine], _Lines]:
+        cut: Cut = a.data.cut
+        entries = np.flatnonzero(cut.owners[exponents.bases] == owner)
+        results = np.repeat(np.arange(exponents.result_count, dtype=np.int64), np.diff(exponents.offsets))
+        numbers, own = _renumber(results[entries], exponents.result_count)
+        offsets = np.zeros(numbers.size + 1, np.int64)
+        np.cumsum(np.bincount(own, minlength=numbers.size), out=offsets[1:])
+        sparse = SparseExponents(
+            exponents.limbs[entries],
+            cut.ranks[exponents.bases[entries]],
+            offsets,
+            None if exponents.negative is None else exponents.negative[entries],
+        )
+        return lambda engine: _Lines(numbers, engine.mod_multi_exp(a.data.of[owner], sparse))
+
+    # --- joining ---------------------------------------------------------------------------------------
+
+    def _join_lines(
+        self, a: ResidueArray, tasks: Mapping[int, Callable[[Engine], _Lines]], shape: Shape
+    ) -> ResidueArray:
+        """The products of all members' partial products, a result no member has a factor of being 1."""
+
+        def refuse(owner: int, index: int) -> InputError:
+            return refuse_not_invertible(int(a.data.cut.positions(owner)[index]), a.shape)
+
+        partial = self._crew.run(tasks, a.data.cut.counts, refuse=refuse)
+        count = prod(shape)
+        cut = self._cut_lines(partial, count, a.modulus)
+        moves = {
+            (home, to): np.flatnonzero(cut.owners[lines.numbers] == to)
+            for home, lines in partial.items()
+            for to in cut.counts
+            if home != to
+        }
+        moves = {pair: ranks for pair, ranks in moves.items() if ranks.size}
+        moved = self._store_ranks({home: lines.products for home, lines in partial.items()}, moves)
+
+        def join(to: int) -> Callable[[Engine], ResidueArray]:
+            def task(engine: Engine) -> ResidueArray:
+                pieces, numbers = [], []
+                if to in partial:
+                    own = np.flatnonzero(cut.owners[partial[to].numbers] == to)
+                    pieces.append(engine.take(partial[to].products, own))
+                    numbers.append(partial[to].numbers[own])
+                for pair, limbs in moved.items():
+                    if pair[1] == to:
+                        pieces.append(engine.load(limbs, a.modulus))
+                        numbers.append(partial[pair[0]].numbers[moves[pair]])
+                if not pieces:
+                    pieces.append(engine.load(np.zeros((0, 1), np.uint64), a.modulus))
+                    numbers.append(np.zeros(0, np.int64))
+                result_count = cut.counts[to]
+                if len(pieces) == 1 and pieces[0].size == result_count:
+                    return pieces[0]
+                lines = cut.ranks[np.concatenate(numbers)]
+                return engine.mod_segment_product(engine.concatenate(pieces), lines, result_count)
+
+            return task
+
+        parts = self._crew.run({to: join(to) for to in cut.counts}, cut.counts)
+        return self._join(a.modulus, shape, cut, parts)
+
+    def _cut_lines(self, partial: Mapping[int, _Lines], count: int, modulus: Modulus) -> Cut:
+        """Each result with the member that has all its factors; planned as a new batch where several have some."""
+        planned = self._plan(count, count * modulus.limb_count, sorted(partial))
+        contributors = np.zeros(count, np.int64)
+        last = np.zeros(count, np.uint8)
+        for owner, lines in partial.items():
+            contributors[lines.numbers] += 1
+            last[lines.numbers] = owner
+        return Cut(np.where(contributors == 1, last, planned.owners))
+
+
+def _renumber(lines: IndexArray, count: int) -> tuple[IndexArray, IndexArray]:
+    """The different ones of `lines`, numbers below `count`, rising; and for each of `lines` its place among them."""
+    is_there = np.zeros(count, np.bool_)
+    is_there[lines] = True
+    places = np.cumsum(is_there, dtype=np.int64) - 1
+    return np.flatnonzero(is_there).astype(np.int64, copy=False), places[lines]

@@ -1,0 +1,338 @@
+"""Residues cut over several engines: in and out, shapes, and element-wise operations where the parts lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from threading import Lock
+from typing import Any, Final, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from hekat.engine.checks import (
+    Shape,
+    broadcast_shape,
+    check_concatenate,
+    check_indices,
+    check_limbs,
+    check_load,
+    check_one_plus,
+    check_own,
+    check_reduce,
+    check_reshape,
+    refuse_device_limbs,
+    refuse_not_below_modulus,
+    refuse_not_below_root,
+    refuse_not_invertible,
+)
+from hekat.engine.interface import Engine, IndexArray, Modulus, ResidueArray, check_same_modulus
+from hekat.engine.limbs import LimbArray
+from hekat.engine.spread.crew import Crew
+from hekat.engine.spread.cut import Cut
+from hekat.errors import InputError
+
+# A batch is cut where its products, each weighed by the limbs of its modulus, reach it: 512 products modulo the square
+# of a 2048-bit key, a few tenths of a millisecond of one core. What it costs to wake a member is about a tenth of that.
+LEAST_WORK: Final = 1 << 15
+
+Argument = Callable[[int], Any]
+"""What one member gets of an operand, made in its own thread."""
+_Moved = Mapping[tuple[int, int], LimbArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The data of a ResidueArray: who owns which residue, and each owner's, of one axis, in C order."""
+
+    cut: Cut
+    of: Mapping[int, ResidueArray]
+
+
+class SpreadResidues:
+    """The part of the engine that every other part stands on.
+
+    A ResidueArray's data is `Parts`. Limbs lie on the host. An operation runs on each member with the parts it holds.
+    Where operands are cut differently, the residues of the second that lie elsewhere than their partners are stored
+    and loaded again; nothing else moves. A single residue that meets an array is taken to each member once.
+    """
+
+    def __init__(self, crew: Crew, least_work: int) -> None:
+        self._crew = crew
+        self._least_work = least_work
+        self._lock = Lock()
+        self._copies: WeakKeyDictionary[ResidueArray, dict[int, ResidueArray]] = WeakKeyDictionary()
+        self._cut_by_shares: Final = lru_cache(maxsize=32)(Cut.by_shares)
+
+    @property
+    def _self(self) -> Engine:
+        """This object as what it is a part of."""
+        return cast(Engine, self)
+
+    # --- who takes what --------------------------------------------------------------------------------
+
+    def _plan(self, count: int, work: int, among: Sequence[int] = ()) -> Cut:
+        """The cut of a new batch of `count`: over all members by the policy, whole where `work` is little.
+
+        `among`: the members that may take it whole, all if none is named.
+        """
+        if work >= self._least_work and count > 1:
+            return self._cut_by_shares(count, self._crew.shares)
+        return Cut.whole(count, self._crew.next_member(among))
+
+    def _join(self, modulus: Modulus, shape: Shape, cut: Cut, parts: Mapping[int, ResidueArray]) -> ResidueArray:
+        return ResidueArray(self._self, modulus, shape, Parts(cut, parts))
+
+    # --- host <-> engine -------------------------------------------------------------------------------
+
+    def load(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs with k <= modulus.limb_count, each value < modulus (InputError otherwise)."""
+        shape = check_load(limbs, modulus)
+        return self._enter("load", limbs, modulus, shape)
+
+    def reduce(self, limbs: LimbArray, modulus: Modulus) -> ResidueArray:
+        """Canonical (..., k) limbs with k <= 2 * modulus.limb_count, reduced mod `modulus`."""
+        return self._enter("reduce", limbs, modulus, check_reduce(limbs, modulus))
+
+    def _enter(self, name: str, limbs: LimbArray, modulus: Modulus, shape: Shape) -> ResidueArray:
+        refuse_device_limbs(limbs)
+        count = prod(shape)
+        cut = self._plan(count, count * modulus.limb_count)
+        flat = limbs.reshape(count, limbs.shape[-1])
+        parts = self._crew.run(
+            {owner: call(name, flat[positions_of(cut, owner)], modulus) for owner in cut.counts},
+            cut.counts,
+            refuse=lambda owner, index: refuse_not_below_modulus(int(cut.positions(owner)[index]), shape, modulus),
+        )
+        return self._join(modulus, shape, cut, parts)
+
+    def store(self, a: ResidueArray) -> LimbArray:
+        """The residues as canonical limbs, shape a.shape + (modulus.limb_count,)."""
+        check_own(self._self, a)
+        cut = a.data.cut
+        stored = self._crew.run({owner: call("store", part) for owner, part in a.data.of.items()}, cut.counts)
+        out = np.empty((a.size, a.modulus.limb_count), np.uint64)
+        for owner, limbs in stored.items():
+            out[positions_of(cut, owner)] = limbs
+        return out.reshape(*a.shape, a.modulus.limb_count)
+
+    # --- shape -----------------------------------------------------------------------------------------
+
+    def take(self, a: ResidueArray, indices: IndexArray) -> ResidueArray:
+        """The residues at flat `indices`, in the shape of `indices`, where they lie."""
+        check_own(self._self, a)
+        check_indices(indices, a.size)
+        flat = indices.ravel()
+        cut = Cut(a.data.cut.owners[flat])
+        ranks = a.data.cut.ranks[flat]
+        parts = self._crew.run(
+            {owner: call("take", self._part(a, owner), ranks[positions_of(cut, owner)]) for owner in cut.counts},
+            cut.counts,
+        )
+        return self._join(a.modulus, indices.shape, cut, parts)
+
+    def reshape(self, a: ResidueArray, shape: tuple[int, ...]) -> ResidueArray:
+        """The same residues under another shape of equal size."""
+        check_own(self._self, a)
+        return ResidueArray(self._self, a.modulus, check_reshape(a, shape), a.data)
+
+    def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
+        """Joined along the first axis, each residue where it lies."""
+        shape = check_concatenate(self._self, arrays)
+        cut = Cut(np.concatenate([a.data.cut.owners for a in arrays]))
+        parts = self._crew.run(
+            {
+                owner: call("concatenate", [a.data.of[owner] for a in arrays if owner in a.data.of])
+                if any(owner in a.data.of for a in arrays)
+                else call("load", np.zeros((0, 1), np.uint64), arrays[0].modulus)
+                for owner in cut.counts
+            },
+            cut.counts,
+        )
+        return self._join(arrays[0].modulus, shape, cut, parts)
+
+    # --- element-wise ----------------------------------------------------------------------------------
+
+    def mod_mul(self, a: ResidueArray, b: ResidueArray) -> ResidueArray:
+        """Element-wise product, shapes broadcast."""
+        check_own(self._self, a)
+        check_own(self._self, b)
+        check_same_modulus(a, b)
+        shape = broadcast_shape(a.shape, b.shape)
+        cut = self._choose_cut(a.modulus, shape, [a, b], 1)
+        return self._each("mod_mul", a.modulus, shape, cut, [self._bring(a, shape, cut), self._bring(b, shape, cut)])
+
+    def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
+        """Element-wise a (1 + v root), shapes broadcast."""
+        check_own(self._self, a)
+        shape, _ = check_one_plus(a, values)
+        cut = self._choose_cut(a.modulus, shape, [a], 1)
+        arguments = [self._bring(a, shape, cut), _slices(values, shape, cut)]
+        return self._each("mod_mul_one_plus", a.modulus, shape, cut, arguments, refuse=refuse_not_below_root)
+
+    def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """Element-wise power a^e through all bits of the exponents' limbs, constant-time; shapes broadcast; 0^0 = 1."""
+        return self._exp("mod_exp", a, exponents)
+
+    def mod_exp_vartime(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        """The same power for public exponents; variable time."""
+        return self._exp("mod_exp_vartime", a, exponents)
+
+    def _exp(self, name: str, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
+        check_own(self._self, a)
+        shape = broadcast_shape(a.shape, check_limbs(exponents, "exponents"))
+        cut = self._choose_cut(a.modulus, shape, [a], 64 * exponents.shape[-1])
+        arguments = [self._bring(a, shape, cut), _slices(exponents, shape, cut)]
+        return self._each(name, a.modulus, shape, cut, arguments)
+
+    def mod_inv(self, a: ResidueArray) -> ResidueArray:
+        """Element-wise inverse, one true inversion a member. Raises InputError naming the first index without one."""
+        check_own(self._self, a)
+        cut = a.data.cut
+        arguments = [self._bring(a, a.shape, cut)]
+        refuse = lambda index, shape, _: refuse_not_invertible(index, shape)  # noqa: E731
+        return self._each("mod_inv", a.modulus, a.shape, cut, arguments, refuse=refuse)
+
+    def _each(
+        self,
+        name: str,
+        modulus: Modulus,
+        shape: Shape,
+        cut: Cut,
+        arguments: Sequence[Argument],
+        *,
+        refuse: Callable[[int, Shape, Modulus], InputError] | None = None,
+    ) -> ResidueArray:
+        """The operation `name` on each owner of the result's `cut`, with what it gets of each operand."""
+
+        def task(owner: int) -> Callable[[Engine], ResidueArray]:
+            return lambda engine: getattr(engine, name)(*[argument(owner) for argument in arguments])
+
+        def refuse_at(owner: int, index: int) -> InputError:
+            assert refuse is not None
+            return refuse(int(cut.positions(owner)[index]), shape, modulus)
+
+        tasks = {owner: task(owner) for owner in cut.counts}
+        kind = (name, modulus.limb_count)
+        parts = self._crew.run(tasks, cut.counts, kind=kind, refuse=refuse_at if refuse else None)
+        return self._join(modulus, shape, cut, parts)
+
+    # --- where operands lie ----------------------------------------------------------------------------
+
+    def _choose_cut(self, modulus: Modulus, shape: Shape, operands: Sequence[ResidueArray], products: int) -> Cut:
+        """The cut of an element-wise result: that of an operand of its size, so that this one does not move.
+
+        An operand that lies whole in one member is moved only for operations of many `products` an item.
+        """
+        count = prod(shape)
+        like: list[Cut] = [a.data.cut for a in operands if a.size == count]
+        for cut in like:
+            if not cut.is_whole:
+                return cut
+        if like and products == 1:
+            return like[0]
+        cut = self._plan(count, count * modulus.limb_count * products)
+        if not cut.is_whole:
+            return cut
+        owner = next(iter(operands[0].data.cut.counts))
+        return like[0] if like else Cut.whole(count, owner)
+
+    def _bring(self, a: ResidueArray, shape: Shape, cut: Cut) -> Argument:
+        """What each owner of `cut`, the cut of an array of `shape`, gets of `a` broadcast to that shape."""
+        parts: Parts = a.data
+        if a.size == 1 and cut.size != 0:
+            return self._copy(a, cut)
+        if a.size == cut.size and parts.cut.is_like(cut):
+            return parts.of.__getitem__
+        sources = np.broadcast_to(np.arange(a.size, dtype=np.int64).reshape(a.shape), shape).ravel()
+        wanted = {owner: sources[positions_of(cut, owner)] for owner in cut.counts}
+        moved = self._move(a, wanted)
+        return lambda owner: self._gather(a, owner, wanted[owner], moved)
+
+    def _copy(self, a: ResidueArray, cut: Cut) -> Argument:
+        """A single residue, at each owner of `cut`: moved there once, kept as long as `a` lives."""
+        (home,) = a.data.of
+        with self._lock:
+            copies = self._copies.setdefault(a, {home: a.data.of[home]})
+            missing = [owner for owner in cut.counts if owner not in copies]
+        if missing:
+            limbs = self._crew.run({home: call("store", copies[home])}, {home: 1})[home]
+            tasks = {owner: call("load", limbs, a.modulus) for owner in missing}
+            made = self._crew.run(tasks, dict.fromkeys(missing, 1))
+            with self._lock:
+                copies.update(made)
+        return copies.__getitem__
+
+    def _move(self, a: ResidueArray, wanted: Mapping[int, IndexArray]) -> _Moved:
+        """The limbs of those `wanted` residues of `a` that lie elsewhere, by who has and who wants them; each once."""
+        cut: Cut = a.data.cut
+        moves: dict[tuple[int, int], IndexArray] = {}
+        for to, sources in wanted.items():
+            is_wanted = np.zeros(a.size, np.bool_)
+            is_wanted[sources] = True
+            for home in cut.counts:
+                there = is_wanted & (cut.owners == home)
+                if home != to and there.any():
+                    moves[home, to] = cut.ranks[there]
+        return self._store_ranks(a.data.of, moves)
+
+    def _store_ranks(self, parts: Mapping[int, ResidueArray], moves: Mapping[tuple[int, int], IndexArray]) -> _Moved:
+        """The limbs at some ranks of `parts`, for each (from, to)."""
+        homes = sorted({home for home, _ in moves})
+
+        def task(home: int) -> Callable[[Engine], dict[tuple[int, int], LimbArray]]:
+            own = {pair: ranks for pair, ranks in moves.items() if pair[0] == home}
+            return lambda engine: {pair: engine.store(engine.take(parts[home], ranks)) for pair, ranks in own.items()}
+
+        if not homes:
+            return {}
+        items = {home: sum(ranks.size for (own, _), ranks in moves.items() if own == home) for home in homes}
+        stored = self._crew.run({home: task(home) for home in homes}, items)
+        return {pair: limbs for of_home in stored.values() for pair, limbs in of_home.items()}
+
+    def _gather(self, a: ResidueArray, owner: int, sources: IndexArray, moved: _Moved) -> ResidueArray:
+        """The residues of `a` at flat `sources` as one array of member `owner`: its own, and those moved to it."""
+        engine, cut = self._crew.engines[owner], a.data.cut
+        # Where each wanted residue of `a` stands in the owner's own part followed by what was moved there.
+        places = np.full(a.size, -1, np.int64)
+        pieces = [self._part(a, owner)]
+        places[cut.positions(owner)] = np.arange(pieces[0].size, dtype=np.int64)
+        at = pieces[0].size
+        is_wanted = np.zeros(a.size, np.bool_)
+        is_wanted[sources] = True
+        for (home, to), limbs in moved.items():
+            if to == owner:
+                places[is_wanted & (cut.owners == home)] = np.arange(at, at + len(limbs), dtype=np.int64)
+                pieces.append(engine.load(limbs, a.modulus))
+                at += len(limbs)
+        joined = pieces[0] if len(pieces) == 1 else engine.concatenate(pieces)
+        return engine.take(joined, places[sources])
+
+    def _part(self, a: ResidueArray, owner: int) -> ResidueArray:
+        """What `owner` holds of `a`; none of it is an array too."""
+        part: ResidueArray | None = a.data.of.get(owner)
+        if part is None:
+            part = self._crew.engines[owner].load(np.zeros((0, 1), np.uint64), a.modulus)
+        return part
+
+
+def positions_of(cut: Cut, owner: int) -> IndexArray | slice:
+    """Where an owner's residues stand; all of them in one piece where there are no others'."""
+    return slice(None) if cut.is_whole else cut.positions(owner)
+
+
+def _slices(limbs: LimbArray, shape: Shape, cut: Cut) -> Argument:
+    """What each owner of `cut`, the cut of an array of `shape`, gets of host limbs broadcast to that shape."""
+    refuse_device_limbs(limbs)
+    if prod(limbs.shape[:-1]) == 1 and cut.size:
+        single = limbs.reshape(1, limbs.shape[-1])
+        return lambda owner: single
+    flat = np.broadcast_to(limbs, (*shape, limbs.shape[-1])).reshape(cut.size, limbs.shape[-1])
+    return lambda owner: flat[positions_of(cut, owner)]
+
+
+def call(name: str, *arguments: Any) -> Callable[[Engine], Any]:
+    """The engine operation `name` with `arguments`, for whichever member runs it."""
+    return lambda engine: getattr(engine, name)(*arguments)

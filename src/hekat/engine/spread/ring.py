@@ -1,0 +1,163 @@
+"""Ring operations over several engines: cut by chunks, whose numbers say what each holds, on arrays of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from hekat.engine.interface import Engine
+from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring_checks import (
+    check_elements,
+    check_expand_uniform,
+    check_mask_values,
+    check_operands,
+    check_sample_cbd,
+    check_unmask_sum,
+)
+from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.spread.crew import Crew
+
+# Chunks, that is ring elements, from which a block is cut: some hundred microseconds of one core.
+LEAST_CHUNKS: Final = 8
+
+
+class SpreadRing:
+    """The ring operations of an engine over several.
+
+    Streams, masking and opening are cut into runs of whole chunks, one a member: chunk numbers are explicit and only a
+    block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise operations
+    are cut along the elements. Key streams, and the adding and writing of sums, which cost no more than bringing their
+    operands elsewhere, are the first member's.
+    """
+
+    _crew: Crew
+    _least_chunks: int
+
+    # --- streams ---------------------------------------------------------------------------------------
+
+    def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
+        """The key stream from block `counter` on."""
+        return self._crew.engines[0].chacha20(key, nonce, counter, byte_count)
+
+    def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
+        """Uniform residues by rejection, runs of chunks over the members."""
+        check_expand_uniform(key, first_chunk, chunk_count)
+
+        def expand(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: engine.expand_uniform(ring, key, first_chunk + start, stop - start)
+
+        return np.concatenate(self._in_runs(expand, chunk_count, "expand_uniform"))
+
+    def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
+        """Centred binomial numbers, runs of chunks over the members."""
+        check_sample_cbd(key, first_chunk, chunk_count, degree)
+
+        def sample(start: int, stop: int) -> Callable[[Engine], SmallArray]:
+            return lambda engine: engine.sample_cbd(key, first_chunk + start, stop - start, degree)
+
+        return np.concatenate(self._in_runs(sample, chunk_count, "sample_cbd"))
+
+    # --- elements --------------------------------------------------------------------------------------
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Values at the odd powers of psi, in bit-reversed order."""
+        check_elements(ring, a)
+        return self._on_elements("ring_ntt", ring, a.shape, a)
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`."""
+        check_elements(ring, a)
+        return self._on_elements("ring_intt", ring, a.shape, a)
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, shapes broadcast."""
+        return self._combine("ring_add", ring, a, b)
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, shapes broadcast."""
+        return self._combine("ring_sub", ring, a, b)
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product, shapes broadcast."""
+        return self._combine("ring_mul", ring, a, b)
+
+    def _combine(self, name: str, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        shape = (*check_operands(ring, a, b), len(ring.primes), ring.degree)
+        return self._on_elements(name, ring, shape, np.broadcast_to(a, shape), np.broadcast_to(b, shape))
+
+    def _on_elements(self, name: str, ring: Ring, shape: tuple[int, ...], *operands: RingArray) -> RingArray:
+        count = prod(shape[:-2])
+        flat = [operand.reshape(count, *shape[-2:]) for operand in operands]
+
+        def operate(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: getattr(engine, name)(ring, *[operand[start:stop] for operand in flat])
+
+        return np.concatenate(self._in_runs(operate, count, name)).reshape(shape)
+
+    # --- blocks of values ------------------------------------------------------------------------------
+
+    def mask_values(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        error_key: bytes,
+        first_chunk: int,
+        values: LevelArray,
+    ) -> ByteArray:
+        """Runs of chunks from their streams to their bytes."""
+        check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values)
+
+        def mask(start: int, stop: int) -> Callable[[Engine], ByteArray]:
+            own = values[start * form.values_per_chunk : stop * form.values_per_chunk]
+            return lambda engine: engine.mask_values(form, public_key, secret_ntt, error_key, first_chunk + start, own)
+
+        return np.concatenate(self._in_runs(mask, form.chunk_count(values.size), "mask_values"))
+
+    def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+        """Field by field, in place."""
+        self._crew.engines[0].add_masked(form, accumulator, written, value_count)
+
+    def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
+        """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
+        return self._crew.engines[0].write_sum(form, accumulator, value_count)
+
+    def unmask_sum(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        first_chunk: int,
+        written: ByteArray,
+        value_count: int,
+    ) -> tuple[SumArray, SumArray]:
+        """Runs of chunks from their bytes to their sums."""
+        check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count)
+        chunk_count, chunk_values = form.chunk_count(value_count), form.values_per_chunk
+        chunk_bytes = form.written_sum_bytes(chunk_values)
+
+        def unmask(start: int, stop: int) -> Callable[[Engine], tuple[SumArray, SumArray]]:
+            own_count = min(stop * chunk_values, value_count) - start * chunk_values
+            own = written[start * chunk_bytes : start * chunk_bytes + form.written_sum_bytes(own_count)]
+            return lambda engine: engine.unmask_sum(form, public_key, secret_ntt, first_chunk + start, own, own_count)
+
+        values, counts = zip(*self._in_runs(unmask, chunk_count, "unmask_sum"), strict=True)
+        return np.concatenate(values), np.concatenate(counts)
+
+    # --- runs ------------------------------------------------------------------------------------------
+
+    def _in_runs(self, make: Callable[[int, int], Callable[[Engine], Any]], count: int, kind: str) -> list[Any]:
+        """What the members' tasks `make(start, stop)` return for runs that make up range(count), in order."""
+        if count < self._least_chunks:
+            owner = self._crew.next_member()
+            return list(self._crew.run({owner: make(0, count)}, {owner: count}).values())
+        edges = [round(share * count) for share in accumulate(self._crew.shares, initial=0.0)]
+        runs = {owner: run for owner, run in enumerate(pairwise(edges)) if run[1] > run[0]}
+        items = {owner: stop - start for owner, (start, stop) in runs.items()}
+        results = self._crew.run({owner: make(*run) for owner, run in runs.items()}, items, kind=kind)
+        return [results[owner] for owner in runs]
