@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module, as_array
 from hekat.errors import InputError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -44,8 +45,11 @@ def check_alpha(alpha: float) -> float:
 
 
 def as_finite_floats(x: npt.ArrayLike) -> FloatArray:
-    """`x` as float64, any shape. Raises InputError for a non-numeric dtype, NaN or infinity (count and first index)."""
-    values = np.asarray(x)
+    """`x` as float64, any shape, where it lies: on the host or, for a tensor or array of a GPU, there.
+
+    Raises InputError for a non-numeric dtype, NaN or infinity (count and first index).
+    """
+    values = as_array(x)
     if values.dtype.kind not in "fiu":
         raise InputError(
             "values are not real numbers",
@@ -53,11 +57,12 @@ def as_finite_floats(x: npt.ArrayLike) -> FloatArray:
             got=f"dtype {values.dtype}",
             cure="convert the values to float64 before encoding",
         )
-    floats = values.astype(np.float64, copy=False)
+    floats: FloatArray = values.astype(np.float64, copy=False)
     # NaN passes through min and max, infinities are extremes: two reductions see every bad value.
     if floats.size and not (math.isfinite(floats.min()) and math.isfinite(floats.max())):
-        bad = ~np.isfinite(floats)
-        first = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        xp = array_module(floats)
+        bad = ~xp.isfinite(floats)
+        first = np.unravel_index(int(xp.argmax(bad)), bad.shape)
         raise InputError(
             "values are not finite",
             expected="finite numbers",
@@ -75,10 +80,11 @@ def clip(x: npt.ArrayLike, alpha: float) -> tuple[FloatArray, int]:
     """
     alpha = check_alpha(alpha)
     floats = as_finite_floats(x)
+    xp = array_module(floats)
     if floats.size == 0 or (floats.max() <= alpha and floats.min() >= -alpha):
-        return np.array(floats, dtype=np.float64), 0
-    beyond = int(np.count_nonzero(floats > alpha)) + int(np.count_nonzero(floats < -alpha))
-    return np.clip(floats, -alpha, alpha), beyond
+        return xp.array(floats, dtype=np.float64), 0
+    beyond = int(xp.count_nonzero(floats > alpha)) + int(xp.count_nonzero(floats < -alpha))
+    return xp.clip(floats, -alpha, alpha), beyond
 
 
 def quantile_alpha(x: npt.ArrayLike, fraction: float, *, fixed_alpha: float | None = None) -> float:
@@ -94,10 +100,12 @@ def quantile_alpha(x: npt.ArrayLike, fraction: float, *, fixed_alpha: float | No
             got="a number outside",
             cure="0.999 clips one value in a thousand",
         )
-    magnitudes = np.abs(as_finite_floats(x)).reshape(-1)
+    floats = as_finite_floats(x)
+    xp = array_module(floats)
+    magnitudes = xp.abs(floats).reshape(-1)
     # ceil(fraction * size) values stay inside; 1e-9 keeps 0.9 * 10 = 9.000000000000002 from asking for ten.
     rank = max(1, math.ceil(fraction * magnitudes.size - 1e-9))
-    alpha = float(np.partition(magnitudes, rank - 1)[rank - 1]) if magnitudes.size else 0.0
+    alpha = float(xp.partition(magnitudes, rank - 1)[rank - 1]) if magnitudes.size else 0.0
     return check_alpha(alpha) if alpha > 0.0 else fall_back(fixed_alpha, "too many values are zero")
 
 

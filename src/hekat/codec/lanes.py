@@ -6,29 +6,37 @@ and limbs, each step over a block of plaintexts at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from hekat.array_module import array_module, on_host
 from hekat.engine.limbs import LIMB_BITS, LimbArray
 
-# Plaintexts worked on at once: fields and limbs of one block stay in the second-level cache.
+# Plaintexts worked on at once: fields and limbs of one block stay in the second-level cache of a processor.
 _BLOCK = 1024
 
 
 def write_lanes(fields: LimbArray, lane_bits: int, limb_count: int) -> LimbArray:
     """Fields (count, lanes), each < 2^lane_bits, as integers (count, limb_count): field i in lane i.
 
-    lanes * lane_bits <= 64 * limb_count, 1 <= lane_bits <= 64.
+    lanes * lane_bits <= 64 * limb_count. A lane may be wider than the 64 bits of a field.
     """
-    limbs = np.empty((fields.shape[0], limb_count), dtype=np.uint64)
-    for start in range(0, fields.shape[0], _BLOCK):
-        by_lane = np.ascontiguousarray(fields[start : start + _BLOCK].T)
-        by_limb = np.zeros((limb_count, by_lane.shape[1]), dtype=np.uint64)
-        for lane, field in enumerate(by_lane):
+    xp = array_module(fields)
+    field_bits = min(lane_bits, LIMB_BITS)
+    limbs: LimbArray = xp.empty((fields.shape[0], limb_count), dtype=np.uint64)
+    for block in _blocks(fields):
+        by_lane = xp.ascontiguousarray(fields[block].T)
+        by_limb = xp.zeros((limb_count, by_lane.shape[1]), dtype=np.uint64)
+        for lane in range(by_lane.shape[0]):
+            field = by_lane[lane]
             limb, shift = divmod(lane * lane_bits, LIMB_BITS)
-            by_limb[limb] |= field << np.uint64(shift)
-            if shift + lane_bits > LIMB_BITS:
-                by_limb[limb + 1] |= field >> np.uint64(LIMB_BITS - shift)
-        limbs[start : start + _BLOCK] = by_limb.T
+            row = by_limb[limb]
+            row |= field << np.uint64(shift)
+            if shift + field_bits > LIMB_BITS:
+                row = by_limb[limb + 1]
+                row |= field >> np.uint64(LIMB_BITS - shift)
+        limbs[block] = by_limb.T
     return limbs
 
 
@@ -37,18 +45,19 @@ def read_lanes(limbs: LimbArray, lane_bits: int, lane_count: int) -> LimbArray:
 
     lane_count * lane_bits <= 64 * limbs, 1 <= lane_bits <= 64.
     """
-    fields = np.empty((limbs.shape[0], lane_count), dtype=np.uint64)
+    xp = array_module(limbs)
+    fields: LimbArray = xp.empty((limbs.shape[0], lane_count), dtype=np.uint64)
     mask = np.uint64((1 << lane_bits) - 1)
-    for start in range(0, limbs.shape[0], _BLOCK):
-        by_limb = np.ascontiguousarray(limbs[start : start + _BLOCK].T)
-        by_lane = np.empty((lane_count, by_limb.shape[1]), dtype=np.uint64)
+    for block in _blocks(limbs):
+        by_limb = xp.ascontiguousarray(limbs[block].T)
+        by_lane = xp.empty((lane_count, by_limb.shape[1]), dtype=np.uint64)
         for lane in range(lane_count):
             limb, shift = divmod(lane * lane_bits, LIMB_BITS)
-            field = np.right_shift(by_limb[limb], np.uint64(shift), out=by_lane[lane])
+            field = xp.right_shift(by_limb[limb], np.uint64(shift), out=by_lane[lane])
             if shift + lane_bits > LIMB_BITS:
                 field |= by_limb[limb + 1] << np.uint64(LIMB_BITS - shift)
             field &= mask
-        fields[start : start + _BLOCK] = by_lane.T
+        fields[block] = by_lane.T
     return fields
 
 
@@ -65,18 +74,27 @@ def add_constant(limbs: LimbArray, constant: int) -> LimbArray:
     """integer + constant mod 2^(64 * limbs) for integers (count, limbs) and any constant of either sign."""
     limb_count = limbs.shape[1]
     words = (constant % (1 << (LIMB_BITS * limb_count))).to_bytes(8 * limb_count, "little")
-    total = np.empty_like(limbs)
-    for start in range(0, limbs.shape[0], _BLOCK):
-        by_limb = limbs[start : start + _BLOCK].T.copy()
-        carry = np.zeros(by_limb.shape[1], dtype=np.uint64)
-        for row, word in zip(by_limb, np.frombuffer(words, dtype="<u8"), strict=True):
+    xp = array_module(limbs)
+    total: LimbArray = xp.empty_like(limbs)
+    for block in _blocks(limbs):
+        by_limb = limbs[block].T.copy()
+        carry = xp.zeros(by_limb.shape[1], dtype=np.uint64)
+        for index, word in enumerate(np.frombuffer(words, dtype="<u8")):
+            row = by_limb[index]
             row += carry
             overflowed = row < carry
             row += word
             overflowed |= row < word
             carry = overflowed.astype(np.uint64)
-        total[start : start + _BLOCK] = by_limb.T
+        total[block] = by_limb.T
     return total
+
+
+def _blocks(integers: LimbArray) -> Iterator[slice]:
+    """Slices of plaintexts to work on at once; on a device all of them, as every step is a kernel there."""
+    step = _BLOCK if on_host(integers) else max(integers.shape[0], 1)
+    for start in range(0, integers.shape[0], step):
+        yield slice(start, start + step)
 
 
 def repeat_in_lanes(field: int, lane_bits: int, lane_count: int) -> int:

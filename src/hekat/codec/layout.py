@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module
 from hekat.codec.clip import FloatArray
 from hekat.codec.quantise import IntArray, Rounding, check_value_bits, dequantise, level_bound, quantise
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits
@@ -123,7 +124,7 @@ class Layout(ABC):
         if values.size == count * self.lanes:
             padded = values.reshape(count, self.lanes)
         else:
-            padded = np.zeros((count, self.lanes), dtype=np.int64)
+            padded = array_module(values).zeros((count, self.lanes), dtype=np.int64)
             padded.reshape(-1)[: values.size] = values
         return PackedPlaintext(self._write(padded), self.bound)
 
@@ -137,7 +138,7 @@ class Layout(ABC):
             )
         values = q.astype(np.int64, copy=False)
         if values.size and (values.min() < self.lowest or values.max() > self.highest):
-            outside = int(np.count_nonzero((values < self.lowest) | (values > self.highest)))
+            outside = int(array_module(values).count_nonzero((values < self.lowest) | (values > self.highest)))
             raise InputError(
                 "values to pack are out of range",
                 expected=f"integers from {self.lowest} to {self.highest} ({self.value_bits} bits, {self.name})",
@@ -164,7 +165,7 @@ class Layout(ABC):
         limbs = self._fitting_limbs(plain.limbs)
         addends = self._known_addend_count(limbs, addend_count)
         sums = self._read(limbs, addends).reshape(-1)
-        if np.any(sums[value_count:]):
+        if sums[value_count:].any():
             raise malformed_sum("the padding after the last value is not zero")
         sums = sums[:value_count]
         if sums.size and (sums.min() < addends * self.lowest or sums.max() > addends * self.highest):
@@ -202,12 +203,12 @@ class Layout(ABC):
         kept = self.limb_count
         used_bits = self.sum_bound.bit_length()
         # Two's complement: negative integers have the top bit, and no sum of contributors is negative.
-        if np.any(limbs[:, -1] >> np.uint64(LIMB_BITS - 1)) or np.any(limbs[:, kept:]):
+        if (limbs[:, -1] >> np.uint64(LIMB_BITS - 1)).any() or limbs[:, kept:].any():
             raise malformed_sum("a plaintext is negative or too large")
         if limbs.shape[1] < kept:
-            limbs = np.pad(limbs, ((0, 0), (0, kept - limbs.shape[1])))
+            limbs = array_module(limbs).pad(limbs, ((0, 0), (0, kept - limbs.shape[1])))
         top_limb, top_bit = divmod(used_bits, LIMB_BITS)
-        if np.any(limbs[:, top_limb] >> np.uint64(top_bit)) or np.any(limbs[:, top_limb + 1 : kept]):
+        if (limbs[:, top_limb] >> np.uint64(top_bit)).any() or limbs[:, top_limb + 1 : kept].any():
             raise malformed_sum("a plaintext is too large")
         return limbs[:, :kept]
 

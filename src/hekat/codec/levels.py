@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module, on_host
 from hekat.codec.clip import FloatArray, as_finite_floats
-from hekat.codec.quantise import IntArray, Rounding, check_rounding
+from hekat.codec.quantise import IntArray, Rounding, check_rounding, generator_for
 from hekat.errors import InputError
 
 LevelArray = npt.NDArray[np.int32]
@@ -44,28 +45,31 @@ def quantise_levels(
         raise InputError("the largest level was refused", expected=f"1 to {MAX_LEVEL}", got=str(level))
     _check_vectors(values, out, (np.dtype(np.int32),))
     as_finite_floats(values[:0])
-    generator = np.random.default_rng() if rounding == "stochastic" and rng is None else rng
-    scratch = np.empty(min(BLOCK_VALUES, values.size), np.float64)
+    xp = array_module(values)
+    generator = generator_for(values, rng) if rounding == "stochastic" else None
+    # On a device every step is one kernel over all values.
+    block_values = min(BLOCK_VALUES, values.size) if on_host(values) else values.size
+    scratch = xp.empty(block_values, np.float64)
     limited_count = 0
-    for start in range(0, values.size, BLOCK_VALUES):
-        block = values[start : start + BLOCK_VALUES]
+    for start in range(0, values.size, max(block_values, 1)):
+        block = values[start : start + block_values]
         scaled = scratch[: block.size]
         # A finite value may overflow to infinity here: it is one to be limited.
         with np.errstate(over="ignore", invalid="ignore"):
-            np.copyto(scaled, block)
-            np.multiply(scaled, factor, out=scaled)
-            if generator is None or rounding == "nearest":
-                np.rint(scaled, out=scaled)
+            xp.copyto(scaled, block)
+            xp.multiply(scaled, factor, out=scaled)
+            if generator is None:
+                xp.rint(scaled, out=scaled)
             else:
                 _round_at_random(scaled, generator)
             # Rounding passes no integer, so extremes within the level stay there. No comparison with NaN is true.
             within = float(block.max()) * factor <= level and float(block.min()) * factor >= -level
         if not within:
-            if not np.isfinite(block).all():
+            if not xp.isfinite(block).all():
                 as_finite_floats(values)
-            limited_count += int(np.count_nonzero(scaled > level)) + int(np.count_nonzero(scaled < -level))
-            np.clip(scaled, -level, level, out=scaled)
-        np.copyto(out[start : start + block.size], scaled, casting="unsafe")
+            limited_count += int(xp.count_nonzero(scaled > level)) + int(xp.count_nonzero(scaled < -level))
+            xp.clip(scaled, -level, level, out=scaled)
+        xp.copyto(out[start : start + block.size], scaled, casting="unsafe")
     return limited_count
 
 
@@ -79,14 +83,15 @@ def dequantise_sums(sums: IntArray, factor: float, out: AnyFloatArray) -> None:
     _check_vectors(sums, out, (np.dtype(np.float32), np.dtype(np.float64)))
     if sums.dtype != np.int64:
         raise InputError("sums of levels refused", expected="a vector of int64", got=f"one of {sums.dtype}")
-    np.multiply(sums, factor, out=out, dtype=np.float64, casting="same_kind")
+    array_module(sums).multiply(sums, factor, out=out, dtype=np.float64, casting="same_kind")
 
 
-def _round_at_random(scaled: FloatArray, generator: np.random.Generator) -> None:
+def _round_at_random(scaled: FloatArray, generator: Any) -> None:
     """Round in place, up with the chance that makes the mean exact: as `quantise` does, draw for draw."""
-    floor = np.floor(scaled)
-    up = generator.random(scaled.size) < np.subtract(scaled, floor, out=scaled)
-    np.add(floor, up, out=scaled)
+    xp = array_module(scaled)
+    floor = xp.floor(scaled)
+    up = xp.asarray(generator.random(scaled.size)) < xp.subtract(scaled, floor, out=scaled)
+    xp.add(floor, up, out=scaled)
 
 
 def _check_factor(factor: float) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module, as_array, on_host
 from hekat.codec.clip import FloatArray, as_finite_floats, check_alpha
 from hekat.errors import InputError
 
@@ -51,7 +52,8 @@ def quantise(
     """The levels of values in [-alpha, alpha]: x * L / alpha rounded, int64 in [-L, L], shape of `x`.
 
     `nearest` takes ties to the even level; `stochastic` rounds up with the probability that makes the mean exact, with
-    randomness from `rng` (by default a generator seeded by the operating system). One bit: `nearest` is the sign
+    randomness from `rng` (by default a generator seeded by the operating system); for values on a GPU that is a
+    cupy.random.Generator, and levels are the same only by `nearest`. One bit: `nearest` is the sign
     (zero counts as positive), `stochastic` is +1 with probability (1 + x / alpha) / 2.
 
     Raises InputError for values beyond alpha (clip first), NaN, infinite, and for alpha or bits out of range.
@@ -87,7 +89,8 @@ def quantise_offset(
 
 def dequantise(levels: IntArray, alpha: float, bits: int) -> FloatArray:
     """Levels, or sums of levels of any number of contributors, as float64: level * alpha / L."""
-    return np.asarray(levels, dtype=np.float64) * (check_alpha(alpha) / level_bound(bits))
+    floats: FloatArray = as_array(levels).astype(np.float64, copy=False)
+    return floats * (check_alpha(alpha) / level_bound(bits))
 
 
 def dequantise_offset(sums: IntArray, alpha: float, bits: int, addend_count: int) -> FloatArray:
@@ -98,8 +101,26 @@ def dequantise_offset(sums: IntArray, alpha: float, bits: int, addend_count: int
     check_value_bits(bits)
     highest = (1 << bits) - 1
     # 2 sum - count * highest is an exact integer below 2^49: only the last product rounds.
-    centred = 2 * np.asarray(sums, dtype=np.int64) - addend_count * highest
+    centred: IntArray = 2 * as_array(sums).astype(np.int64, copy=False) - addend_count * highest
     return centred.astype(np.float64) * (check_alpha(alpha) / highest)
+
+
+def generator_for(values: npt.NDArray[Any], rng: Any) -> Any:
+    """What makes randomness where `values` lie: `rng`, or a generator seeded by the operating system where it is None.
+
+    Raises InputError for a generator of the host where values are on a GPU: random numbers do not travel.
+    """
+    random = array_module(values).random
+    if rng is None:
+        return random.default_rng()
+    if not on_host(values) and not isinstance(rng, random.Generator):
+        raise InputError(
+            "the random generator does not belong to the values",
+            expected="a cupy.random.Generator, as the values are on a GPU",
+            got=f"a {type(rng).__module__}.{type(rng).__name__}",
+            cure="leave rng out, or make one with cupy.random.default_rng",
+        )
+    return rng
 
 
 def _within(x: npt.ArrayLike, alpha: float) -> FloatArray:
@@ -108,7 +129,7 @@ def _within(x: npt.ArrayLike, alpha: float) -> FloatArray:
         raise InputError(
             "values lie beyond the clipping bound",
             expected="|x| <= alpha",
-            got=f"{int(np.count_nonzero(np.abs(floats) > alpha))} of {floats.size} beyond",
+            got=f"{int(array_module(floats).count_nonzero(abs(floats) > alpha))} of {floats.size} beyond",
             cure="clip(x, alpha) first; it counts them",
         )
     return floats
@@ -121,10 +142,13 @@ def _round(
 
     `scaled` may pass the range by a few units in the last place: nearest cannot leave it, stochastic is held inside.
     """
+    xp = array_module(scaled)
     if rounding == "nearest":
-        return np.rint(scaled, out=scaled).astype(np.int64)
-    generator = np.random.default_rng() if rng is None else rng
-    floor = np.floor(scaled)
+        nearest: IntArray = xp.rint(scaled, out=scaled).astype(np.int64)
+        return nearest
+    generator = generator_for(scaled, rng)
+    floor = xp.floor(scaled)
     # scaled - floor is exact, so the chance to round up is the fraction itself to 2^-53: no bias at any magnitude.
-    up = generator.random(scaled.shape) < np.subtract(scaled, floor, out=scaled)
-    return np.clip(floor.astype(np.int64) + up, lowest, highest)
+    up = xp.asarray(generator.random(scaled.shape)) < xp.subtract(scaled, floor, out=scaled)
+    levels: IntArray = xp.clip(floor.astype(np.int64) + up, lowest, highest)
+    return levels
