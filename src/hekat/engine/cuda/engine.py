@@ -7,13 +7,15 @@ from collections.abc import Callable
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device
 from hekat.engine.cuda.layout import Layout, choose_layout
-from hekat.engine.cuda.products import CudaProducts
+from hekat.engine.cuda.multi_powers import CudaMultiPowers
+from hekat.engine.cuda.random_limbs import CudaRandom
+from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.interface import Modulus
 from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import PLAIN_TABLES
 
 
-class CudaEngine(CudaProducts):
+class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
     """Implements `hekat.engine.interface.Engine` on one device, constant-time as the interface says.
 
     On the host: integers whose operands lie there, and the one inversion of `mod_inv`. `docs/architecture.md` has a
