@@ -36,6 +36,7 @@ from hekat.engine.checks import (
     refuse_wide_exponent,
     refuse_zero_divisor,
 )
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.interface import (
     BoolArray,
     FixedBaseTable,
@@ -107,6 +108,11 @@ class CpuEngine(CpuRing):
     @property
     def single_tenant(self) -> bool:
         return self._single_tenant
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        """One chunk after the other: a call takes all processors."""
+        return ChunkPlan()
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.engine.ring_interface import RingEngine
 from hekat.engine.sparse_exponents import SparseExponents
@@ -130,6 +131,11 @@ class Engine(RingEngine, Protocol):
     @property
     def single_tenant(self) -> bool:
         """Whether nobody else's code runs on this machine: tables of encryption randomness may then be plain."""
+        ...
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        """How batches are cut that are too long for one call after the other, and how many calls may run at once."""
         ...
 
     def describe(self) -> dict[str, str]:

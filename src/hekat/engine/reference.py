@@ -31,6 +31,7 @@ from hekat.engine.checks import (
     refuse_wide_exponent,
     refuse_zero_divisor,
 )
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.interface import (
     BoolArray,
     FixedBaseTable,
@@ -62,6 +63,11 @@ class ReferenceEngine(ReferenceRing):
     @property
     def single_tenant(self) -> bool:
         return self._single_tenant
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        """One chunk after the other: Python runs one at a time."""
+        return ChunkPlan()
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""

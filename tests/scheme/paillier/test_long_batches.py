@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from hekat.engine.chunk_plan import ChunkPlan
+from hekat.engine.reference import ReferenceEngine
 from hekat.scheme.paillier import decrypt, encrypt, rerandomise
 
 KEY_FILE = Path(__file__).parents[2] / "vectors" / "paillier_keys.json"
 
 
-@pytest.fixture
-def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=[1, 3])
+def chunks_of_four(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, and three at once."""
     monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 4)
+    monkeypatch.setattr(ReferenceEngine, "chunk_plan", ChunkPlan(in_flight=request.param))
 
 
 def test_a_word_after_every_chunk(small, chunks_of_four):

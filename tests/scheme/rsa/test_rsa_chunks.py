@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.limbs import ints_from_limbs
 from hekat.rsa import (
     BlindSignatures,
@@ -30,11 +31,15 @@ class Heard(list):
         self.append((done, total))
 
 
-@pytest.fixture(params=["reference", "cpu"])
+@pytest.fixture(params=["reference", "cpu", "cpu overlapped"])
 def chunked(request, monkeypatch, rsa_keys, make_rsa_setting):
-    """A setting of 512 bits whose batches are cut into fours."""
+    """A setting of 512 bits whose batches are cut into fours, of which three may be worked on at once."""
     monkeypatch.setattr("hekat.scheme.chunks.CHUNK_COUNT", 4)
-    return make_rsa_setting(request.param, rsa_keys(512))
+    name, *overlapped = request.param.split()
+    setting = make_rsa_setting(name, rsa_keys(512))
+    if overlapped:
+        monkeypatch.setattr(type(setting.engine), "chunk_plan", ChunkPlan(in_flight=3))
+    return setting
 
 
 def calls(setting, count):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device
 from hekat.engine.cuda.layout import Layout, choose_layout
@@ -13,6 +14,10 @@ from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.interface import Modulus
 from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import PLAIN_TABLES
+
+# 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: what the multiprocessors of a large GPU hold at once,
+# with copies and the host's work beside kernels. Predicted, not measured.
+CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3)
 
 
 class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
@@ -40,6 +45,11 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
     @property
     def single_tenant(self) -> bool:
         return self._single_tenant
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        """Three chunks at once, which together fill a large GPU."""
+        return CHUNK_PLAN
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""

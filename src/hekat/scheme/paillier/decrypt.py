@@ -14,7 +14,7 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.chunks import chunks_of, take_chunk
+from hekat.scheme.chunks import run_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, check_same_key
 from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
@@ -43,9 +43,12 @@ def decrypt(
     engine = ciphertexts.engine
     count = ciphertexts.size
     signed = np.empty((count, key.public.n_modulus.limb_count), np.uint64)
-    # An empty batch asks for no tables.
-    for chunk in chunks_of(count, progress) if count else ():
+
+    def decrypt_chunk(chunk: slice) -> None:
         signed[chunk] = _decrypt_chunk(key, engine.store(take_chunk(ciphertexts.residues, chunk)), engine)
+
+    if count:  # an empty batch asks for no tables
+        run_chunks(decrypt_chunk, count, engine, progress)
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
     return PackedPlaintext(signed, space_bound if bound is None else bound)

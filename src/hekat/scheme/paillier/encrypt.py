@@ -11,7 +11,7 @@ from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.chunks import chunks_of, join_chunks
+from hekat.scheme.chunks import join_chunks, run_chunks
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
@@ -43,11 +43,12 @@ def encrypt(
     public = public_part(key)
     public.plaintext_space.check(plain)
     check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
-    parts = []
-    for chunk in chunks_of(len(plain), progress):
+
+    def encrypt_chunk(chunk: slice) -> ResidueArray:
         messages = plaintext_residues(public, plain.limbs[chunk], engine)
-        parts.append(engine.mod_mul_one_plus(make_randomisers(len(messages)), messages))
-    return Ciphertexts(public, join_chunks(parts, (len(plain),)))
+        return engine.mod_mul_one_plus(make_randomisers(len(messages)), messages)
+
+    return Ciphertexts(public, join_chunks(run_chunks(encrypt_chunk, len(plain), engine, progress), (len(plain),)))
 
 
 def plaintext_residues(public: PublicKey, limbs: LimbArray, engine: Engine) -> LimbArray:

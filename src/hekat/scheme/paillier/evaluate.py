@@ -15,7 +15,7 @@ from hekat.engine.interface import Engine, IndexArray, ResidueArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.chunks import join_chunks, run_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.encrypt import choose_randomisers, plaintext_residues, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
@@ -162,13 +162,14 @@ def rerandomise(
     key = c.public if key is None else key
     check_same_key(c.public, public_part(key))
     make_randomisers = choose_randomisers(key, None, engine, c.size)
-    parts = []
-    for chunk in chunks_of(c.size, progress):
+
+    def rerandomise_chunk(chunk: slice) -> ResidueArray:
         randomisers = make_randomisers(chunk.stop - chunk.start)
         if towards_key_holder and isinstance(key, PublicKey):
             randomisers = mix_cosets(key, randomisers, engine)
-        parts.append(engine.mod_mul(take_chunk(c.residues, chunk), randomisers))
-    return Ciphertexts(c.public, join_chunks(parts, c.shape))
+        return engine.mod_mul(take_chunk(c.residues, chunk), randomisers)
+
+    return Ciphertexts(c.public, join_chunks(run_chunks(rerandomise_chunk, c.size, engine, progress), c.shape))
 
 
 def _with_inverses(c: Ciphertexts, negative: np.ndarray[Any, np.dtype[np.bool_]]) -> ResidueArray:

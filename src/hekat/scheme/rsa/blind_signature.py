@@ -14,7 +14,7 @@ import numpy as np
 from hekat.engine.interface import BoolArray, ResidueArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError, KeyRefusedError
-from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.chunks import join_chunks, run_chunks, take_chunk
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
     BlindSignatures,
@@ -79,12 +79,13 @@ def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[Bli
     check_kind(hashed, HashedItems)
     _check_units(hashed)
     public, engine = hashed.public, hashed.engine
-    blinded, inverses = [], []
-    for chunk in chunks_of(hashed.size, progress):
+
+    def blind_chunk(chunk: slice) -> tuple[ResidueArray, ResidueArray]:
         values = take_chunk(hashed.residues, chunk)
         r, r_inverse = random_units(public, values.size, engine)
-        blinded.append(engine.mod_mul(values, public_power(public, r)))
-        inverses.append(r_inverse)
+        return engine.mod_mul(values, public_power(public, r)), r_inverse
+
+    blinded, inverses = zip(*run_chunks(blind_chunk, hashed.size, engine, progress), strict=True)
     state = BlindingState(hashed, join_chunks(inverses, hashed.shape))
     return BlindedItems(public, join_chunks(blinded, hashed.shape)), state
 
@@ -150,12 +151,15 @@ def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | 
     check_kind(signatures, Signatures)
     check_same_key(hashed.public, signatures.public)
     check_same_shape(hashed, signatures)
-    holds = np.empty(signatures.size, np.bool_)
-    for chunk in chunks_of(signatures.size, progress):
+
+    def verify_chunk(chunk: slice) -> BoolArray:
         powers = public_power(signatures.public, take_chunk(signatures.residues, chunk))
         expected = hashed.engine.store(take_chunk(hashed.residues, chunk))
-        holds[chunk] = (signatures.engine.store(powers) == expected).all(axis=-1)
-    return holds.reshape(signatures.shape)
+        holds: BoolArray = (signatures.engine.store(powers) == expected).all(axis=-1)
+        return holds
+
+    parts = run_chunks(verify_chunk, signatures.size, signatures.engine, progress)
+    return np.concatenate(parts).reshape(signatures.shape)
 
 
 def _check_units(hashed: HashedItems) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hekat.engine.interface import Engine
+from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
-from hekat.scheme.chunks import chunks_of, join_chunks, take_chunk
+from hekat.scheme.chunks import join_chunks, run_chunks, take_chunk
 from hekat.scheme.rsa.group_elements import TextbookCiphertexts, check_no_zeros
 from hekat.scheme.rsa.keys import PublicKey, check_public_key
 from hekat.scheme.rsa.private_power import public_power
@@ -24,5 +24,9 @@ def encrypt(
     """
     messages = (engine or get_engine()).load(plain, check_public_key(public).n_modulus)
     check_no_zeros(plain, "a message", "encrypt numbers from 1 to n - 1: 0 is its own ciphertext under every key")
-    parts = [public_power(public, take_chunk(messages, chunk)) for chunk in chunks_of(messages.size, progress)]
+
+    def encrypt_chunk(chunk: slice) -> ResidueArray:
+        return public_power(public, take_chunk(messages, chunk))
+
+    parts = run_chunks(encrypt_chunk, messages.size, messages.engine, progress)
     return TextbookCiphertexts(public, join_chunks(parts, messages.shape))

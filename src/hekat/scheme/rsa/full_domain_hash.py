@@ -21,7 +21,7 @@ from hekat.engine.limbs import LIMB_BYTES, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
-from hekat.scheme.chunks import chunks_of, join_chunks
+from hekat.scheme.chunks import join_chunks, run_chunks
 from hekat.scheme.rsa.group_elements import HashedItems
 from hekat.scheme.rsa.keys import PublicKey, check_public_key, encode_public_key
 
@@ -63,11 +63,11 @@ def hash_in_domain(
     prefix = hashlib.shake_256(domain)
     for part in (key, context):
         prefix.update(len(part).to_bytes(LENGTH_BYTES, "big") + part)
-    parts = [
-        _reduced([_expand(prefix, item, public.bits) for item in items[chunk]], public, engine)
-        for chunk in chunks_of(len(items), progress)
-    ]
-    return HashedItems(public, join_chunks(parts, (len(items),)))
+
+    def hash_chunk(chunk: slice) -> ResidueArray:
+        return _reduced([_expand(prefix, item, public.bits) for item in items[chunk]], public, engine)
+
+    return HashedItems(public, join_chunks(run_chunks(hash_chunk, len(items), engine, progress), (len(items),)))
 
 
 def _expand(prefix: Any, item: bytes, bits: int) -> bytes:

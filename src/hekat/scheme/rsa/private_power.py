@@ -14,7 +14,7 @@ from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import FaultError, InputError
-from hekat.scheme.chunks import chunks_of, join_chunks
+from hekat.scheme.chunks import join_chunks, run_chunks
 from hekat.scheme.random_limbs import random_below
 from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_same_key
@@ -29,8 +29,11 @@ def private_power(key: PrivateKey, values: GroupElements, progress: Progress | N
     check_same_key(key.public, values.public)
     engine = values.engine
     limbs = values.to_limbs().reshape(-1, key.public.n_modulus.limb_count)
-    parts = [_power_of_chunk(key, limbs[chunk], engine) for chunk in chunks_of(values.size, progress)]
-    return join_chunks(parts, values.shape)
+
+    def power_of_chunk(chunk: slice) -> ResidueArray:
+        return _power_of_chunk(key, limbs[chunk], engine)
+
+    return join_chunks(run_chunks(power_of_chunk, values.size, engine, progress), values.shape)
 
 
 def random_units(public: PublicKey, count: int, engine: Engine) -> tuple[ResidueArray, ResidueArray]:

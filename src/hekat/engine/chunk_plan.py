@@ -1,0 +1,17 @@
+"""How an engine wants a long batch worked through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ChunkPlan:
+    """Chunks of `factor` times the items that suit a CPU, and how many of them are worked on at once, a thread each.
+
+    An engine on a GPU takes several at once, so that copies, kernels and the host's work of different chunks overlap.
+    Source: FLBooster (ICDE 2023), section V.
+    """
+
+    factor: int = 1
+    in_flight: int = 1
