@@ -46,6 +46,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
+from hekat.engine.random_limbs import HostRandom
 from hekat.engine.ring_cpu import CpuRing
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
@@ -70,7 +71,7 @@ class _TableData(NamedTuple):
     factored: bool
 
 
-class CpuEngine(CpuRing):
+class CpuEngine(CpuRing, HostRandom):
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
     A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two

@@ -269,6 +269,24 @@ class Engine(RingEngine, Protocol):
         """Quotient (limbs of a) and remainder (limbs of b), variable time. Raises InputError where a divisor is 0."""
         ...
 
+    # --- randomness ------------------------------------------------------------------------------------
+
+    def random_bits(self, count: int, bits: int) -> LimbArray:
+        """Fresh uniform integers below 2^bits, shape (count, limbs of `bits`), in this engine's own memory.
+
+        From the operating system's randomness, or from ChaCha20 under a seed that it gives for this call alone.
+        Raises InputError for count < 0 or bits < 1.
+        """
+        ...
+
+    def random_below(self, count: int, bound: int) -> LimbArray:
+        """As `random_bits`, in [0, bound), exactly uniform: by rejection, shape (count, limbs of `bound`).
+
+        Time shows how many tries were refused, of which the integers are independent. Raises InputError for
+        count < 0 or bound < 1.
+        """
+        ...
+
 
 def check_same_modulus(a: ResidueArray, b: ResidueArray) -> None:
     """Raise EngineError unless both live in the same engine under the same modulus."""

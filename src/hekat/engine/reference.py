@@ -41,13 +41,14 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LIMB_BYTES, LimbArray, ints_from_limbs, limbs_from_ints
+from hekat.engine.random_limbs import HostRandom
 from hekat.engine.ring_reference import ReferenceRing
 from hekat.engine.sparse_exponents import SparseExponents
 
 DEFAULT_WINDOW_BITS = 4
 
 
-class ReferenceEngine(ReferenceRing):
+class ReferenceEngine(ReferenceRing, HostRandom):
     """Implements `hekat.engine.interface.Engine`; a ResidueArray's data is the flat list of its ints in C order.
 
     Python integers are not constant-time: this engine is for tests and for checking other engines.

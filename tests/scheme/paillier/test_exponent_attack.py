@@ -6,9 +6,8 @@ import gmpy2
 import pytest
 
 from hekat.engine.limbs import ints_from_limbs
-from hekat.scheme.paillier import PrivateKey, encrypt, randomiser
+from hekat.scheme.paillier import PrivateKey, encrypt
 from hekat.scheme.paillier.prime_half import PrimeHalf
-from hekat.scheme.random_limbs import random_below
 
 SMALL_GENERATORS = range(2, 200)
 
@@ -17,13 +16,14 @@ SMALL_GENERATORS = range(2, 200)
 def seen(small, monkeypatch) -> list[tuple[int, int]]:
     """Exponent and ciphertext of two encryptions, as one who watches the look-ups in the table of p has them."""
     exponents = []
+    random_below = small.engine.random_below
 
-    def watched(count, bound, engine):
-        limbs = random_below(count, bound, engine)
+    def watched(count, bound):
+        limbs = random_below(count, bound)
         exponents.append(ints_from_limbs(limbs))
         return limbs
 
-    monkeypatch.setattr(randomiser, "random_below", watched)
+    monkeypatch.setattr(small.engine, "random_below", watched)
     ciphertexts = encrypt(small.keys.private, small.plain([5, -6]), engine=small.engine)
     of_p, of_q = exponents
     assert of_p != of_q

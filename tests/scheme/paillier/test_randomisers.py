@@ -18,7 +18,6 @@ from hekat.scheme.paillier.randomiser import (
     mix_cosets,
     standard_randomisers,
 )
-from hekat.scheme.random_limbs import random_below, random_bits
 
 SAMPLES_PER_RESIDUE = 30
 # What a correct implementation fails by chance, once in 10^9 runs.
@@ -50,33 +49,6 @@ def test_rerandomising_uses_a_fresh_randomiser_each(setting):
     copies = ciphertexts.take(np.zeros(16, np.int64))
     for key in (setting.keys.public, setting.keys.private):
         assert len(set(ints_from_limbs(rerandomise(copies, key).to_limbs()))) == 16
-
-
-def test_random_bits_fill_their_range():
-    for bits in (1, 2, 63, 64, 65, 127, 128):
-        values = ints_from_limbs(random_bits(4096, bits))
-        assert max(values).bit_length() == bits
-        # Each bit is set in half of 4096 draws; 8 standard deviations have odds of 10^-15.
-        for i in range(bits):
-            assert abs(sum(v >> i & 1 for v in values) - 2048) < 8 * 32
-
-
-@pytest.mark.parametrize("bound", [1, 2, 3, 5, 31, 32, 33, 46])
-def test_random_below_is_uniform(bound):
-    values = ints_from_limbs(random_below(200 * bound, bound, get_engine("reference")))
-    counts = np.bincount(values, minlength=bound)
-    assert counts.size == bound
-    if bound > 1:
-        assert stats.chisquare(counts).pvalue > CHANCE
-
-
-@pytest.mark.parametrize("bound", [2**64 - 1, 2**64, 2**64 + 1, 3 * 2**190 + 1])
-def test_random_below_at_limb_boundaries(bound):
-    values = ints_from_limbs(random_below(500, bound, get_engine("reference")))
-    assert max(values) < bound
-    assert len(set(values)) == 500
-    # The largest of 500 lies below 7/8 of the bound with odds of 10^-29.
-    assert max(values) > bound // 8 * 7
 
 
 def residue_counts(key, residues):

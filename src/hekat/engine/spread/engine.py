@@ -12,6 +12,7 @@ from hekat.engine.checks import check_limbs, check_own_table, check_table, refus
 from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.loads import Clock, EngineLoad, choose_policy
+from hekat.engine.random_limbs import HostRandom
 from hekat.engine.spread.crew import Crew
 from hekat.engine.spread.products import SpreadProducts
 from hekat.engine.spread.residues import LEAST_WORK, call, positions_of
@@ -30,7 +31,7 @@ class _TableRequest:
     locks: tuple[Lock, ...]
 
 
-class SpreadEngine(SpreadProducts, SpreadRing):
+class SpreadEngine(SpreadProducts, SpreadRing, HostRandom):
     """Implements `hekat.engine.interface.Engine` over `engines`, which work at the same time, one thread each.
 
     Batches are cut over all of them, in proportion to their measured speeds or, with the policy `round_robin`,

@@ -19,7 +19,6 @@ from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, check_same_key
 from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
 from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_sums
-from hekat.scheme.random_limbs import random_bits
 
 
 def decrypt(
@@ -66,7 +65,7 @@ def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbAr
     """What the half of p adds to m mod n: a multiple of q below n."""
     residues = engine.reduce(limbs, half.square)
     # An encryption of zero: the base of the secret exponentiation is nothing a sender could choose.
-    exponents = random_bits(limbs.shape[0], BLINDING_BITS)
+    exponents = engine.random_bits(limbs.shape[0], BLINDING_BITS)
     blinded = engine.mod_mul(residues, engine.mod_exp_fixed(half.blinding_table(engine), exponents))
     power = engine.store(engine.mod_exp(blinded, half.exponent))
     if not power.any(axis=-1).all():

@@ -17,10 +17,10 @@ import numpy as np
 
 from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.random_limbs import random_bits
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.table_cache import TableCache
-from hekat.scheme.random_limbs import random_below, random_bits
 
 COSET_BITS: Final = 2
 # What a key's table of randomisers is planned for: this many batches like the one that asks, between these bounds.
@@ -35,7 +35,7 @@ def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueA
     An r that shares a factor with n would factor it; the odds are about 2^(1 - bits/2).
     Source: Paillier 1999, section 4.
     """
-    limbs = random_below(count, key.n - 1, engine)
+    limbs = engine.random_below(count, key.n - 1)
     one = np.ones((1, 1), np.uint64)
     r = engine.load(engine.int_add(limbs, one)[:, : key.n_modulus.limb_count], key.n_squared)
     # Only the time depends on the exponent, and n is public.
@@ -50,7 +50,7 @@ def djn_randomisers(key: PublicKey, count: int, engine: Engine, *, batch_count: 
     """
     uses = planned_uses(max(count, batch_count))
     table = key.djn_tables.get(engine, lambda: _make_djn_table(key, engine, uses), uses)
-    return engine.mod_exp_fixed(table, random_bits(count, table.exponent_bits))
+    return engine.mod_exp_fixed(table, engine.random_bits(count, table.exponent_bits))
 
 
 def crt_randomisers(key: PrivateKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
@@ -74,7 +74,7 @@ def crt_randomisers(key: PrivateKey, count: int, engine: Engine, *, batch_count:
 def half_randomisers(half: PrimeHalf, count: int, engine: Engine, batch_count: int = 0) -> ResidueArray:
     """Uniform p-th powers of units mod p^2: what encryptions of zero look like there."""
     table = half.randomiser_table(engine, planned_uses(max(count, batch_count)))
-    exponents = random_below(count, half.modulus.value - 1, engine)
+    exponents = engine.random_below(count, half.modulus.value - 1)
     return engine.mod_exp_fixed(table, exponents)
 
 

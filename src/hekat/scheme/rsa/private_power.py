@@ -15,7 +15,6 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.engine.scheduler import Progress
 from hekat.errors import FaultError, InputError
 from hekat.scheme.chunks import join_chunks, run_chunks
-from hekat.scheme.random_limbs import random_below
 from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_same_key
 from hekat.scheme.rsa.prime_half import PrimeHalf
@@ -38,7 +37,7 @@ def private_power(key: PrivateKey, values: GroupElements, progress: Progress | N
 
 def random_units(public: PublicKey, count: int, engine: Engine) -> tuple[ResidueArray, ResidueArray]:
     """`count` uniform units mod n and their inverses, by one inversion for all."""
-    limbs = engine.int_add(random_below(count, public.n - 1, engine), np.ones((1, 1), np.uint64))
+    limbs = engine.int_add(engine.random_below(count, public.n - 1), np.ones((1, 1), np.uint64))
     units = engine.load(limbs[:, : public.n_modulus.limb_count], public.n_modulus)
     try:
         return units, engine.mod_inv(units)

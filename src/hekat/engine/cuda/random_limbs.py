@@ -1,0 +1,59 @@
+"""Random integers made on a GPU: ChaCha20 under a seed that the operating system gives for one call alone."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.random_limbs import check_random_below, check_random_bits
+
+# As in block.cuh and random_limbs.cu.
+MOST_THREADS = 256
+BLOCK_LIMBS = 8
+SEED_BYTES = 32
+
+
+class CudaRandom:
+    """The random operations of an engine on one device: limbs lie there.
+
+    Item i of a call is read from the streams of nonces (try, i) under the call's own seed: no key stream is read twice.
+    """
+
+    _device: Device
+
+    def random_bits(self, count: int, bits: int) -> LimbArray:
+        """Uniform integers below 2^bits, shape (count, limbs), on the device."""
+        check_random_bits(count, bits)
+        out = self._empty_draws(count, bits)
+        block_count = -(-out.shape[1] // BLOCK_LIMBS)
+        self._run_draws("random_bits", count * block_count, out, self._upload_seed(), *out.shape, bits, block_count)
+        return out
+
+    def random_below(self, count: int, bound: int) -> LimbArray:
+        """Uniform integers in [0, bound), shape (count, limbs), on the device: each is drawn anew until it is below."""
+        check_random_below(count, bound)
+        bits = bound.bit_length()
+        out = self._empty_draws(count, bits)
+        limit = self._device.upload(limbs_from_ints([bound], out.shape[1]))
+        self._run_draws("random_below", count, out, self._upload_seed(), limit, *out.shape, bits)
+        return out
+
+    def _empty_draws(self, count: int, bits: int) -> LimbArray:
+        limbs: LimbArray = self._device.empty((count, limbs_for_bits(bits)), np.uint64)
+        return limbs
+
+    def _upload_seed(self) -> DeviceArray:
+        """A fresh seed, on the device alone: its memory there is wiped when the call is over."""
+        seed = np.frombuffer(os.urandom(SEED_BYTES), "<u4").astype(np.uint32)
+        on_device = self._device.upload(seed)
+        seed.fill(0)
+        return on_device
+
+    def _run_draws(self, kernel: str, thread_count: int, *parameters: Any) -> None:
+        if thread_count:
+            block_count = -(-thread_count // MOST_THREADS)
+            self._device.run_blocks(f"random_limbs/{kernel}", (), block_count, MOST_THREADS, 0, *parameters)
