@@ -13,7 +13,15 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hekat.cli.printable import printable
-from hekat.engine.select import DEFAULT_ENGINE, ENGINE_VARIABLE, READY, available_engines, get_engine
+from hekat.engine.cuda.kernel_cache import CACHE_VARIABLE
+from hekat.engine.select import (
+    DEFAULT_ENGINE,
+    ENGINE_VARIABLE,
+    GPU_PREFIX,
+    READY,
+    available_engines,
+    get_engine,
+)
 from hekat.engine.table_memory import MEMORY_VARIABLE
 from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
 from hekat.errors import EngineError
@@ -22,7 +30,17 @@ from hekat.job.site_file import load_site
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
-_VARIABLES = (ENGINE_VARIABLE, "HEKAT_THREADS", "HEKAT_CPU", MEMORY_VARIABLE, TENANCY_VARIABLE)
+_GPU_EXTRAS = {"cuda13": "cupy-cuda13x", "cuda12": "cupy-cuda12x"}
+_VARIABLES = (
+    ENGINE_VARIABLE,
+    "HEKAT_THREADS",
+    "HEKAT_CPU",
+    MEMORY_VARIABLE,
+    TENANCY_VARIABLE,
+    "HEKAT_CUDA_MIB",
+    "HEKAT_CUDA_TABLE_MIB",
+    CACHE_VARIABLE,
+)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,14 +71,16 @@ def run(options: argparse.Namespace) -> int:
 
 def examine(site: Path | None = None) -> dict[str, dict[str, str]]:
     """All findings by section; `site` is the file that has said whose machine this is."""
+    engines = _describe_engines()
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
     return {
         "machine": {"platform": platform.platform(), "cores": str(cores), "python": platform.python_version()},
-        "engines": _describe_engines(),
+        "engines": engines,
         "active engine": _describe_active_engine(site),
-        "gpu": {"used": "no: this release has no GPU engine"},
+        "gpu": _describe_gpus(engines),
         "packages": {name: _version_of(name) for name in _PACKAGES},
-        "extras": {name: _describe_extra(name) for name in _EXTRAS},
+        "extras": {name: _describe_extra(name) for name in _EXTRAS}
+        | {name: _describe_gpu_extra(name) for name in _GPU_EXTRAS},
         "files": {form.kind: form.describe() for form in FORMATS},
         "variables": {name: os.environ.get(name, "not set") for name in _VARIABLES},
     }
@@ -74,6 +94,19 @@ def _describe_engines() -> dict[str, str]:
             get_engine(name)
         except EngineError as error:
             found[name] = str(error)
+    return found
+
+
+def _describe_gpus(engines: dict[str, str]) -> dict[str, str]:
+    """Whether each GPU can be used, or why not and how to get it; then what it is, what is resident, its load."""
+    gpus = [name for name in engines if name.startswith(GPU_PREFIX)]
+    found = {}
+    for name in gpus:
+        if engines[name] != READY:
+            found[name] = f"not used: {engines[name]}"
+            continue
+        found[name] = f"ready; {ENGINE_VARIABLE}={name}, or x.to({name!r})"
+        found |= {f"{name} {fact}": value for fact, value in get_engine(name).describe().items()}
     return found
 
 
@@ -102,3 +135,12 @@ def _describe_extra(name: str) -> str:
     if importlib.util.find_spec(module) is not None:
         return f"installed ({module} {importlib.metadata.version(module)}): {purpose}"
     return f"not installed: no {purpose}; cure: pip install 'hekat[{name}]'"
+
+
+def _describe_gpu_extra(name: str) -> str:
+    """What a run on a GPU needs besides the driver, by the CUDA that the driver runs."""
+    package, purpose = _GPU_EXTRAS[name], f"GPUs, for a driver of CUDA {name.removeprefix('cuda')}"
+    try:
+        return f"installed ({package} {importlib.metadata.version(package)}): {purpose}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"not installed: {purpose}; cure: pip install 'hekat[{name}]'"

@@ -14,8 +14,8 @@ from hekat.encrypted_array.fixed_point import (
 )
 from hekat.encrypted_array.packing import choose_packing
 from hekat.encrypted_array.plain import PlainValues, read_plain
-from hekat.encrypted_array.residency import find_engine
 from hekat.encrypted_array.signed_limbs import plaintext_from_integers
+from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey, PublicKey
 from hekat.scheme.paillier import encrypt as encrypt_plaintexts
@@ -52,7 +52,7 @@ def array(
     used_scale_bits = check_scale_bits(scale_bits) if plain.is_real else 0
     scaled_bound = scale_bound(plain.type_bound if bound is None else bound, used_scale_bits)
     encoding = _choose_encoding(plain, public, used_scale_bits, scaled_bound, pack, lane_bits)
-    chosen_engine = find_engine(engine)
+    chosen_engine = get_engine(engine)
     integers = encode_fixed_point(plain, used_scale_bits, scaled_bound)
     packed = encoding.lanes.pack(integers) if encoding.lanes else integers
     plaintext = plaintext_from_integers(packed, encoding.plaintext_bound(scaled_bound))

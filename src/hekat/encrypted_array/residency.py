@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hekat.engine.interface import Engine
-from hekat.engine.select import available_engines, get_engine
+from hekat.engine.select import get_engine
 from hekat.errors import EngineError, KeyRefusedError
 from hekat.scheme.paillier import Ciphertexts
 
@@ -19,21 +19,9 @@ def engine_of(x: EncryptedArray) -> Engine:
     return x.ciphertexts.engine
 
 
-def find_engine(name: str | None) -> Engine:
-    """The engine called `name`. Raises EngineError with what there is, also for devices of other releases."""
-    if name is not None and name.split(":")[0] in ("cuda", "gpu"):
-        raise EngineError(
-            "this release has no GPU engine",
-            expected=" or ".join(available_engines()),
-            got=repr(name),
-            cure="stay on engine 'cpu'; `hekat doctor` shows what is available",
-        )
-    return get_engine(name)
-
-
 def move(x: EncryptedArray, name: str) -> EncryptedArray:
     """`x` held by the engine called `name`; `x` itself if it is there already."""
-    engine = find_engine(name)
+    engine = get_engine(name)
     if engine is engine_of(x):
         return x
     return replace(x, ciphertexts=Ciphertexts.from_limbs(x.key, x.ciphertexts.to_limbs(), engine))

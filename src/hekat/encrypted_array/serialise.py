@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import scale_bound
 from hekat.encrypted_array.packing import LanePacking
-from hekat.encrypted_array.residency import find_engine
+from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, WireCorruptError
 from hekat.scheme.paillier import Ciphertexts, PublicKey
 from hekat.wire import ciphertext, message, public
@@ -72,7 +72,7 @@ def from_bytes(data: bytes, key: PublicKey, engine: str | None) -> EncryptedArra
     """The array in `data`; see EncryptedArray.from_bytes. Its bound is the sender's claim: decryption checks it."""
     from hekat.encrypted_array.array_class import EncryptedArray
 
-    holder = find_engine(engine)
+    holder = get_engine(engine)
     content = read_message(data, EncryptedArrayMessage)
     try:
         shape, encoding = _read_form(content, key)

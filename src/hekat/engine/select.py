@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from hekat.engine.interface import Engine
 from hekat.engine.tenancy import is_single_tenant
 from hekat.errors import EngineError
 
+if TYPE_CHECKING:
+    from hekat.engine.cuda.device import Device
+
 DEFAULT_ENGINE = "cpu"
+GPU_PREFIX = "cuda:"
+FIRST_GPU = "cuda:0"
 ENGINE_VARIABLE = "HEKAT_ENGINE"
 READY = "ready"
+_GPU_NAME = re.compile(r"cuda(?::(0|[1-9][0-9]{0,2}))?")
+# Two threads that ask for an engine get the same one.
+_lock = threading.Lock()
 
 
 def get_engine(name: str | None = None) -> Engine:
     """The engine `name`; None asks the variable HEKAT_ENGINE, then takes `cpu`. One instance per process and tenancy.
 
+    GPUs are `cuda:0`, `cuda:1` and so on; `cuda` is `cuda:0`.
     Raises EngineError for an unknown name, for an engine that is not available, and for a malformed variable; never
     falls back to another.
     """
@@ -26,23 +38,27 @@ def get_engine(name: str | None = None) -> Engine:
     if name is None:
         name = os.environ.get(ENGINE_VARIABLE) or DEFAULT_ENGINE
         what = f"{ENGINE_VARIABLE} names no engine"
-    if name not in _MAKERS:
-        close = get_close_matches(name.lower(), _MAKERS, n=1, cutoff=0.5)
+    gpu = _GPU_NAME.fullmatch(name)
+    if gpu is None and name not in _MAKERS:
+        known = (*_MAKERS, FIRST_GPU)
+        close = (
+            [FIRST_GPU] if name.lower().startswith("gpu") else get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        )
         raise EngineError(
             what,
-            expected=" or ".join(_MAKERS),
+            expected=" or ".join(known),
             got=repr(name),
             cure=f"did you mean {close[0]!r}?" if close else f"use {DEFAULT_ENGINE!r}",
         )
-    return _instance(name, is_single_tenant())
+    return _find(name if gpu is None else f"{GPU_PREFIX}{gpu[1] or 0}")
 
 
 def available_engines() -> dict[str, str]:
-    """Every engine's name, with `ready` or the reason it is not."""
+    """Every engine's name, with `ready` or the reason it is not. Where there is no GPU, `cuda:0` says why."""
     found = {}
-    for name in _MAKERS:
+    for name in (*_MAKERS, *_gpu_names()):
         try:
-            _instance(name, is_single_tenant())
+            _find(name)
         except EngineError as error:
             found[name] = error.what
         else:
@@ -50,20 +66,32 @@ def available_engines() -> dict[str, str]:
     return found
 
 
+def _gpu_names() -> list[str]:
+    """The names of the GPUs that the driver shows, and of the first where it shows none."""
+    from hekat.engine.cuda.availability import find_driver
+
+    try:
+        count = find_driver().device_count
+    except EngineError:
+        count = 0
+    return [f"{GPU_PREFIX}{index}" for index in range(max(count, 1))]
+
+
+def _find(name: str) -> Engine:
+    with _lock:
+        return _instance(name, is_single_tenant())
+
+
 @cache
 def _instance(name: str, single_tenant: bool) -> Engine:
-    return _MAKERS[name](single_tenant)
+    return _MAKERS.get(name, partial(_make_cuda, name))(single_tenant)
 
 
 def _make_cpu(single_tenant: bool) -> Engine:
     try:
         from hekat.engine.cpu import CpuEngine
     except ImportError as error:
-        raise EngineError(
-            f"engine 'cpu' is not available: the native core cannot be loaded ({error})",
-            expected="the compiled module hekat._native",
-            cure="build it with `make build`, or reinstall hekat; HEKAT_ENGINE=reference works without it, slowly",
-        ) from error
+        raise _refuse_without_native_core("cpu", error) from error
     return CpuEngine(single_tenant=single_tenant)
 
 
@@ -71,6 +99,44 @@ def _make_reference(single_tenant: bool) -> Engine:
     from hekat.engine.reference import ReferenceEngine
 
     return ReferenceEngine(single_tenant=single_tenant)
+
+
+def _make_cuda(name: str, single_tenant: bool) -> Engine:
+    from hekat.engine.cuda.availability import check_device
+
+    # Before the packages that are not there without a GPU.
+    check_device(_index_of(name))
+    try:
+        from hekat.engine.cuda.engine import CudaEngine
+    except ImportError as error:
+        raise _refuse_without_native_core(name, error) from error
+    return CudaEngine(_device(name), single_tenant=single_tenant)
+
+
+@cache
+def _device(name: str) -> Device:
+    """One for each GPU, whoever asks: its memory is counted once."""
+    try:
+        from hekat.engine.cuda.cupy_device import CupyDevice
+    except ImportError as error:
+        raise EngineError(
+            f"engine {name!r} is not available: CuPy cannot be imported ({error})",
+            expected="CuPy 14 and the libraries it needs",
+            cure="pip install --force-reinstall 'hekat[cuda13]', or 'hekat[cuda12]' for a driver of CUDA 12",
+        ) from error
+    return CupyDevice(_index_of(name))
+
+
+def _index_of(name: str) -> int:
+    return int(name.removeprefix(GPU_PREFIX))
+
+
+def _refuse_without_native_core(name: str, error: ImportError) -> EngineError:
+    return EngineError(
+        f"engine {name!r} is not available: the native core cannot be loaded ({error})",
+        expected="the compiled module hekat._native",
+        cure="build it with `make build`, or reinstall hekat; HEKAT_ENGINE=reference works without it, slowly",
+    )
 
 
 _MAKERS: dict[str, Callable[[bool], Engine]] = {"cpu": _make_cpu, "reference": _make_reference}
