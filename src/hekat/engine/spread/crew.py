@@ -26,7 +26,7 @@ class Asynchronous(Protocol):
 
 
 class Crew:
-    """The members of a spread engine. Their threads live as long as this object; what one engine does has no thread."""
+    """The members of a spread engine, each at one task at a time; their threads live as long as this object."""
 
     def __init__(self, engines: Sequence[Engine], policy: str, clock: Clock = perf_counter) -> None:
         self.engines = tuple(engines)
@@ -35,6 +35,7 @@ class Crew:
         self._clock = clock
         self.loads = Loads(self.names, clock)
         self._lock = Lock()
+        self._busy = tuple(Lock() for _ in engines)
         self._threads: list[ThreadPoolExecutor] = []
         self._process = 0
         self._turn = -1
@@ -75,7 +76,8 @@ class Crew:
 
         def work(member: int) -> Result:
             engine = self.engines[member]
-            with self.loads.work(member, items[member]):
+            # One task at a time, or a member's time would not be its own.
+            with self._busy[member], self.loads.work(member, items[member]):
                 start = self._clock()
                 result = tasks[member](engine)
                 if others and isinstance(engine, Asynchronous):

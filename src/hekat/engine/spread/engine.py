@@ -9,6 +9,8 @@ from threading import Lock
 from time import perf_counter
 
 from hekat.engine.checks import check_limbs, check_own_table, check_table, refuse_device_limbs, refuse_wide_exponent
+from hekat.engine.chunk_plan import ChunkPlan
+from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.loads import Clock, EngineLoad, choose_policy
@@ -31,13 +33,13 @@ class _TableRequest:
     locks: tuple[Lock, ...]
 
 
-class SpreadEngine(SpreadProducts, SpreadRing, HostRandom):
+class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine` over `engines`, which work at the same time, one thread each.
 
     Batches are cut over all of them, in proportion to their measured speeds or, with the policy `round_robin`,
     equally; small ones go whole to the engine that is free first, or to one after the other. `SpreadResidues` says
-    where residues lie and what moves. Limbs lie on the host; integers are the first engine's. Constant-time as its
-    engines are; shares and moves depend on sizes, indices and times alone.
+    where residues lie and what moves. Limbs lie on the host, random ones too; integers are the first engine's.
+    Constant-time as its engines are; shares and moves depend on sizes, indices and times alone.
 
     `least_work` (products, each weighed by the limbs of its modulus) and `least_chunks` (ring elements) are what a
     batch is cut from. Raises EngineError for fewer than two
@@ -72,6 +74,12 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostRandom):
     @property
     def single_tenant(self) -> bool:
         return self._crew.engines[0].single_tenant
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        """Chunks as long as any engine wants them, and as many at once."""
+        plans = [engine.chunk_plan for engine in self._crew.engines]
+        return ChunkPlan(max(plan.factor for plan in plans), max(plan.in_flight for plan in plans))
 
     def loads(self) -> tuple[EngineLoad, ...]:
         """What each engine was given and has done, in their order."""

@@ -12,6 +12,8 @@ import numpy as np
 from hekat.engine.interface import Engine
 from hekat.engine.ring import MaskFormat, Ring
 from hekat.engine.ring_checks import (
+    check_accumulator,
+    check_add_masked,
     check_elements,
     check_expand_uniform,
     check_mask_values,
@@ -121,10 +123,12 @@ class SpreadRing:
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
         """Field by field, in place."""
+        check_add_masked(form, accumulator, written, value_count)
         self._crew.engines[0].add_masked(form, accumulator, written, value_count)
 
     def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
         """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
+        check_accumulator(form, accumulator, value_count)
         return self._crew.engines[0].write_sum(form, accumulator, value_count)
 
     def unmask_sum(
