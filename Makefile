@@ -9,7 +9,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu lint format fuzz bench bench-training build clean
+.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training build clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -17,7 +17,9 @@ help:
 	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
+	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/gpu_notes.md)"
 	@echo "make bench     the measurements kept in benchmarks/results"
+	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
 	@echo "make test-portable-cpu: parts of the above"
@@ -112,9 +114,16 @@ test-all: test-sanitized test-constant-time test-portable-cpu
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/fuzz_wire.py -runs=1000000
 
+# Everything that needs a GPU, in one command. VENV=none takes PYTHON as it is, where nothing can be installed.
+test-gpu: $(if $(filter none,$(VENV)),,$(VENV)/.bench)
+	PYTHON=$(if $(filter none,$(VENV)),$(PYTHON),$(BIN)/python) tests/gpu_suite.sh
+
+bench-cuda: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_cuda.py
+
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
-	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+	for file in $(filter-out benchmarks/bench_cuda.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
 	$(BIN)/python benchmarks/write_readme_table.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
