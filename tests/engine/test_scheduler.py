@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count as count_from
 from threading import Barrier, Event, Lock, current_thread, main_thread
 from threading import enumerate as enumerate_threads
 
@@ -10,8 +11,9 @@ import pytest
 
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import limbs_from_ints
+from hekat.engine.loads import LEAST_LOADED, ROUND_ROBIN, EngineLoad, Loads
 from hekat.engine.reference import ReferenceEngine
-from hekat.engine.scheduler import Scheduler
+from hekat.engine.scheduler import ChunkQueue, Scheduler, cut_evenly, cut_falling
 from hekat.errors import EngineError, InputError
 
 MODULUS = Modulus(2**127 - 1)
@@ -134,3 +136,102 @@ def test_a_scheduler_needs_an_engine_and_a_chunk(engines, chunk_count, error_cla
 def test_a_negative_batch_is_refused():
     with pytest.raises(InputError, match="negative length"):
         Scheduler([ReferenceEngine()]).run(lambda engine, chunk: np.zeros((0, 1), np.uint64), -1)
+
+
+@pytest.mark.parametrize(("count", "chunk_count"), [(0, 4), (1, 3), (7, 7), (9, 7), (23, 5), (4096, 16), (10**6, 50)])
+def test_chunks_fall_and_make_up_the_batch(count, chunk_count):
+    chunks = cut_falling(count, chunk_count)
+    assert [i for chunk in chunks for i in (chunk.start, chunk.stop)][1:-1:2] == [chunk.start for chunk in chunks[1:]]
+    assert (chunks[0].start, chunks[-1].stop) == (0, count)
+    sizes = [chunk.stop - chunk.start for chunk in chunks]
+    assert len(sizes) == len(cut_evenly(count, chunk_count))
+    assert sizes == sorted(sizes, reverse=True)
+    assert count == 0 or sizes[-1] >= max(1, count // len(sizes) // 4)
+
+
+def end_times(sizes, speeds, policy=LEAST_LOADED):
+    """When each engine of `speeds` (items a second) ends, and the chunks it took, by a clock that only work moves."""
+    now = [0.0]
+    loads = Loads(["engine"] * len(speeds), lambda: now[0])
+    queue = ChunkQueue(sizes, loads, policy)
+    ends, taken, at_work = [0.0] * len(speeds), [[] for _ in speeds], []
+    free = list(range(len(speeds)))
+    while free or at_work:
+        for engine in free:
+            if (number := queue.take(engine)) is not None:
+                taken[engine].append(number)
+                work = loads.work(engine, sizes[number])
+                work.__enter__()
+                at_work.append((now[0] + sizes[number] / speeds[engine], engine, work))
+        free = []
+        if at_work:
+            at_work.sort(key=lambda entry: entry[:2])
+            now[0], engine, work = at_work.pop(0)
+            work.__exit__(None, None, None)
+            ends[engine], free = now[0], [engine]
+    assert sorted(number for numbers in taken for number in numbers) == list(range(len(sizes)))
+    assert [load.waiting for load in loads.loads()] == [0] * len(speeds)
+    return ends, taken
+
+
+@pytest.mark.parametrize("speeds", [[1.0, 1.0], [1.0, 20.0], [20.0, 1.0], [1.0, 7.0, 30.0]])
+def test_engines_of_any_speeds_end_nearly_together(speeds):
+    sizes = [chunk.stop - chunk.start for chunk in cut_falling(10_000, 64)]
+    ends, taken = end_times(sizes, speeds)
+    best = 10_000 / sum(speeds)
+    # A chunk begun too late keeps one engine busy alone for at most the smallest chunk's time, and one more begun
+    # before any speed was known.
+    slowest = min(speeds)
+    assert max(ends) <= max(best * 1.1, (sizes[0] + sizes[-1]) / slowest)
+    if len(set(speeds)) > 1:
+        slow, quick = speeds.index(slowest), speeds.index(max(speeds))
+        later = [sizes[number] for number in taken[slow][1:]]
+        assert all(size <= min(sizes[number] for number in taken[quick][:3]) for size in later)
+
+
+def test_a_slow_engine_does_not_hold_the_last_large_chunk():
+    count, speeds = 10_000, [1.0, 4.0]
+    falling = [chunk.stop - chunk.start for chunk in cut_falling(count, 16)]
+    even = [chunk.stop - chunk.start for chunk in cut_evenly(count, 16)]
+    assert max(end_times(falling, speeds)[0]) < max(end_times(even, speeds)[0])
+    assert max(end_times(falling, speeds)[0]) < max(end_times(even, speeds, ROUND_ROBIN)[0]) / 2
+
+
+def test_round_robin_takes_turns_whoever_is_free():
+    _, taken = end_times([1] * 9, [1.0, 100.0], ROUND_ROBIN)
+    assert taken == [[0, 2, 4, 6, 8], [1, 3, 5, 7]]
+
+
+@pytest.mark.parametrize("policy", [LEAST_LOADED, ROUND_ROBIN])
+def test_every_policy_gives_what_one_call_gives(policy):
+    bases = limbs_from_ints([pow(3, i + 100, MODULUS.value) for i in range(50)], 2)
+    function = powers(bases, limbs_from_ints([7**i % 2**64 for i in range(50)], 1))
+    scheduler = Scheduler([ReferenceEngine(), ReferenceEngine()], 7, policy=policy)
+    np.testing.assert_array_equal(scheduler.run(function, 50), function(ReferenceEngine(), slice(0, 50)), strict=True)
+    assert sum(load.items for load in scheduler.loads()) == 50
+    assert sum(load.chunks for load in scheduler.loads()) == 7
+
+
+def test_loads_of_round_robin_are_known_to_the_item():
+    moments = count_from(0)
+    scheduler = Scheduler([ReferenceEngine()], 4, policy=ROUND_ROBIN, clock=lambda: float(next(moments)))
+    scheduler.run(lambda engine, chunk: np.zeros((1, 1), np.uint64), 10)
+    assert scheduler.loads() == (EngineLoad("reference", 4, 10, 4.0, 0),)
+
+
+@pytest.mark.parametrize("policy", [LEAST_LOADED, ROUND_ROBIN])
+def test_after_an_error_nothing_waits(policy):
+    def function(engine, chunk):
+        raise InputError("stop here")
+
+    scheduler = Scheduler([ReferenceEngine(), ReferenceEngine()], 10, policy=policy)
+    with pytest.raises(InputError, match="stop here"):
+        scheduler.run(function, 20)
+    assert [(load.chunks, load.items, load.waiting) for load in scheduler.loads()] == [(0, 0, 0)] * 2
+
+
+def test_the_variable_chooses_the_policy(monkeypatch):
+    monkeypatch.setenv("HEKAT_SCHEDULE", "fastest")
+    with pytest.raises(EngineError, match=r"HEKAT_SCHEDULE names no way .* least_loaded or round_robin"):
+        Scheduler([ReferenceEngine()])
+    assert Scheduler([ReferenceEngine()], policy=ROUND_ROBIN).run(lambda e, c: np.zeros((1, 1), np.uint64), 1).size == 1
