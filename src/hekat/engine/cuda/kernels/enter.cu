@@ -46,20 +46,8 @@ leave(u32* values, u64 value_words, const u32* a, u64 count, const u32* constant
     clear(sum);
     copy(sum.even, x.limbs);
     Lane lower[kLimbs];
-    clear_number(lower);
-#pragma unroll 1
-    for (u32 source = 0; source < kThreads; ++source) {
-        const Lane is_source = is_equal(thread_index(), source);
-#pragma unroll
-        for (int i = 0; i < kLimbs; i += 2) {
-            begin_row(sum.even, sum.odd, sum.top, modulus.n.modulus, broadcast(x.limbs[kLimbs * (kHalves - 1) + i], source));
-            lower[i] = select(is_source, take_word(sum.even), lower[i]);
-            begin_row(sum.odd, sum.even, sum.top, modulus.n.modulus, broadcast(x.limbs[kLimbs * (kHalves - 1) + i + 1], source));
-            lower[i + 1] = select(is_source, take_word(sum.odd), lower[i + 1]);
-        }
-    }
     Lane upper[kLimbs];
-    finish_rows(upper, sum);
+    multiply_out(lower, upper, sum, modulus.n.modulus, x.limbs + (kHalves - 1) * kLimbs);
     if (is_in) {
         store_some_limbs(value, lower, value_words);
         store_some_limbs(value + kWords, upper, value_words - kWords);

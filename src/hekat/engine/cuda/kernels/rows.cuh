@@ -57,4 +57,21 @@ HEKAT_DEVICE u32 finish_rows(Lane* z, Accumulator& sum) {
     return high + settle_carries(z, carries, 0);
 }
 
+// upper R + lower = a b + what stands in `sum`, below R^2.
+HEKAT_DEVICE void multiply_out(Lane* lower, Lane* upper, Accumulator& sum, const Lane* a, const Lane* b) {
+    clear_number(lower);
+#pragma unroll 1
+    for (u32 source = 0; source < kThreads; ++source) {
+        const Lane is_source = is_equal(thread_index(), source);
+#pragma unroll
+        for (int i = 0; i < kLimbs; i += 2) {
+            begin_row(sum.even, sum.odd, sum.top, a, broadcast(b[i], source));
+            lower[i] = select(is_source, take_word(sum.even), lower[i]);
+            begin_row(sum.odd, sum.even, sum.top, a, broadcast(b[i + 1], source));
+            lower[i + 1] = select(is_source, take_word(sum.odd), lower[i + 1]);
+        }
+    }
+    finish_rows(upper, sum);
+}
+
 }  // namespace hekat
