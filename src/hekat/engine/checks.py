@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from hekat.array_module import is_array, on_host
 from hekat.engine.interface import (
     BoolArray,
     Engine,
@@ -29,15 +30,29 @@ MAX_TABLE_EXPONENT_BITS = 1 << 20
 
 
 def check_limbs(limbs: LimbArray, what: str) -> Shape:
-    """The leading shape of canonical limbs. Raises InputError unless they are a (..., k >= 1) array of uint64."""
-    if not isinstance(limbs, np.ndarray) or limbs.dtype != np.uint64 or limbs.ndim < 1 or limbs.shape[-1] < 1:
+    """The leading shape of canonical limbs. Raises InputError unless they are a (..., k >= 1) array of uint64.
+
+    The array may be one of the host or of a device: an engine refuses those that it cannot reach.
+    """
+    if not is_array(limbs) or limbs.dtype != np.uint64 or limbs.ndim < 1 or limbs.shape[-1] < 1:
         raise InputError(
             f"{what} have the wrong layout",
             expected="an array of uint64 limbs, shape (..., limbs)",
             got=describe(limbs),
             cure="make limbs with hekat.engine.limbs.limbs_from_ints",
         )
-    return limbs.shape[:-1]
+    return tuple(limbs.shape[:-1])
+
+
+def refuse_device_limbs(limbs: Any) -> None:
+    """Raise EngineError for limbs on a device: what an engine of the host says of them."""
+    if not on_host(limbs):
+        raise EngineError(
+            "limbs on a device do not reach an engine of the host",
+            expected="limbs on the host",
+            got=f"{describe(limbs)} on a device",
+            cure="compute with the engine of their device, or bring them to the host first",
+        )
 
 
 def check_load(limbs: LimbArray, modulus: Modulus) -> Shape:
@@ -230,7 +245,8 @@ def broadcast_shape(a: Shape, b: Shape) -> Shape:
 
 def refuse_not_below_modulus(index: int, shape: Shape, modulus: Modulus) -> InputError:
     """The refusal of a value to load that reaches the modulus, at flat `index` of `shape`."""
-    return InputError(
+    return _at(
+        index,
         f"value at index {index_text(index, shape)} is not below its modulus",
         expected=f"values below the modulus of {modulus.bits} bits",
         got="a larger one",
@@ -240,7 +256,8 @@ def refuse_not_below_modulus(index: int, shape: Shape, modulus: Modulus) -> Inpu
 
 def refuse_not_below_root(index: int, shape: Shape, modulus: Modulus) -> InputError:
     """The refusal of a value that reaches the root of the modulus, at flat `index` of `shape`."""
-    return InputError(
+    return _at(
+        index,
         f"value at index {index_text(index, shape)} is not below the root of its modulus",
         expected=f"values below the root of the modulus of {modulus.bits} bits",
         got="a larger one",
@@ -249,7 +266,8 @@ def refuse_not_below_root(index: int, shape: Shape, modulus: Modulus) -> InputEr
 
 def refuse_not_invertible(index: int, shape: Shape) -> InputError:
     """The refusal of a residue that shares a factor with the modulus, at flat `index` of `shape`."""
-    return InputError(
+    return _at(
+        index,
         f"residue at index {index_text(index, shape)} has no inverse",
         expected="residues coprime to the modulus",
         got="one that shares a factor with it",
@@ -258,7 +276,8 @@ def refuse_not_invertible(index: int, shape: Shape) -> InputError:
 
 def refuse_wide_exponent(index: int, shape: Shape, table: FixedBaseTable) -> InputError:
     """The refusal of an exponent beyond the table's bits, at flat `index` of `shape`."""
-    return InputError(
+    return _at(
+        index,
         f"exponent at index {index_text(index, shape)} is wider than its fixed-base table",
         expected=f"exponents below 2^{table.exponent_bits}",
         got="a larger one",
@@ -268,7 +287,7 @@ def refuse_wide_exponent(index: int, shape: Shape, table: FixedBaseTable) -> Inp
 
 def refuse_zero_divisor(index: int, shape: Shape) -> InputError:
     """The refusal of a zero divisor, at flat `index` of `shape`."""
-    return InputError(f"divisor at index {index_text(index, shape)} is zero", expected="divisors above 0", got="0")
+    return _at(index, f"divisor at index {index_text(index, shape)} is zero", expected="divisors above 0", got="0")
 
 
 def index_text(index: int, shape: Shape) -> str:
@@ -280,9 +299,15 @@ def index_text(index: int, shape: Shape) -> str:
 
 def describe(value: Any) -> str:
     """Shape and type of an array, or the class of anything else: what a refusal may say of it."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return f"shape {value.shape} of {value.dtype}"
     return type(value).__name__
+
+
+def _at(index: int, what: str, *, expected: str, got: str, cure: str = "") -> InputError:
+    error = InputError(what, expected=expected, got=got, cure=cure)
+    error.index = index
+    return error
 
 
 def _check_index_array(indices: IndexArray, what: str, limit: int) -> None:

@@ -30,6 +30,7 @@ from hekat.engine.checks import (
     check_segments,
     check_sparse_multi_exp,
     check_table,
+    refuse_device_limbs,
     refuse_not_below_modulus,
     refuse_not_below_root,
     refuse_not_invertible,
@@ -37,6 +38,7 @@ from hekat.engine.checks import (
     refuse_zero_divisor,
 )
 from hekat.engine.chunk_plan import ChunkPlan
+from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import (
     BoolArray,
     FixedBaseTable,
@@ -71,7 +73,7 @@ class _TableData(NamedTuple):
     factored: bool
 
 
-class CpuEngine(CpuRing, HostRandom):
+class CpuEngine(CpuRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
     A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two
@@ -452,6 +454,7 @@ def _empty(shape: Shape, limb_count: int) -> LimbArray:
 
 def _flat(limbs: LimbArray) -> LimbArray:
     """The same items as a contiguous (count, limbs) array; a view wherever `limbs` is contiguous already."""
+    refuse_device_limbs(limbs)
     return np.ascontiguousarray(limbs).reshape(prod(limbs.shape[:-1]), limbs.shape[-1])
 
 

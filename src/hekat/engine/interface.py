@@ -11,6 +11,7 @@ exponent widths are public. `reference` is the specification: every engine agree
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -156,7 +157,25 @@ class Engine(RingEngine, Protocol):
         ...
 
     def store(self, a: ResidueArray) -> LimbArray:
-        """The residues as canonical limbs, shape a.shape + (modulus.limb_count,), each value < modulus."""
+        """The residues as canonical limbs on the host, a.shape + (modulus.limb_count,), each value < modulus."""
+        ...
+
+    # --- limbs where the engine computes -----------------------------------------------------------------
+
+    def limbs_of(self, a: ResidueArray) -> LimbArray:
+        """As `store`, in the engine's own memory: for the engine's own operations, which take it where it is."""
+        ...
+
+    def to_host(self, array: Any) -> Any:
+        """Limbs or flags of this engine as an array of the host; the same array if it lies there."""
+        ...
+
+    def active(self, *arrays: Any) -> AbstractContextManager[Any]:
+        """Within it, operators and functions of the arrays' module may be used on `arrays` and on this engine's limbs.
+
+        They take their turn with the engine's own work, whichever thread made the arrays. Changes nothing for an
+        engine without a device.
+        """
         ...
 
     # --- shape (no arithmetic) -------------------------------------------------------------------------

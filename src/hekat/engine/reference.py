@@ -32,6 +32,7 @@ from hekat.engine.checks import (
     refuse_zero_divisor,
 )
 from hekat.engine.chunk_plan import ChunkPlan
+from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import (
     BoolArray,
     FixedBaseTable,
@@ -48,7 +49,7 @@ from hekat.engine.sparse_exponents import SparseExponents
 DEFAULT_WINDOW_BITS = 4
 
 
-class ReferenceEngine(ReferenceRing, HostRandom):
+class ReferenceEngine(ReferenceRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine`; a ResidueArray's data is the flat list of its ints in C order.
 
     Python integers are not constant-time: this engine is for tests and for checking other engines.

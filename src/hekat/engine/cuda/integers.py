@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -31,12 +33,25 @@ class CudaIntegers:
     _device: Device
     _host: CpuEngine
 
+    def to_host(self, array: Any) -> Any:
+        """Limbs or flags of this engine on the host."""
+        return array if on_host(array) else self._device.download(array)
+
+    @contextmanager
+    def active(self, *arrays: Any) -> Iterator[None]:
+        """Within it functions of arrays work on this device and on `arrays`, whichever thread made them."""
+        with self._device.active():
+            for array in arrays:
+                if not on_host(array):
+                    self._device.ready(self._own(array))
+            yield
+
     def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
         """a + b with max(limbs) + 1 limbs."""
         if on_host(a) and on_host(b):
             return self._host.int_add(a, b)
         shape, a, b = self._int_operands(a, b)
-        out = self._empty_ints(shape, max(a.shape[-1], b.shape[-1]) + 1)
+        out: LimbArray = self._empty_ints(shape, max(a.shape[-1], b.shape[-1]) + 1)
         self._run_ints("int_add", shape, out, _word_count(out), *_operand(a), *_operand(b))
         return out
 
@@ -45,7 +60,7 @@ class CudaIntegers:
         if on_host(a) and on_host(b):
             return self._host.int_sub(a, b)
         shape, a, b = self._int_operands(a, b)
-        out = self._empty_ints(shape, max(a.shape[-1], b.shape[-1]))
+        out: LimbArray = self._empty_ints(shape, max(a.shape[-1], b.shape[-1]))
         below = self._device.empty(shape, np.bool_)
         self._run_ints("int_sub", shape, out, _word_count(out), below, *_operand(a), *_operand(b))
         return out, below
@@ -55,7 +70,7 @@ class CudaIntegers:
         if on_host(a) and on_host(b):
             return self._host.int_mul(a, b)
         shape, a, b = self._int_operands(a, b)
-        out = self._empty_ints(shape, a.shape[-1] + b.shape[-1])
+        out: LimbArray = self._empty_ints(shape, a.shape[-1] + b.shape[-1])
         self._run_ints("int_mul", shape, out, *_operand(a), *_operand(b))
         return out
 
@@ -86,26 +101,28 @@ class CudaIntegers:
                     cure="move one to where the other is",
                 )
             return self._device.upload(np.ascontiguousarray(limbs).reshape(1, limb_count))
-        if not self._device.owns(limbs):
-            raise EngineError(
-                "integers lie on another device",
-                expected=f"limbs on {self._device.name}, or on the host",
-                got=f"{describe(limbs)} elsewhere",
-                cure="compute with the engine of the device they lie on",
-            )
         xp = self._device.xp
-        limbs = self._device.ready(limbs)
-        with self._device.active():
+        with self.active(limbs):
             if count != 1 and limbs.shape[:-1] != shape:
                 limbs = xp.broadcast_to(limbs, (*shape, limb_count))
             return xp.ascontiguousarray(limbs).reshape(-1, limb_count)
+
+    def _own(self, array: DeviceArray) -> DeviceArray:
+        if not self._device.owns(array):
+            raise EngineError(
+                "an array lies on another device",
+                expected=f"one on {self._device.name}, or on the host",
+                got=f"{describe(array)} elsewhere",
+                cure="compute with the engine of the device it lies on",
+            )
+        return array
 
     def _refuse_zero_divisors(self, b: LimbArray) -> None:
         shape = check_limbs(b, "integers")
         if on_host(b):
             is_positive = np.asarray(b.any(axis=-1))
         else:
-            is_positive = self._device.download(self.int_sub(np.zeros(1, np.uint64), b)[1])
+            is_positive = self.to_host(self.int_sub(np.zeros(1, np.uint64), b)[1])
         zeros = np.flatnonzero(~is_positive)
         if zeros.size:
             raise refuse_zero_divisor(int(zeros[0]), shape)

@@ -24,7 +24,7 @@ from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_
 def decrypt(
     key: PrivateKey, ciphertexts: Ciphertexts, *, bound: int | None = None, progress: Progress | None = None
 ) -> PackedPlaintext:
-    """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n).
+    """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n), on the host.
 
     `bound` is what the result carries, the key's plaintext space if None. `progress(done, total)` is called after
     every few thousand.
@@ -44,7 +44,9 @@ def decrypt(
     signed = np.empty((count, key.public.n_modulus.limb_count), np.uint64)
 
     def decrypt_chunk(chunk: slice) -> None:
-        signed[chunk] = _decrypt_chunk(key, engine.store(take_chunk(ciphertexts.residues, chunk)), engine)
+        with engine.active():
+            limbs = engine.limbs_of(take_chunk(ciphertexts.residues, chunk))
+            signed[chunk] = engine.to_host(_decrypt_chunk(key, limbs, engine))
 
     if count:  # an empty batch asks for no tables
         run_chunks(decrypt_chunk, count, engine, progress)
@@ -54,7 +56,7 @@ def decrypt(
 
 
 def _decrypt_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> LimbArray:
-    """Two's complement plaintexts (count, limbs of n) of ciphertext limbs (count, limbs of n^2)."""
+    """Two's complement plaintexts (count, limbs of n) of ciphertext limbs (count, limbs of n^2), where these lie."""
     parts = [_plaintext_part(half, limbs, engine) for half in key.halves]
     # The parts are below n, so their sum has at most one bit more than n.
     total = engine.int_add(*parts)[:, : limbs_for_bits(key.public.bits + 1)]
@@ -67,7 +69,7 @@ def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbAr
     # An encryption of zero: the base of the secret exponentiation is nothing a sender could choose.
     exponents = engine.random_bits(limbs.shape[0], BLINDING_BITS)
     blinded = engine.mod_mul(residues, engine.mod_exp_fixed(half.blinding_table(engine), exponents))
-    power = engine.store(engine.mod_exp(blinded, half.exponent))
+    power = engine.limbs_of(engine.mod_exp(blinded, half.exponent))
     if not power.any(axis=-1).all():
         raise InputError(
             "a ciphertext shares a factor with its key's n",
@@ -80,7 +82,7 @@ def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbAr
     less_one = engine.int_add(power[low], np.full((1, half.limb_count), ~np.uint64(0)))[low]
     quotient = engine.int_mul(less_one, half.exact_inverse)[low]
     share = engine.mod_mul(engine.reduce(quotient, half.modulus), half.plain_constant(engine))
-    return engine.int_mul(engine.store(share), half.other)
+    return engine.int_mul(engine.limbs_of(share), half.other)
 
 
 def _check_key(key: PrivateKey, ciphertexts: Ciphertexts) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from hekat.array_module import array_module
 from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
@@ -31,6 +32,7 @@ def encrypt(
 ) -> Ciphertexts:
     """The plaintexts encrypted, shape (len(plain),).
 
+    Plaintexts on a device stay there, for the engine of that device (EngineError for another).
     `variant`: None takes `crt` for a PrivateKey and `djn` for a PublicKey; `standard` (r^n, slow) works with both.
     All three give ciphertexts of one kind, that may be mixed. `progress(done, total)` is called after every few
     thousand.
@@ -42,21 +44,24 @@ def encrypt(
     make_randomisers = choose_randomisers(key, variant, engine, len(plain))
     public = public_part(key)
     public.plaintext_space.check(plain)
-    check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
+    with engine.active(plain.limbs):
+        check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
 
     def encrypt_chunk(chunk: slice) -> ResidueArray:
-        messages = plaintext_residues(public, plain.limbs[chunk], engine)
-        return engine.mod_mul_one_plus(make_randomisers(len(messages)), messages)
+        with engine.active(plain.limbs):
+            messages = plaintext_residues(public, plain.limbs[chunk], engine)
+            return engine.mod_mul_one_plus(make_randomisers(len(messages)), messages)
 
     return Ciphertexts(public, join_chunks(run_chunks(encrypt_chunk, len(plain), engine, progress), (len(plain),)))
 
 
 def plaintext_residues(public: PublicKey, limbs: LimbArray, engine: Engine) -> LimbArray:
-    """m mod n for signed plaintext limbs (count, k), |m| <= (n-1)/2: shape (count, limbs of n)."""
+    """m mod n for signed plaintext limbs (count, k), |m| <= (n-1)/2: shape (count, limbs of n), where they lie."""
     limb_count = public.n_modulus.limb_count
     limbs = resize_signed(limbs, limb_count)
+    n = array_module(limbs).asarray(public.n_modulus.limbs)
     # A negative m reads as m + 2^(64 k); with n added, what goes beyond k limbs is dropped.
-    return engine.int_add(limbs, sign_masks(limbs) & public.n_modulus.limbs)[..., :limb_count]
+    return engine.int_add(limbs, sign_masks(limbs) & n)[..., :limb_count]
 
 
 def choose_randomisers(

@@ -60,10 +60,11 @@ def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
     Raises InputError for other counts or types, BoundError beyond the plaintext space.
     """
     packed = plaintexts_for(c.public, plain, c.shape, c.engine)
-    messages = plaintext_residues(c.public, packed.limbs, c.engine)
-    shape = () if len(packed) == 1 else c.shape
-    messages = messages.reshape(*shape, messages.shape[-1])
-    return Ciphertexts(c.public, c.engine.mod_mul_one_plus(c.residues, messages))
+    with c.engine.active(packed.limbs):
+        messages = plaintext_residues(c.public, packed.limbs, c.engine)
+        shape = () if len(packed) == 1 else c.shape
+        messages = messages.reshape(*shape, messages.shape[-1])
+        return Ciphertexts(c.public, c.engine.mod_mul_one_plus(c.residues, messages))
 
 
 def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:

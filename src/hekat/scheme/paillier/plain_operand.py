@@ -22,7 +22,8 @@ def plaintexts_for(
     """`plain` as one packed plaintext or one per ciphertext of `shape` in C order, within the plaintext space."""
     if isinstance(plain, PackedPlaintext):
         public.plaintext_space.check(plain)
-        check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
+        with engine.active(plain.limbs):
+            check_within_bound(plain.limbs, plain.bound, engine, "the plaintext")
         if len(plain) not in (1, prod(shape)):
             raise InputError(
                 "plaintexts and ciphertexts differ in number",

@@ -15,9 +15,9 @@ from typing import Final
 import gmpy2
 import numpy as np
 
+from hekat.array_module import array_module
 from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
-from hekat.engine.random_limbs import random_bits
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.table_cache import TableCache
@@ -96,12 +96,14 @@ def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> Res
         candidates = _coset_factors.get(key)
         if candidates is None:
             candidates = _coset_factors[key] = _make_coset_factors(key)
-    choice = random_bits(randomisers.size, COSET_BITS)
-    # Every candidate is read for every choice, so that memory access tells nothing.
-    factors = np.zeros((randomisers.size, key.n_squared.limb_count), np.uint64)
-    for index, candidate in enumerate(candidates):
-        factors |= candidate & (np.uint64(0) - (choice == index).astype(np.uint64))
-    return engine.mod_mul(randomisers, engine.load(factors, key.n_squared))
+    with engine.active():
+        choice = engine.random_bits(randomisers.size, COSET_BITS)
+        xp = array_module(choice)
+        # Every candidate is read for every choice, so that memory access tells nothing.
+        factors = xp.zeros((randomisers.size, key.n_squared.limb_count), np.uint64)
+        for index, candidate in enumerate(candidates):
+            factors |= xp.asarray(candidate) & -(choice == index).astype(np.uint64)
+        return engine.mod_mul(randomisers, engine.load(factors, key.n_squared))
 
 
 def check_table_memory(key_bits: int, engine: Engine) -> None:
@@ -127,7 +129,7 @@ def check_table_memory(key_bits: int, engine: Engine) -> None:
 def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
     """Residues mod p^2 as their part of the sum that is congruent to both halves mod n^2."""
     part = engine.mod_mul(residues, half.join_constant(engine))
-    return engine.int_mul(engine.store(part), half.other_squared)
+    return engine.int_mul(engine.limbs_of(part), half.other_squared)
 
 
 def _make_djn_table(key: PublicKey, engine: Engine, uses: int) -> FixedBaseTable:

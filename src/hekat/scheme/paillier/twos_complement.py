@@ -1,9 +1,13 @@
-"""Signed plaintexts as two's complement limbs: signs, widths, bounds, without a branch on a value."""
+"""Signed plaintexts as two's complement limbs: signs, widths, bounds, without a branch on a value.
+
+Limbs of a device stay there; that takes `engine.active`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from hekat.array_module import array_module
 from hekat.engine.interface import BoolArray, Engine
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import BoundError
@@ -13,7 +17,8 @@ from hekat.plaintext_space import PackedPlaintext
 def sign_masks(limbs: LimbArray) -> LimbArray:
     """All ones for negative values, zero for others: shape (..., 1)."""
     # Negating 0 or 1 in unsigned arithmetic gives the mask.
-    return np.asarray(np.uint64(0) - (limbs[..., -1:] >> np.uint64(LIMB_BITS - 1)))
+    masks: LimbArray = -(limbs[..., -1:] >> np.uint64(LIMB_BITS - 1))
+    return masks
 
 
 def resize_signed(limbs: LimbArray, limb_count: int) -> LimbArray:
@@ -21,7 +26,10 @@ def resize_signed(limbs: LimbArray, limb_count: int) -> LimbArray:
     missing = limb_count - limbs.shape[-1]
     if missing <= 0:
         return limbs[..., :limb_count]
-    return np.concatenate([limbs, np.broadcast_to(sign_masks(limbs), (*limbs.shape[:-1], missing))], axis=-1)
+    xp = array_module(limbs)
+    signs = xp.broadcast_to(sign_masks(limbs), (*limbs.shape[:-1], missing))
+    wide: LimbArray = xp.concatenate([limbs, signs], axis=-1)
+    return wide
 
 
 def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
@@ -30,7 +38,9 @@ def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
     wrap = 1 << (LIMB_BITS * limb_count)
     ends = limbs_from_ints([n // 2 + 1, n + n // 2 + 1], limbs.shape[-1])
     above_half, above_all = (masks_of_not(engine.int_sub(limbs, end)[1]) for end in ends)
-    minus_n, minus_two_n = limbs_from_ints([wrap - n, (2 * wrap - 2 * n) % wrap], limb_count)
+    minus_n, minus_two_n = array_module(limbs).asarray(
+        limbs_from_ints([wrap - n, (2 * wrap - 2 * n) % wrap], limb_count)
+    )
     # What is above the second end is above the first too.
     addends = above_half & minus_n
     addends ^= above_all & (minus_n ^ minus_two_n)
