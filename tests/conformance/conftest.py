@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.cuda.emulation.device import EmulatedDevice
 
+from hekat.engine.cuda.engine import CudaEngine
 from hekat.engine.interface import Engine, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.engine.select import READY, available_engines, get_engine
+from hekat.engine.spread.engine import SpreadEngine
 
 ENGINES = [name for name, state in available_engines().items() if state == READY]
 if "cpu" in ENGINES:
@@ -18,6 +21,9 @@ if "cpu" in ENGINES:
 
     ENGINES.remove("cpu")
     ENGINES += [f"cpu-{path}" for path in usable_paths()]
+ENGINES.append("cuda-emulated")
+if "cpu-portable" in ENGINES:
+    ENGINES.append("spread")
 
 
 @cache
@@ -25,7 +31,27 @@ def make_engine(name: str) -> Engine:
     """The engine `name`; the native one on the path named, with more threads than the default here."""
     if name.startswith("cpu-"):
         return CpuEngine(3, path=name.removeprefix("cpu-"))
+    if name == "spread":
+        # Batches of two and more are cut.
+        members = [CpuEngine(1, path="portable"), CpuEngine(2)]
+        return SpreadEngine(members, least_work=1, least_chunks=2)
+    if name == "cuda-emulated":
+        return CudaEngine(EmulatedDevice())
     return get_engine(name)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The spread engine adds no arithmetic to its members': it is spared the numbers that carries are found with, and
+    of the long runs it has that over all shapes."""
+
+    def is_spared(item: pytest.Item) -> bool:
+        spread = getattr(item, "callspec", None) is not None and item.callspec.params.get("engine") == "spread"
+        long = item.get_closest_marker("long") is not None and "fuzzed_shapes" not in item.path.stem
+        return spread and (long or item.path.parent.name == "structured" or item.path.stem == "test_square_moduli")
+
+    spared = {item: None for item in items if is_spared(item)}
+    config.hook.pytest_deselected(items=list(spared))
+    items[:] = [item for item in items if item not in spared]
 
 
 @pytest.fixture(params=ENGINES)
