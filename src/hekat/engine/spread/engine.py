@@ -11,6 +11,7 @@ from time import perf_counter
 from hekat.engine.checks import check_limbs, check_own_table, check_table, refuse_device_limbs, refuse_wide_exponent
 from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.host_memory import HostMemory
+from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.loads import Clock, EngineLoad, choose_policy
