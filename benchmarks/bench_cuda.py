@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,9 @@ def compare_layouts(lab: Lab, key: PrivateKey, count: int) -> None:
         layout = Layout(threads, limbs + limbs % 2, pairs=True)
         if not 2 <= limbs <= MOST_LAYOUT_LIMBS:
             continue
-        engine = CudaEngine(lab.device, layout_of=lambda modulus, layout=layout: layout)
+        engine = CudaEngine(
+            lab.device, layout_of=lambda modulus, layout=layout: replace(layout, pairs=modulus.root is not None)
+        )
         bench = Bench(engine, key, lab.put)
         case = next(iter(element_wise(bench, count)))
         named = Case(f"mod_mul, {threads} threads of {layout.limbs} limbs", case.items, case.call, case.check,

@@ -5,6 +5,7 @@ What a GPU would run, but for ptxas: shuffles and votes of whole warps, loops, t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -41,7 +42,10 @@ class Ring:
     """An engine whose kernels have one layout, a modulus that fills it, and residues that carry bugs are found with."""
 
     def __init__(self, layout: Layout) -> None:
-        self.engine: Any = CudaEngine(InterpretedDevice(), layout_of=lambda modulus: layout)
+        # Of the root of a square the engine takes residues of their own.
+        self.engine: Any = CudaEngine(
+            InterpretedDevice(), layout_of=lambda modulus: replace(layout, pairs=modulus.root is not None)
+        )
         bits = 32 * layout.words
         self.rng = np.random.default_rng([layout.threads, layout.limbs, layout.pairs])
         # R just above n: then u >= n and a third subtraction of n do happen.
