@@ -7,10 +7,14 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+from tests.engine.cuda.emulation.device import EmulatedDevice
 from tests.engine.spread.conftest import N, TellingEngine, make_spread
 
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.cpu import CpuEngine
+from hekat.engine.cuda.engine import CudaEngine
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
+from hekat.engine.spread.crew import Asynchronous
 from hekat.engine.spread.engine import SpreadEngine
 from hekat.errors import EngineError, InputError
 
@@ -210,3 +214,15 @@ def test_describe_shows_each_member_and_its_load(spread, monkeypatch):
     assert described["cpu: load"].startswith("1 chunks of 4 items in ")
     assert described["cpu (2): load"].startswith("1 chunks of 4 items in ")
     assert described["cpu (2): threads"] == "1 (asked for)"
+
+
+def test_a_chunk_holds_as_much_as_all_engines_work_on_at_once(spread):
+    assert spread.engine.chunk_plan == ChunkPlan(2, 2)
+    gpu = CudaEngine(EmulatedDevice())
+    plan = gpu.chunk_plan
+    assert SpreadEngine([CpuEngine(1), gpu]).chunk_plan == ChunkPlan(1 + plan.factor * plan.in_flight, 2)
+
+
+def test_a_gpu_is_waited_for():
+    assert isinstance(CudaEngine(EmulatedDevice()), Asynchronous)
+    assert not isinstance(CpuEngine(1), Asynchronous)

@@ -11,7 +11,6 @@ from time import perf_counter
 from hekat.engine.checks import check_limbs, check_own_table, check_table, refuse_device_limbs, refuse_wide_exponent
 from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.host_memory import HostMemory
-from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.loads import Clock, EngineLoad, choose_policy
@@ -78,9 +77,9 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
 
     @property
     def chunk_plan(self) -> ChunkPlan:
-        """Chunks as long as any engine wants them, and as many at once."""
+        """Chunks of which each engine's part is all that it works on at once when alone; the next ones wait ready."""
         plans = [engine.chunk_plan for engine in self._crew.engines]
-        return ChunkPlan(max(plan.factor for plan in plans), max(plan.in_flight for plan in plans))
+        return ChunkPlan(sum(plan.factor * plan.in_flight for plan in plans), in_flight=2)
 
     def loads(self) -> tuple[EngineLoad, ...]:
         """What each engine was given and has done, in their order."""
