@@ -55,6 +55,9 @@ namespace hekat {
 
 // Threads of a block in kernels that work in blocks: these or fewer.
 constexpr u32 kMostThreads = 256;
+// HEKAT_KERNEL(HEKAT_TWO_BLOCKS): of which two blocks have room in a multiprocessor's registers, 128 a
+// thread. While the threads of one wait at a barrier those of the other work.
+#define HEKAT_TWO_BLOCKS kMostThreads, 2
 
 // This thread's number in the whole launch.
 HEKAT_DEVICE u64 launch_index(u32 thread) { return block_index() * block_threads() + thread; }

@@ -16,7 +16,8 @@ HEKAT_DEVICE void store_row(u64* to, const u64* row, u32 degree) {
 }
 
 // out (elements, primes, degree), one block a row, from canonical residues: degree words of shared memory.
-HEKAT_KERNEL(kMostThreads) ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
+HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
     const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);
     transform(shared_words(), table, (u32)degree);
@@ -24,7 +25,8 @@ HEKAT_KERNEL(kMostThreads) ring_ntt(u64* out, const u64* a, const u64* ring, u64
 }
 HEKAT_BLOCK_KERNEL(ring_ntt)
 
-HEKAT_KERNEL(kMostThreads) ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
+HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
     const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);
     invert_transform(shared_words(), table, (u32)degree);

@@ -1,6 +1,6 @@
 // The transform of Z_p[X] / (X^N + 1) of one row of N residues in shared memory, and its inverse.
 //
-// A pass takes up to four levels at once: a thread holds all items that they combine. No sum is reduced on
+// A pass takes up to three levels at once: a thread holds all items that they combine. No sum is reduced on
 // the way: of residues below 2 p a level of the transform makes no more than 2 p more, a level of the inverse
 // twice as much, and 13 levels of that stay below 2^64. A product by a factor is below 2 p whatever it is of.
 //
@@ -11,8 +11,6 @@
 #include "prime.cuh"
 
 namespace hekat {
-
-constexpr u32 kMaxLevels = 4;
 
 // Where item n of a row lies in it, so that the items that threads side by side take, one after another,
 // eight apart or in groups of eight, are in different banks. slot(a | b) = slot(a) ^ slot(b) where a and b
@@ -137,7 +135,7 @@ HEKAT_DEVICE void transform_pass(u64* row, const PrimeTable& table, u32 degree, 
     });
 }
 
-// A degree of 2^10 to 2^13 is three passes of three levels and one of what is left, that of the widest
+// A degree of 2^10 to 2^13 is three passes of three levels and one more, or two, for what is left: the widest
 // levels.
 
 // row = the coefficients of the element whose transform the row holds, behind its three first levels: items <
@@ -145,16 +143,10 @@ HEKAT_DEVICE void transform_pass(u64* row, const PrimeTable& table, u32 degree, 
 HEKAT_DEVICE void finish_inverse(u64* row, const PrimeTable& table, u32 degree) {
     invert_pass<3>(row, table, degree, 3);
     invert_pass<3>(row, table, degree, 6);
-    switch (degree) {
-        case 1024:
-            return invert_pass<1>(row, table, degree, 9);
-        case 2048:
-            return invert_pass<2>(row, table, degree, 9);
-        case 4096:
-            return invert_pass<3>(row, table, degree, 9);
-        default:
-            return invert_pass<4>(row, table, degree, 9);
-    }
+    if (degree == 1024) return invert_pass<1>(row, table, degree, 9);
+    if (degree == 2048) return invert_pass<2>(row, table, degree, 9);
+    invert_pass<3>(row, table, degree, 9);
+    if (degree == 8192) invert_pass<1>(row, table, degree, 12);
 }
 
 HEKAT_DEVICE void invert_transform(u64* row, const PrimeTable& table, u32 degree) {
@@ -163,19 +155,10 @@ HEKAT_DEVICE void invert_transform(u64* row, const PrimeTable& table, u32 degree
 }
 
 HEKAT_DEVICE void transform(u64* row, const PrimeTable& table, u32 degree) {
-    switch (degree) {
-        case 1024:
-            transform_pass<1>(row, table, degree, 9);
-            break;
-        case 2048:
-            transform_pass<2>(row, table, degree, 9);
-            break;
-        case 4096:
-            transform_pass<3>(row, table, degree, 9);
-            break;
-        default:
-            transform_pass<4>(row, table, degree, 9);
-    }
+    if (degree == 8192) transform_pass<1>(row, table, degree, 12);
+    if (degree >= 4096) transform_pass<3>(row, table, degree, 9);
+    if (degree == 2048) transform_pass<2>(row, table, degree, 9);
+    if (degree == 1024) transform_pass<1>(row, table, degree, 9);
     transform_pass<3>(row, table, degree, 6);
     transform_pass<3>(row, table, degree, 3);
     transform_pass<3>(row, table, degree, 0);
