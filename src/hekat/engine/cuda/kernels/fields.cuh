@@ -34,21 +34,22 @@ HEKAT_DEVICE void pack_fields(u8* bytes, const u64* row, u32 count, u32 bits) {
 // Bits [first, first + bits) of `bytes`, bits up to 50, by whole words: `end` is behind the last byte there
 // is.
 HEKAT_DEVICE u64 read_field(const u8* bytes, u64 first, u32 bits, const u8* end) {
-    const u64 address = (u64)bytes + (first >> 3);
-    const u32* words = reinterpret_cast<const u32*>(address & ~(u64)3);
-    const u32 shift = (u32)(8 * (address & 3) + (first & 7));
+    const u8* at = bytes + (first >> 3);
+    const u32 before = (u32)((u64)at & 3);
+    // From a pointer, not a number: so the compiler knows in which memory it lies.
+    const u8* words = at - before;
     u32 parts[3];
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-        const u64 at = (u64)(words + i);
+        const u8* word = words + 4 * i;
         parts[i] = 0;
-        if (at + 4 <= (u64)end) {
-            parts[i] = words[i];
+        if (word + 4 <= end) {
+            parts[i] = *reinterpret_cast<const u32*>(word);
         } else {
-            for (u32 k = 0; at + k < (u64)end; ++k)
-                parts[i] |= (u32) reinterpret_cast<const u8*>(at)[k] << (8 * k);
+            for (u32 k = 0; word + k < end; ++k) parts[i] |= (u32)word[k] << (8 * k);
         }
     }
+    const u32 shift = (u32)(8 * before + (first & 7));
     const u64 low = (u64)parts[1] << 32 | parts[0];
     const u64 field = (low >> shift) | (((u64)parts[2] << 1) << (63 - shift));
     return field & (((u64)1 << bits) - 1);
