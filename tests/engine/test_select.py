@@ -13,6 +13,7 @@ from hekat.engine import select
 from hekat.engine.cuda import availability
 from hekat.engine.reference import ReferenceEngine
 from hekat.engine.select import available_engines, get_engine
+from hekat.engine.spread.engine import SpreadEngine
 from hekat.errors import EngineError
 
 
@@ -121,6 +122,9 @@ class FakeDevice:
         self.name = f"cuda:{index}"
         self.made.append(index)
 
+    def when_short(self, make_room) -> None:
+        pass
+
 
 @pytest.fixture
 def two_gpus(monkeypatch):
@@ -165,3 +169,55 @@ def test_threads_that_ask_at_once_get_one_engine(two_gpus):
         engines = set(map(id, threads.map(lambda _: get_engine("cuda:0"), range(32))))
     assert len(engines) == 1
     assert FakeDevice.made == [0]
+
+
+def test_engines_joined_by_a_plus_are_one_engine_over_them(two_gpus, monkeypatch):
+    both = get_engine("cpu+cuda:0")
+    assert isinstance(both, SpreadEngine)
+    assert both.name == "cpu+cuda:0"
+    assert get_engine("cuda+cpu") is get_engine("cuda:0+cpu") is both
+    assert [load.name for load in both.loads()] == ["cpu", "cuda:0"]
+    assert both._crew.engines == (get_engine("cpu"), get_engine("cuda:0"))
+    monkeypatch.setenv("HEKAT_ENGINE", "cuda:1+cuda:0")
+    assert get_engine().name == "cuda:0+cuda:1"
+    assert get_engine("cuda:all") is get_engine()
+    assert get_engine("cuda:all+cpu").name == "cpu+cuda:0+cuda:1"
+    monkeypatch.setenv("HEKAT_SINGLE_TENANT", "1")
+    alone = get_engine("cpu+cuda:0")
+    assert alone is not both
+    assert (alone.single_tenant, both.single_tenant) == (True, False)
+    assert FakeDevice.made == [0, 1]
+
+
+def test_all_gpus_of_one_are_that_one(two_gpus, monkeypatch):
+    monkeypatch.setattr(availability, "find_driver", lambda load=None: availability.Driver((13, 0), 1))
+    assert get_engine("cuda:all") is get_engine("cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cpu+cuda:0+cuda", r"named twice; .*got cpu\+cuda:0\+cuda; cure: leave out one cuda:0"),
+        ("cuda:all+cuda:1", "named twice.*leave out one cuda:1"),
+        ("cpu+cpu", "named twice"),
+        ("cpu+reference", "'reference' computes alone"),
+        ("cpu+", "no such engine.*got ''"),
+        ("cpu+cdua:0", "no such engine.*got 'cdua:0'; cure: did you mean 'cuda:0'"),
+        ("cpu+cuda:2", "no GPU cuda:2 on this machine"),
+    ],
+)
+def test_engines_that_cannot_be_joined_are_refused(two_gpus, name, words):
+    with pytest.raises(EngineError, match=words):
+        get_engine(name)
+
+
+def test_no_gpu_is_no_reason_to_go_on_with_the_cpu_alone(without_gpu):
+    for name in ("cpu+cuda:0", "cuda:all", "cpu+cuda:all"):
+        with pytest.raises(EngineError, match=r"no NVIDIA driver is on this machine.*or stay on engine 'cpu'"):
+            get_engine(name)
+
+
+def test_a_malformed_schedule_is_answered_when_the_engine_is_chosen(two_gpus, monkeypatch):
+    monkeypatch.setenv("HEKAT_SCHEDULE", "fair")
+    with pytest.raises(EngineError, match="HEKAT_SCHEDULE names no way"):
+        get_engine("cuda:0+cuda:1")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_ENGINE = "cpu"
 GPU_PREFIX = "cuda:"
+ALL_GPUS = "cuda:all"
+JOIN = "+"
 FIRST_GPU = "cuda:0"
 ENGINE_VARIABLE = "HEKAT_ENGINE"
 READY = "ready"
@@ -30,14 +32,22 @@ _lock = threading.Lock()
 def get_engine(name: str | None = None) -> Engine:
     """The engine `name`; None asks the variable HEKAT_ENGINE, then takes `cpu`. One instance per process and tenancy.
 
-    GPUs are `cuda:0`, `cuda:1` and so on; `cuda` is `cuda:0`.
-    Raises EngineError for an unknown name, for an engine that is not available, and for a malformed variable; never
-    falls back to another.
+    GPUs are `cuda:0`, `cuda:1` and so on; `cuda` is `cuda:0`. Several names joined by + are one engine that spreads
+    batches over them, in any order the same one; `cuda:all` stands for all GPUs.
+    Raises EngineError for an unknown name, for an engine that is not available, for one that is named twice, and for
+    a malformed variable; never falls back to another.
     """
     what = "there is no such engine"
     if name is None:
         name = os.environ.get(ENGINE_VARIABLE) or DEFAULT_ENGINE
         what = f"{ENGINE_VARIABLE} names no engine"
+    if name == ALL_GPUS or JOIN in name:
+        return _find(_join_names(name, what))
+    return _find(_check_name(name, what))
+
+
+def _check_name(name: str, what: str) -> str:
+    """The full name of one engine. Raises EngineError, opening with `what`, where there is none of that name."""
     gpu = _GPU_NAME.fullmatch(name)
     if gpu is None and name not in _MAKERS:
         known = (*_MAKERS, FIRST_GPU)
@@ -50,7 +60,27 @@ def get_engine(name: str | None = None) -> Engine:
             got=repr(name),
             cure=f"did you mean {close[0]!r}?" if close else f"use {DEFAULT_ENGINE!r}",
         )
-    return _find(name if gpu is None else f"{GPU_PREFIX}{gpu[1] or 0}")
+    return name if gpu is None else f"{GPU_PREFIX}{gpu[1] or 0}"
+
+
+def _join_names(names: str, what: str) -> str:
+    """The full names of several engines in the one order that stands for all; of a single GPU its name alone."""
+    found: list[str] = []
+    for name in names.split(JOIN):
+        found += _gpu_names() if name == ALL_GPUS else [_check_name(name, what)]
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if twice:
+        raise EngineError(
+            "an engine is named twice", expected="each engine once", got=names[:80], cure=f"leave out one {twice[0]}"
+        )
+    if "reference" in found:
+        raise EngineError(
+            "engine 'reference' computes alone: it is the specification",
+            expected="cpu and GPUs",
+            got=names[:80],
+            cure=f"use {DEFAULT_ENGINE!r} in its place, or reference alone",
+        )
+    return JOIN.join(sorted(found, key=lambda name: (name.startswith(GPU_PREFIX) and 1 + _index_of(name), name)))
 
 
 def available_engines() -> dict[str, str]:
@@ -84,6 +114,11 @@ def _find(name: str) -> Engine:
 
 @cache
 def _instance(name: str, single_tenant: bool) -> Engine:
+    if JOIN in name:
+        from hekat.engine.spread.engine import SpreadEngine
+
+        # The instances that their own names give too: memory and tables of a device are counted once.
+        return SpreadEngine([_instance(member, single_tenant) for member in name.split(JOIN)])
     return _MAKERS.get(name, partial(_make_cuda, name))(single_tenant)
 
 
