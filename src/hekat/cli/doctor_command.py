@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hekat.cli.printable import printable
 from hekat.engine.cuda.kernel_cache import CACHE_VARIABLE
+from hekat.engine.loads import SCHEDULE_VARIABLE
 from hekat.engine.select import (
     DEFAULT_ENGINE,
     ENGINE_VARIABLE,
@@ -37,6 +38,7 @@ _VARIABLES = (
     "HEKAT_CPU",
     MEMORY_VARIABLE,
     TENANCY_VARIABLE,
+    SCHEDULE_VARIABLE,
     "HEKAT_CUDA_MIB",
     "HEKAT_CUDA_TABLE_MIB",
     CACHE_VARIABLE,
