@@ -15,7 +15,7 @@ EDGES = (0, 1, 2, 31, 32, 33, 0x7FFFFFFF, 0x80000000, 0xDEADBEEF, 0xFFFFFFFE, 0x
 LANES = np.arange(32)
 
 
-def execute(body: str, words: Any, *, threads: int = 32) -> Any:
+def execute(body: str, words: Any, *, threads: int = 32, shared_bytes: int = 0) -> Any:
     """What `threads` threads leave at `out`: each has `words` of its own, %r1 to %r4, and gives %r9."""
     entry = f""".visible .entry tested(
     .param .u64 out,
@@ -37,7 +37,7 @@ def execute(body: str, words: Any, *, threads: int = 32) -> Any:
 """
     device = EmulatedDevice()
     out, given = device.empty(threads, np.uint32), device.upload(np.asarray(words, np.uint32))
-    run(parse(entry)["tested"], 1, threads, 0, [out, given])
+    run(parse(entry)["tested"], 1, threads, shared_bytes, [out, given])
     return device.download(out).tolist()
 
 
@@ -84,6 +84,11 @@ SEMANTICS = {
         "cvt.s64.s32 %rd5, %r1; mov.b64 {%r5, %r9}, %rd5;",
         lambda a, b, c, d: 0xFFFFFFFF if a >> 31 else 0,
     ),
+    "ld.s32 into a wider register": (
+        "ld.global.s32 %rd5, [%rd4+4]; mov.b64 {%r5, %r9}, %rd5;",
+        lambda a, b, c, d: 0xFFFFFFFF if b >> 31 else 0,
+    ),
+    "ld.s8": ("ld.global.s8 %r9, [%rd4+3];", lambda a, b, c, d: (a >> 24) - (256 if a >> 31 else 0)),
     "shl": ("shl.b32 %r9, %r1, %r2;", lambda a, b, c, d: a << b if b < 32 else 0),
     "shr.u32": ("shr.u32 %r9, %r1, %r2;", lambda a, b, c, d: a >> b if b < 32 else 0),
     "shr.s32": ("shr.s32 %r9, %r1, %r2;", lambda a, b, c, d: as_signed(a) >> min(b, 31)),
@@ -92,6 +97,10 @@ SEMANTICS = {
     "prmt": ("prmt.b32 %r9, %r1, %r2, 0x6152;", lambda a, b, c, d: _bytes(a, b, (2, 5, 1, 6))),
     "lop3": ("lop3.b32 %r9, %r1, %r2, %r3, 0xE8;", lambda a, b, c, d: a & b | a & c | b & c),
     "bfe": ("bfe.u32 %r9, %r1, 5, 9;", lambda a, b, c, d: a >> 5 & 0x1FF),
+    "bfi": (
+        "and.b32 %r5, %r3, 31; sub.u32 %r6, 32, %r5; bfi.b32 %r9, %r1, %r2, %r5, %r6;",
+        lambda a, b, c, d: a << (c & 31) | b & (1 << (c & 31)) - 1,
+    ),
     "popc, clz": ("popc.b32 %r5, %r1; clz.b32 %r6, %r2; add.u32 %r9, %r5, %r6;",
                   lambda a, b, c, d: a.bit_count() + 32 - b.bit_length()),
     "setp.s32": (
@@ -219,6 +228,34 @@ def test_threads_wait_for_each_other_at_a_barrier() -> None:
 """
     run(parse(text)["tested"], 1, 64, 128, [out, given])
     assert device.download(out).tolist() == 2 * [(int(a) + 1) % (1 << 32) for a in words[:32, 0]]
+
+
+def test_atomics_take_turns() -> None:
+    words = np.zeros((32, 4), np.uint64)
+    words[:, 0] = 1 << LANES
+    body = """mov.u64 %rd5, 64; cvt.u32.u64 %r5, %rd5;
+    setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [%rd5], 0; bar.sync 0;
+    atom.shared.or.b32 %r6, [%rd5], %r1; red.shared.add.u32 [%rd5+4], %r1; bar.sync 0;
+    ld.shared.u32 %r9, [%rd5];"""
+    assert execute(body, words, shared_bytes=128) == [(1 << 32) - 1] * 32
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "st.shared.u32 [%rd5], %r1; ld.shared.u32 %r9, [%rd6];",
+        "ld.shared.u32 %r9, [%rd6]; st.shared.u32 [%rd5], %r1;",
+        "ld.shared.u32 %r9, [0]; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [0], %r1;",
+    ],
+)
+def test_shared_memory_without_a_barrier_is_refused(body: str) -> None:
+    """Each thread uses its own word and that of the thread 32 further."""
+    places = """shl.b32 %r5, %r0, 2; cvt.u64.u32 %rd5, %r5;
+    add.u32 %r6, %r0, 32; and.b32 %r6, %r6, 63; shl.b32 %r6, %r6, 2; cvt.u64.u32 %rd6, %r6;"""
+    with pytest.raises(ValueError, match="no barrier between"):
+        execute(places + body, edge_words(64), threads=64, shared_bytes=256)
+    first, second = body.split("; ", 1)
+    assert execute(f"{places} {first}; bar.sync 0; {second}", edge_words(64), threads=64, shared_bytes=256)
 
 
 def test_a_loop_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,15 @@ def extract_bits(a: Words, first: Words, count: Words, kind: str) -> Words:
     return shift_right(a, first & np.uint64(255), kind) & below
 
 
+def insert_bits(a: Words, b: Words, first: Words, count: Words, kind: str) -> Words:
+    """bfi: `count` bits of a, put into b from bit `first` on; none where that is beyond the word."""
+    width = width_of(kind)
+    first, count = first & np.uint64(255), count & np.uint64(255)
+    ones = ~shift_left(np.full_like(b, 2**64 - 1), np.minimum(count, np.uint64(64)), "u64")
+    mask = shift_left(cut(ones, width), first, kind)
+    return b & ~mask | shift_left(a, first, kind) & mask
+
+
 def count_ones(a: Words) -> Words:
     return np.bitwise_count(a).astype(np.uint64)
 
@@ -180,6 +189,8 @@ def pure(opcode: tuple[str, ...], a: list[Words]) -> Words:
             return lop3(*a)
         case "bfe":
             return extract_bits(a[0], a[1], a[2], kind)
+        case "bfi":
+            return insert_bits(a[0], a[1], a[2], a[3], kind)
         case "popc":
             return count_ones(a[0])
         case "clz":

@@ -2,7 +2,8 @@
 
 The threads that are farthest behind go first: after a branch that parts them they meet again where its ways do. At
 a shuffle or a vote a warp waits for all of its threads, at a barrier the block does. Refused are waiting for ever, a
-carry flag read where a branch or a label lies between, and two threads that store in one place at once.
+carry flag read where a branch or a label lies between, two threads that store in one place at once, and shared memory
+that one warp stores to and another one uses with no barrier between.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .program import Entry, Instruction
 
 WARP = 32
 _CARRIES = ("add", "addc", "sub", "subc", "mad", "madc")
-_IGNORED_LOADS = ("nc", "volatile", "relaxed", "weak", "ca", "cg")
+_IGNORED_LOADS = ("gpu", "cta", "nc", "volatile", "relaxed", "weak", "ca", "cg")
 Step = Callable[[Any], None]
 
 
@@ -34,7 +35,7 @@ class Block:
         self._entry, self._memory, self._parameters, self._threads = entry, memory, parameters, threads
         self._registers: dict[str, Words] = {}
         self._flag: Words | None = None
-        index = np.arange(threads, dtype=np.uint64)
+        self._index = index = np.arange(threads, dtype=np.uint64)
         self._special = {
             "%tid.x": index, "%ntid.x": self._fill(threads), "%ctaid.x": self._fill(block),
             "%nctaid.x": self._fill(blocks), "%laneid": index % np.uint64(WARP),
@@ -55,6 +56,7 @@ class Block:
                 self._refuse_waiting(places[alive], waiting[alive])
                 waiting[:] = False
                 places[alive] += 1
+                self._memory.meet()
                 continue
             at = int(places[going].min())
             active = going & (places == at)
@@ -154,6 +156,8 @@ class Block:
                     self._store(instruction, active)
                 case "mov" | "cvta":
                     self._move(instruction, active)
+                case "atom" | "red":
+                    self._atomic(instruction, active)
                 case "shfl":
                     self._shuffle(instruction, active)
                 case "vote":
@@ -163,6 +167,8 @@ class Block:
                 case _:
                     width = arithmetic.width_of(opcode[-1])
                     sources = [self._value(name, width) for name in instruction.operands[1:]]
+                    if opcode[0] in ("div", "rem") and active is not None:
+                        sources[1] = np.where(active, sources[1], np.uint64(1))
                     self._write(str(instruction.operands[0]), arithmetic.pure(opcode, sources), active)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise ValueError(f"{instruction.text}: {error}") from error
@@ -207,11 +213,14 @@ class Block:
         width = arithmetic.width_of(kind)
         addresses = self._addresses(source)
         chosen = slice(None) if active is None else active
-        for name, column in zip(names, self._memory.load(addresses[chosen], width, len(names)), strict=True):
+        columns = self._memory.load(addresses[chosen], width, len(names), self._index[chosen])
+        for name, column in zip(names, columns, strict=True):
             value = np.zeros(self._threads, np.uint64)
             value[chosen] = column
-            if kind[0] == "s" and width < 32:
-                value = arithmetic.cut(arithmetic.signed(value, width).view(np.uint64), 32)
+            if kind[0] == "s":
+                # As wide as the register, which its name tells.
+                register = 64 if name.startswith("%rd") else 16 if name.startswith("%rs") else 32
+                value = arithmetic.cut(arithmetic.signed(value, width).view(np.uint64), register)
             self._write(name, value, active)
 
     def _store(self, instruction: Instruction, active: Any) -> None:
@@ -222,10 +231,28 @@ class Block:
         width = arithmetic.width_of(opcode[-1])
         chosen = slice(None) if active is None else active
         values = [self._value(name, width)[chosen] for name in names]
-        self._memory.store(self._addresses(target)[chosen], width, values)
+        self._memory.store(self._addresses(target)[chosen], width, values, self._index[chosen])
+
+    def _atomic(self, instruction: Instruction, active: Any) -> None:
+        """atom and red, one thread after the other."""
+        opcode = [part for part in instruction.opcode if part not in _IGNORED_LOADS]
+        self._check_space(opcode[1])
+        width = arithmetic.width_of(opcode[-1])
+        *to, target, source = instruction.operands
+        addresses, values = self._addresses(target), self._value(source, width)
+        found = np.zeros(self._threads, np.uint64)
+        for thread in np.flatnonzero(np.ones(self._threads, bool) if active is None else active):
+            one = slice(thread, thread + 1)
+            (before,) = self._memory.load(addresses[one], width, 1, None)
+            kind = (opcode[-2], opcode[-1])
+            self._memory.store(addresses[one], width, [arithmetic.pure(kind, [before, values[one]])], None)
+            found[one] = before
+        if to:
+            self._write(str(to[0]), found, active)
 
     def _check_space(self, space: str) -> None:
-        if space not in ("global", "shared"):
+        # Without a space an address says itself where it is.
+        if space not in ("global", "shared") and space[0] not in "bus":
             raise ValueError(f"memory of the space {space} is unknown here")
 
     def _shuffle(self, instruction: Instruction, active: Any) -> None:

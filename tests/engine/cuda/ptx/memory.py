@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 BUFFER_SHIFT = np.uint64(40)
+WARP = np.uint64(32)
+NOBODY, SEVERAL = -1, -2
 
 
 class Memory:
@@ -14,6 +16,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._buffers: dict[int, Any] = {}
+        self.add_shared(0)
 
     def add(self, array: Any, offset: int = 0) -> int:
         """The address of a contiguous array: `offset` beyond a boundary of 256 bytes."""
@@ -23,31 +26,58 @@ class Memory:
 
     def add_shared(self, size: int) -> None:
         self._put(0, np.full(size, 0xA5, np.uint8), 0)
+        # Which warp used a byte since the last barrier: NOBODY, one, or SEVERAL.
+        self._stored_by, self._read_by = np.full(size, NOBODY), np.full(size, NOBODY)
+
+    def meet(self) -> None:
+        """All threads of the block have met at a barrier."""
+        self._stored_by[:] = NOBODY
+        self._read_by[:] = NOBODY
 
     def _put(self, index: int, array: Any, offset: int) -> None:
         if not array.flags.c_contiguous:
             raise ValueError("a buffer of memory that is not contiguous")
         self._buffers[index] = (array.view(np.ndarray).reshape(-1).view(np.uint8), offset)
 
-    def load(self, addresses: Any, width: int, count: int) -> list[Any]:
-        """`count` words of `width` bits from each address."""
+    def load(self, addresses: Any, width: int, count: int, threads: Any) -> list[Any]:
+        """`count` words of `width` bits from each address, one for each of `threads`; None for an atomic access."""
         size = width // 8
         buffer, places = self._find(addresses, size * count)
+        if threads is not None and buffer is self._buffers.get(0, (None,))[0]:
+            self._watch(places, size * count, threads // WARP, is_store=False)
         columns = [np.zeros(len(addresses), np.uint64) for _ in range(count)]
         for i, column in enumerate(columns):
             for byte in range(size):
                 column |= buffer[places + np.uint64(i * size + byte)].astype(np.uint64) << np.uint64(8 * byte)
         return columns
 
-    def store(self, addresses: Any, width: int, values: list[Any]) -> None:
+    def store(self, addresses: Any, width: int, values: list[Any], threads: Any) -> None:
         """One word of `width` bits from each of `values` at each address, one after the other."""
         size = width // 8
         buffer, places = self._find(addresses, size * len(values))
         if len(np.unique(places)) != len(places):
             raise ValueError("two threads store in one place at once")
+        if threads is not None and buffer is self._buffers.get(0, (None,))[0]:
+            self._watch(places, size * len(values), threads // WARP, is_store=True)
         for i, column in enumerate(values):
             for byte in range(size):
                 buffer[places + np.uint64(i * size + byte)] = (column >> np.uint64(8 * byte)).astype(np.uint8)
+
+    def _watch(self, places: Any, size: int, warps: Any, *, is_store: bool) -> None:
+        """Shared memory that another warp stored to, or read and this one stores to, with no barrier since."""
+        for byte in range(size):
+            at, warp = places + np.uint64(byte), warps.astype(np.int64)
+            stored, read = self._stored_by[at], self._read_by[at]
+            if ((stored != NOBODY) & (stored != warp)).any() or (
+                is_store and ((read != NOBODY) & (read != warp)).any()
+            ):
+                raise ValueError("shared memory that another warp used, and no barrier between")
+            if is_store:
+                self._stored_by[at] = warp
+                continue
+            self._read_by[at] = np.where((read == NOBODY) | (read == warp), warp, SEVERAL)
+            # Where several of these warps read one byte the last one stands there now.
+            self._read_by[at[self._read_by[at] != warp]] = SEVERAL
 
     def _find(self, addresses: Any, size: int) -> tuple[Any, Any]:
         (index, *others) = np.unique(addresses >> BUFFER_SHIFT)
