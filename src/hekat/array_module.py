@@ -43,6 +43,19 @@ def is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) or not on_host(x)
 
 
+def device_name(x: Any) -> str | None:
+    """The GPU that an array or tensor lies on, `cuda:0`; None for anything else."""
+    kind, index = _dlpack_device(x)
+    return f"cuda:{index}" if kind in _CUDA_DEVICES else None
+
+
+def copy_to_host(array: Any) -> Any:
+    """The array of `as_array` on the host: a copy where it lies on a GPU, else itself."""
+    if on_host(array):
+        return array
+    return array.get() if hasattr(array, "get") else np.array(array)
+
+
 def as_array(values: Any) -> Any:
     """`values` as an array where they lie, without a copy where there need not be one.
 
@@ -58,10 +71,10 @@ def as_array(values: Any) -> Any:
     tensor = values.detach() if hasattr(values, "detach") else values
     if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
         tensor = tensor.float()
-    kind, _ = tensor.__dlpack_device__()
-    if int(kind) in _CUDA_DEVICES:
+    kind, _ = _dlpack_device(tensor)
+    if kind in _CUDA_DEVICES:
         return _import_cupy().from_dlpack(tensor)
-    if int(kind) in _HOST_DEVICES:
+    if kind in _HOST_DEVICES:
         return np.asarray(tensor)
     raise InputError(
         "a tensor lies on a device that cannot be read from",
@@ -69,6 +82,17 @@ def as_array(values: Any) -> Any:
         got=f"a {type(values).__name__} on a device of another kind",
         cure="move it to the CPU first; for torch: tensor.cpu()",
     )
+
+
+def _dlpack_device(x: Any) -> tuple[int, int]:
+    """Kind and number of the device `x` lies on; (0, 0) where it does not say or is of no device DLPack knows."""
+    if not hasattr(x, "__dlpack_device__"):
+        return 0, 0
+    try:
+        kind, index = x.__dlpack_device__()
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return 0, 0
+    return int(kind), int(index)
 
 
 def _import_cupy() -> Any:

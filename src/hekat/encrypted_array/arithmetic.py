@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hekat.array_module import array_module
 from hekat.encrypted_array.encoding import check_same_encoding
-from hekat.encrypted_array.fixed_point import IntegerArray, encode_fixed_point, max_magnitude
+from hekat.encrypted_array.fixed_point import IntegerArray, encode_fixed_point, max_magnitude, negate_integers
 from hekat.encrypted_array.indexing import broadcast_to
 from hekat.encrypted_array.plain import PlainValues, read_plain
-from hekat.encrypted_array.residency import check_together
-from hekat.encrypted_array.signed_limbs import plaintext_from_integers
+from hekat.encrypted_array.residency import check_reachable, check_together, engine_of
+from hekat.encrypted_array.signed_limbs import plaintext_of
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 
@@ -76,17 +77,20 @@ def _combine(x: EncryptedArray, y: EncryptedArray, *, subtract: bool) -> Encrypt
 
 
 def _add_plain(x: EncryptedArray, other: Any, sign: int) -> EncryptedArray:
-    plain = read_plain(other, allow_bool=True)
+    engine = engine_of(x)
+    check_reachable(other, engine)
+    with engine.active(other):
+        return _add_numbers(x, read_plain(other, allow_bool=True, resident=True), sign)
+
+
+def _add_numbers(x: EncryptedArray, plain: PlainValues, sign: int) -> EncryptedArray:
     addend = _encode_addend(plain, x)
     shape = broadcast_shape(x.shape, plain.shape)
-    bound = x.encoding.check_bound(
-        x.scaled_bound + max_magnitude(addend), x.key.plaintext_space, "adding these plain values"
-    )
+    largest = max_magnitude(addend)
+    bound = x.encoding.check_bound(x.scaled_bound + largest, x.key.plaintext_space, "adding these plain values")
     wide = broadcast_to(x, shape)
-    addend = np.broadcast_to(addend if sign > 0 else -addend.astype(object), shape)
-    lanes = x.encoding.lanes
-    addend_bound = x.encoding.plaintext_bound(max_magnitude(addend))
-    packed = plaintext_from_integers(lanes.pack(addend) if lanes else addend, addend_bound)
+    signed = addend if sign > 0 else negate_integers(addend)
+    packed = plaintext_of(array_module(signed).broadcast_to(signed, shape), x.encoding, largest)
     flat = evaluate.add_plain(wide.ciphertexts.reshape((wide.ciphertexts.size,)), packed)
     return replace(
         wide,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module, on_host
 from hekat.encrypted_array.plain import NumberArray, PlainValues
 from hekat.errors import BoundError, InputError
 
@@ -61,16 +62,20 @@ def encode_fixed_point(plain: PlainValues, scale_bits: int, bound: int | None) -
 
 
 def _scale(values: NumberArray, is_real: bool, scale_bits: int) -> IntegerArray:
-    largest = _largest_float(values)
+    largest, xp = _largest_float(values), array_module(values)
     if is_real:
         if scale_bits < 62 and largest < math.ldexp(1.0, 62 - scale_bits):
             # A product with a power of two is exact here, so rint is the only rounding.
-            return np.rint(np.ldexp(values, scale_bits)).astype(np.int64)
+            rounded: IntegerArray = xp.rint(values * math.ldexp(1.0, scale_bits)).astype(np.int64)
+            return rounded
+        _check_on_host(values, scale_bits)
         return _as_objects([round(Fraction(v) * (1 << scale_bits)) for v in values.ravel().tolist()], values.shape)
     if values.dtype != object and scale_bits < 62 and largest < math.ldexp(1.0, 61 - scale_bits):
-        return np.asarray(values * np.int64(1 << scale_bits), dtype=np.int64)
+        integers: IntegerArray = xp.asarray(values * np.int64(1 << scale_bits), dtype=np.int64)
+        return integers
     if values.dtype != object and scale_bits == 0:
         return values
+    _check_on_host(values, scale_bits)
     return _as_objects([int(v) << scale_bits for v in values.ravel().tolist()], values.shape)
 
 
@@ -78,7 +83,18 @@ def _largest_float(values: NumberArray) -> float:
     """Largest magnitude, rounded; infinity for Python integers, which take the exact path."""
     if values.dtype == object:
         return math.inf
-    return float(np.max(np.abs(values.astype(np.float64)), initial=0.0))
+    return float(abs(values.astype(np.float64)).max()) if values.size else 0.0
+
+
+def _check_on_host(values: NumberArray, scale_bits: int) -> None:
+    """Raise InputError for values of a GPU that need more than its words hold: Python integers are the host's."""
+    if not on_host(values):
+        raise InputError(
+            "values on a GPU are too large for this scale",
+            expected=f"magnitudes below 2^{61 - scale_bits}: there, scaled values are integers of 64 bits",
+            got="a larger one",
+            cure="use a smaller scale_bits=, or bring the values to the host first",
+        )
 
 
 def _as_objects(integers: list[int], shape: tuple[int, ...]) -> IntegerArray:
@@ -93,7 +109,7 @@ def _check_within(scaled: IntegerArray, bound: int, scale_bits: int) -> None:
     if scaled.dtype == object:
         beyond = sum(1 for v in scaled.flat if abs(v) > bound)
     else:
-        beyond = int(np.count_nonzero((scaled > bound) | (scaled < -bound)))
+        beyond = int(array_module(scaled).count_nonzero((scaled > bound) | (scaled < -bound)))
     unit = f"|x| <= 2^{max(bound.bit_length() - 1 - scale_bits, 0)}" if _is_power_of_two(bound) else "|x| <= bound"
     raise BoundError(
         "values are beyond the bound the encrypted array would carry",
@@ -112,6 +128,14 @@ def max_magnitude(integers: IntegerArray) -> int:
     if integers.size == 0:
         return 0
     return max(abs(int(integers.max())), abs(int(integers.min())))
+
+
+def negate_integers(integers: IntegerArray) -> IntegerArray:
+    """-v for each, exact. Raises InputError for -2^63 on a GPU, whose opposite its words do not hold."""
+    if integers.dtype != object and max_magnitude(integers) <= INT64_LIMIT:
+        return -integers
+    _check_on_host(integers, 0)
+    return -integers.astype(object)
 
 
 def decode_fixed_point(integers: IntegerArray, scale_bits: int) -> npt.NDArray[np.float64]:

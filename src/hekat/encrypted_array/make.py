@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hekat.array_module import device_name
 from hekat.encrypted_array.array_class import EncryptedArray
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import (
@@ -14,7 +15,8 @@ from hekat.encrypted_array.fixed_point import (
 )
 from hekat.encrypted_array.packing import choose_packing
 from hekat.encrypted_array.plain import PlainValues, read_plain
-from hekat.encrypted_array.signed_limbs import plaintext_from_integers
+from hekat.encrypted_array.residency import check_reachable
+from hekat.encrypted_array.signed_limbs import plaintext_of
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey, PublicKey
@@ -39,8 +41,11 @@ def array(
     it is what the dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
     Lanes are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
 
+    A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays: `engine` is then that GPU, and
+    what is beyond 64 bits at its scale is refused. bfloat16 counts as float32.
+
     Raises InputError for what is not a finite number, BoundError for a value beyond the bound (without the value),
-    KeyRefusedError for anything but a key.
+    KeyRefusedError for anything but a key, EngineError for values on a GPU that the engine is not on.
     Source: FLASH (NSDI 2023), Listing 1.
     """
     if isinstance(values, EncryptedArray):
@@ -48,17 +53,18 @@ def array(
             "these values are encrypted already", expected="plain numbers", got="an EncryptedArray", cure="use it as is"
         )
     public = _public_key(key)
-    plain = read_plain(values, allow_bool=False)
-    used_scale_bits = check_scale_bits(scale_bits) if plain.is_real else 0
-    scaled_bound = scale_bound(plain.type_bound if bound is None else bound, used_scale_bits)
-    encoding = _choose_encoding(plain, public, used_scale_bits, scaled_bound, pack, lane_bits)
-    chosen_engine = get_engine(engine)
-    integers = encode_fixed_point(plain, used_scale_bits, scaled_bound)
-    packed = encoding.lanes.pack(integers) if encoding.lanes else integers
-    plaintext = plaintext_from_integers(packed, encoding.plaintext_bound(scaled_bound))
+    chosen_engine = get_engine(device_name(values) if engine is None else engine)
+    check_reachable(values, chosen_engine)
+    with chosen_engine.active(values):
+        plain = read_plain(values, allow_bool=False, resident=True)
+        used_scale_bits = check_scale_bits(scale_bits) if plain.is_real else 0
+        scaled_bound = scale_bound(plain.type_bound if bound is None else bound, used_scale_bits)
+        encoding = _choose_encoding(plain, public, used_scale_bits, scaled_bound, pack, lane_bits)
+        integers = encode_fixed_point(plain, used_scale_bits, scaled_bound)
+        plaintext = plaintext_of(integers, encoding, scaled_bound)
     ciphertexts = encrypt_plaintexts(key, plaintext, variant=variant, engine=chosen_engine)
     return EncryptedArray(
-        ciphertexts=ciphertexts.reshape(packed.shape),
+        ciphertexts=ciphertexts.reshape(encoding.cipher_shape(plain.shape)),
         shape=plain.shape,
         encoding=encoding,
         scaled_bound=scaled_bound,

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hekat.array_module import array_module
+from hekat.codec.lanes import add_constant, write_lanes
 from hekat.encrypted_array.fixed_point import IntegerArray
+from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits
 from hekat.errors import InputError
 
 MIN_LANE_BITS = 2
@@ -52,6 +55,21 @@ class LanePacking:
         for lane in reversed(range(self.lanes)):
             packed = (packed << self.lane_bits) + lanes[..., lane]
         return np.asarray(packed, dtype=object)
+
+    def write(self, values: IntegerArray, limb_count: int) -> LimbArray:
+        """Rows of int64 values as `pack` packs them, in two's complement: shape (count, limb_count), where they lie.
+
+        `limb_count` limbs hold every plaintext with its sign.
+        """
+        row_length = values.shape[-1]
+        xp = array_module(values)
+        padded = xp.zeros((*values.shape[:-1], self.ciphertext_count(row_length) * self.lanes), dtype=np.int64)
+        padded[..., :row_length] = values
+        # Lifted by half a lane, or by half of what int64 holds if that is less, the digits are unsigned fields.
+        half = 1 << (min(self.lane_bits, LIMB_BITS) - 1)
+        fields = padded.view(np.uint64).reshape(-1, self.lanes) + np.uint64(half)
+        lifted = write_lanes(fields, self.lane_bits, limbs_for_bits(self.lanes * self.lane_bits))
+        return add_constant(lifted, -half * self._ones)[:, :limb_count]
 
     def unpack(self, packed: IntegerArray, row_length: int) -> IntegerArray:
         """The values (..., row_length) of integers (..., ciphertext_count): the inverse of `pack`."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import array_module, as_array, copy_to_host, on_host
 from hekat.errors import InputError
 
-# int64, or object holding Python integers, or float64.
+# int64, or object holding Python integers, or float64. Those of a GPU are never Python integers.
 NumberArray = npt.NDArray[Any]
 
 PYTHON_INTEGER_BOUND = 1 << 63
@@ -39,9 +40,10 @@ class PlainValues:
         return f"PlainValues({'real' if self.is_real else 'integer'}, shape {self.shape})"
 
 
-def read_plain(values: Any, *, allow_bool: bool) -> PlainValues:
-    """The numbers in `values`: an array, a number, or nested lists of numbers.
+def read_plain(values: Any, *, allow_bool: bool, resident: bool = False) -> PlainValues:
+    """The numbers in `values`: an array, a tensor, a number, or nested lists of numbers.
 
+    Those on a GPU stay there where `resident`, else they are copied to the host.
     Raises InputError for NaN, infinities, complex numbers, text, ragged lists and other objects, and for booleans
     unless `allow_bool` (then they count as 0 and 1, as in NumPy's arithmetic).
     """
@@ -52,8 +54,8 @@ def read_plain(values: Any, *, allow_bool: bool) -> PlainValues:
             got=f"{int(np.count_nonzero(np.ma.getmaskarray(values)))} masked",
             cure="fill or drop them first: values.filled(0) or values.compressed()",
         )
-    if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
-        array = np.asarray(values)
+    if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__") or not on_host(values):
+        array = as_array(values) if resident else copy_to_host(as_array(values))
         if array.dtype != object:
             return _read_typed(array, allow_bool)
     else:
@@ -70,6 +72,9 @@ def _read_typed(array: npt.NDArray[Any], allow_bool: bool) -> PlainValues:
         return PlainValues(array.astype(np.int64), False, 1 << (8 * array.dtype.itemsize - 1))
     if kind == "u":
         bits = 8 * array.dtype.itemsize
+        if bits == 64 and not on_host(array):
+            _check_fits_int64(array)
+            return PlainValues(array.astype(np.int64), False, (1 << bits) - 1)
         return PlainValues(array.astype(np.int64 if bits < 64 else object), False, (1 << bits) - 1)
     if kind == "f" and array.dtype.itemsize <= 8:
         return PlainValues(_check_finite(array.astype(np.float64)), True, FLOAT_BOUND)
@@ -125,15 +130,26 @@ def _to_floats(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _check_finite(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    finite = np.isfinite(array)
+    xp = array_module(array)
+    finite = xp.isfinite(array)
     if not finite.all():
         raise InputError(
             "values are not finite",
             expected="finite numbers",
-            got=f"{int(finite.size - np.count_nonzero(finite))} NaN or infinite of {finite.size}",
+            got=f"{int(finite.size - xp.count_nonzero(finite))} NaN or infinite of {finite.size}",
             cure="drop or fill them first (np.isfinite finds them)",
         )
     return array
+
+
+def _check_fits_int64(array: npt.NDArray[np.uint64]) -> None:
+    if (array >> np.uint64(63)).any():
+        raise InputError(
+            "unsigned integers on a GPU are beyond what is read there",
+            expected="integers below 2^63",
+            got="larger ones",
+            cure="bring them to the host first, where integers of any size are taken",
+        )
 
 
 def _check_bool(allow_bool: bool) -> None:

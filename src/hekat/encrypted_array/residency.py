@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hekat.array_module import device_name
 from hekat.engine.interface import Engine
 from hekat.engine.select import get_engine
 from hekat.errors import EngineError, KeyRefusedError
@@ -25,6 +26,18 @@ def move(x: EncryptedArray, name: str) -> EncryptedArray:
     if engine is engine_of(x):
         return x
     return replace(x, ciphertexts=Ciphertexts.from_limbs(x.key, x.ciphertexts.to_limbs(), engine))
+
+
+def check_reachable(values: Any, engine: Engine) -> None:
+    """Raise EngineError for plain values on a GPU other than the one that `engine` works on."""
+    home = device_name(values)
+    if home is not None and home != engine.name:
+        raise EngineError(
+            "plain values lie on a device that this engine does not reach",
+            expected=f"values where engine {engine.name!r} works",
+            got=f"values on {home!r}",
+            cure=f"use engine {home!r}, or copy them to the host first: tensor.cpu(), or array.get()",
+        )
 
 
 def check_together(x: EncryptedArray, y: EncryptedArray) -> None:

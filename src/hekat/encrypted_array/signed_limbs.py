@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from hekat.array_module import array_module
+from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import IntegerArray
 from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
+
+
+def plaintext_of(integers: IntegerArray, encoding: Encoding, scaled_bound: int) -> PackedPlaintext:
+    """Scaled values within `scaled_bound`, in the lanes of `encoding` if it has any, as plaintexts in C order."""
+    bound = encoding.plaintext_bound(scaled_bound)
+    lanes = encoding.lanes
+    if lanes is None:
+        return plaintext_from_integers(integers, bound)
+    if integers.dtype == object:
+        return plaintext_from_integers(lanes.pack(integers), bound)
+    return PackedPlaintext(lanes.write(integers, limbs_for_bits(bound.bit_length() + 1)), bound)
 
 
 def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlaintext:
@@ -14,7 +27,7 @@ def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlainte
     limb_count = limbs_for_bits(bound.bit_length() + 1)
     flat = integers.ravel()
     if flat.dtype != object:
-        limbs = np.empty((flat.size, limb_count), dtype=np.uint64)
+        limbs = array_module(flat).empty((flat.size, limb_count), dtype=np.uint64)
         limbs[:, 0] = flat.view(np.uint64)
         limbs[:, 1:] = (flat >> np.int64(63)).view(np.uint64)[:, None]
         return PackedPlaintext(limbs, bound)
