@@ -59,6 +59,9 @@ constexpr u32 kMostThreads = 256;
 // thread. While the threads of one wait at a barrier those of the other work.
 #define HEKAT_TWO_BLOCKS kMostThreads, 2
 
+// x / divisor for a power of two.
+HEKAT_DEVICE u64 divide_by_power(u64 x, u32 divisor) { return x >> count_ones(divisor - 1); }
+
 // This thread's number in the whole launch.
 HEKAT_DEVICE u64 launch_index(u32 thread) { return block_index() * block_threads() + thread; }
 

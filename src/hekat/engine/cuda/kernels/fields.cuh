@@ -38,15 +38,14 @@ HEKAT_DEVICE u64 read_field(const u8* bytes, u64 first, u32 bits, const u8* end)
     const u32 before = (u32)((u64)at & 3);
     // From a pointer, not a number: so the compiler knows in which memory it lies.
     const u8* words = at - before;
-    u32 parts[3];
+    u32 parts[3] = {0, 0, 0};
+    if (words + sizeof(parts) <= end) {
 #pragma unroll
-    for (int i = 0; i < 3; ++i) {
-        const u8* word = words + 4 * i;
-        parts[i] = 0;
-        if (word + 4 <= end) {
-            parts[i] = *reinterpret_cast<const u32*>(word);
-        } else {
-            for (u32 k = 0; word + k < end; ++k) parts[i] |= (u32)word[k] << (8 * k);
+        for (int i = 0; i < 3; ++i) parts[i] = reinterpret_cast<const u32*>(words)[i];
+    } else {
+#pragma unroll
+        for (int i = 0; i < 12; ++i) {
+            if (words + i < end) parts[i / 4] |= (u32)words[i] << (8 * (i & 3));
         }
     }
     const u32 shift = (u32)(8 * before + (first & 7));

@@ -35,6 +35,10 @@ HEKAT_DEVICE PrimeTable load_prime(const u64* ring, u32 number, u32 degree) {
     return {*reinterpret_cast<const Prime*>(own), factors, factors + degree};
 }
 
+// Rows of elements lie element after element, a row for each prime; there are one or two primes.
+HEKAT_DEVICE u32 prime_of_row(u64 row, u32 prime_count) { return (u32)row & (prime_count - 1); }
+HEKAT_DEVICE u64 element_of_row(u64 row, u32 prime_count) { return divide_by_power(row, prime_count); }
+
 // x - m where x >= m, else x. x < 2^63, m < 2^63.
 HEKAT_DEVICE u64 reduce_once(u64 x, u64 m) {
     const u64 difference = x - m;

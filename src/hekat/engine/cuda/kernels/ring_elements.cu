@@ -18,7 +18,7 @@ HEKAT_DEVICE void store_row(u64* to, const u64* row, u32 degree) {
 // out (elements, primes, degree), one block a row, from canonical residues: degree words of shared memory.
 HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
 ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
-    const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
+    const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);
     transform(shared_words(), table, (u32)degree);
     store_row(out + block_index() * degree, shared_words(), (u32)degree);
@@ -27,7 +27,7 @@ HEKAT_BLOCK_KERNEL(ring_ntt)
 
 HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
 ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
-    const PrimeTable table = load_prime(ring, (u32)(block_index() % prime_count), (u32)degree);
+    const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);
     invert_transform(shared_words(), table, (u32)degree);
     store_row(out + block_index() * degree, shared_words(), (u32)degree);
@@ -39,9 +39,9 @@ HEKAT_BLOCK_KERNEL(ring_intt)
 template <class Operation>
 HEKAT_DEVICE void combine(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64* ring,
                           u64 degree, u64 prime_count, const Operation& operation) {
-    const u64 number = block_index() % prime_count;
-    const u64 element = block_index() / prime_count;
-    const Prime prime = load_prime(ring, (u32)number, (u32)degree).prime;
+    const u32 number = prime_of_row(block_index(), (u32)prime_count);
+    const u64 element = element_of_row(block_index(), (u32)prime_count);
+    const Prime prime = load_prime(ring, number, (u32)degree).prime;
     for_each_thread([&](u32 thread) {
         for (u64 n = thread; n < degree; n += block_threads()) {
             const u64 x = a[(element * a_step * prime_count + number) * degree + n];
@@ -81,7 +81,7 @@ find_factors(u64* factors, const u64* a, const u64* ring, u64 degree, u64 prime_
     for_each_thread([&](u32 thread) {
         const u64 index = launch_index(thread);
         if (index >= prime_count * degree) return;
-        const Prime prime = load_prime(ring, (u32)(index / degree), (u32)degree).prime;
+        const Prime prime = load_prime(ring, (u32)divide_by_power(index, (u32)degree), (u32)degree).prime;
         reinterpret_cast<Factor*>(factors)[index] = factor_of(a[index], prime);
     });
 }

@@ -115,20 +115,21 @@ struct FieldPlace {
     const u8* plane;
     u64 first_bit;
     u32 bits;
+    u32 behind;  // fields behind it in its plane
 };
 HEKAT_DEVICE FieldPlace find_field(u64 place, const u8* written, const MaskForm& form, u64 last_chunk,
                                    u32 last_used) {
     const u32 chunk_fields = kPrimes * (u32)form.degree;
-    // A power of two.
-    const u64 number = place / chunk_fields;
+    const u64 number = divide_by_power(place, chunk_fields);
     const u32 within = (u32)place & (chunk_fields - 1);
     const u32 used = number == last_chunk ? last_used : (u32)form.degree;
     const u8* bytes = written + number * chunk_bytes(form.field_bits, (u32)form.degree);
     if (kPrimes == 2 && within >= used) {
         const u32 bits = (u32)form.field_bits[1];
-        return {bytes + low_bytes(form.field_bits, used), (u64)(within - used) * bits, bits};
+        return {bytes + low_bytes(form.field_bits, used), (u64)(within - used) * bits, bits,
+                2 * used - 1 - within};
     }
-    return {bytes, (u64)within * form.field_bits[0], (u32)form.field_bits[0]};
+    return {bytes, (u64)within * form.field_bits[0], (u32)form.field_bits[0], used - 1 - within};
 }
 
 struct alignas(16) PairOfSums {
@@ -152,7 +153,9 @@ add_masked(u64* sums, u64 field_count, const u8* written, u64 byte_count, u64 la
             sums[place] += first_field;
             return;
         }
-        const FieldPlace second = find_field(place + 1, written, form, last_chunk, (u32)last_used);
+        FieldPlace second = first;
+        second.first_bit += first.bits;
+        if (first.behind == 0) second = find_field(place + 1, written, form, last_chunk, (u32)last_used);
         const u64 second_field = read_field(second.plane, second.first_bit, second.bits, end);
         if (((u64)sums & 15) == 0) {
             PairOfSums* pair = reinterpret_cast<PairOfSums*>(sums + place);
@@ -174,10 +177,10 @@ HEKAT_KERNEL(kMostThreads)
 write_sum(u8* out, const u64* sums, u64 value_count, u64 chunk_count, const u64* ring,
           const u64* form_words) {
     const MaskForm& form = load_form(form_words);
-    const u64 tiles = form.degree / kTile;
-    const u64 number = block_index() / tiles;
+    const u32 tiles = (u32)form.degree / kTile;
+    const u64 number = divide_by_power(block_index(), tiles);
     const Chunk chunk = load_chunk(form, number, chunk_count, value_count);
-    const u32 tile_first = (u32)(block_index() % tiles) * kTile;
+    const u32 tile_first = ((u32)block_index() & (tiles - 1)) * kTile;
     if (tile_first >= chunk.used) return;
     const u32 count = chunk.used - tile_first < kTile ? chunk.used - tile_first : kTile;
     u64* low_row = shared_words();

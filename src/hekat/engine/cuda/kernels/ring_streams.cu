@@ -21,12 +21,12 @@ HEKAT_BLOCK_KERNEL(chacha20)
 HEKAT_KERNEL(kMostThreads)
 expand_uniform(u64* out, const u32* key, u64 first_chunk, const u64* ring, u64 degree_, u64 prime_count) {
     const u32 degree = (u32)degree_;
-    const u32 number = (u32)(block_index() % prime_count);
+    const u32 number = prime_of_row(block_index(), (u32)prime_count);
     const Prime prime = load_prime(ring, number, degree).prime;
     u64* row = out + block_index() * degree;
     sample_uniform(
         reinterpret_cast<SamplingRoom*>(shared_words()),
-        stream_of(key, number, first_chunk + block_index() / prime_count), prime, degree,
+        stream_of(key, number, first_chunk + element_of_row(block_index(), (u32)prime_count)), prime, degree,
         [&](u32 k, const u64(&words)[kGroup]) {
 #pragma unroll
             for (u32 i = 0; i < kGroup; ++i) row[k * kGroup + i] = words[i];
@@ -41,10 +41,9 @@ sample_cbd(u64* out, const u32* key, u64 first_chunk, u64 degree, u64 group_coun
     for_each_thread([&](u32 thread) {
         const u64 index = launch_index(thread);
         if (index >= group_count) return;
-        const u32 groups = (u32)degree / kGroup;
+        const u32 groups = (u32)degree / kGroup;  // a power of two
         u64 words[kGroup];
-        // Degrees are powers of two.
-        stream_words(words, stream_of(key, kErrorStream, first_chunk + index / groups),
+        stream_words(words, stream_of(key, kErrorStream, first_chunk + divide_by_power(index, groups)),
                      (u32)index & (groups - 1));
         u64 packed = 0;
 #pragma unroll
