@@ -26,7 +26,7 @@ def array_module(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         # A subclass may live elsewhere than on the host.
         return x.__array_namespace__()
-    # Arrays of CuPy 13 and 14 have no __array_namespace__; there are none before CuPy was imported.
+    # Arrays of CuPy 14 have no __array_namespace__; there are none before CuPy was imported.
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(x, getattr(cupy, "ndarray", ())):
         return cupy

@@ -22,7 +22,7 @@ from hekat.codec import (
 )
 from hekat.codec.lanes import write_lanes
 from hekat.engine.limbs import ints_from_limbs
-from hekat.errors import InputError
+from hekat.errors import EngineError, InputError
 from hekat.plaintext_space import PackedPlaintext
 
 LAYOUTS = ("balanced", "offset", "two_sign_bits")
@@ -103,6 +103,17 @@ def test_a_generator_of_the_host_is_refused_where_the_device_has_its_own(
     monkeypatch.setattr(device.xp, "random", random, raising=False)
     with pytest.raises(InputError, match="generator does not belong"):
         quantise(device.upload(np.zeros(3)), ALPHA, 8, "stochastic", np.random.default_rng(7))
+
+
+def test_a_gpu_without_random_numbers_says_so(device: SilentDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Random:
+        def __getattr__(self, name: str) -> Any:
+            raise ImportError("libcurand is not there")
+
+    monkeypatch.setattr(device.xp, "random", Random(), raising=False)
+    for rng in (None, np.random.default_rng(7)):
+        with pytest.raises(EngineError, match="stochastic rounding is not available"):
+            quantise(device.upload(np.zeros(3)), ALPHA, 8, "stochastic", rng)
 
 
 def test_dequantise(device: SilentDevice) -> None:

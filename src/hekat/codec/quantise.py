@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hekat.array_module import array_module, as_array, on_host
 from hekat.codec.clip import FloatArray, as_finite_floats, check_alpha
-from hekat.errors import InputError
+from hekat.errors import EngineError, InputError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Rounding: TypeAlias = Literal["nearest", "stochastic"]
@@ -108,12 +108,24 @@ def dequantise_offset(sums: IntArray, alpha: float, bits: int, addend_count: int
 def generator_for(values: npt.NDArray[Any], rng: Any) -> Any:
     """What makes randomness where `values` lie: `rng`, or a generator seeded by the operating system where it is None.
 
-    Raises InputError for a generator of the host where values are on a GPU: random numbers do not travel.
+    Raises InputError for a generator of the host where values are on a GPU: random numbers do not travel. Raises
+    EngineError where that GPU has none of its own.
     """
     random = array_module(values).random
-    if rng is None:
-        return random.default_rng()
-    if not on_host(values) and not isinstance(rng, random.Generator):
+    if on_host(values):
+        return random.default_rng() if rng is None else rng
+    try:
+        if rng is None:
+            return random.default_rng()
+        is_own = isinstance(rng, random.Generator)
+    except ImportError as error:
+        raise EngineError(
+            "there are no random numbers on this GPU: stochastic rounding is not available",
+            expected="NVIDIA's cuRAND, which CuPy makes random numbers with",
+            got=str(error),
+            cure="install cuRAND (nvidia-curand), round to nearest, or bring the values to the host first",
+        ) from error
+    if not is_own:
         raise InputError(
             "the random generator does not belong to the values",
             expected="a cupy.random.Generator, as the values are on a GPU",
