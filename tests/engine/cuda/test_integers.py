@@ -150,3 +150,12 @@ def test_other_things_than_limbs_are_refused(integers: Integers) -> None:
         integers.int_add(up(integers, np.ones((2, 2), np.int64)), np.ones(2, np.uint64))
     with pytest.raises(InputError, match="wrong layout"):
         integers.int_add([1, 2], up(integers, np.ones((2, 2), np.uint64)))
+
+
+@pytest.mark.parametrize("limb_count", [9, 17, 256, 257])
+def test_products_on_both_sides_of_what_a_group_holds(limb_count: int, integers: Integers) -> None:
+    rng = np.random.default_rng(limb_count)
+    a, b = (rng.integers(0, 2**64, (3, limbs), np.uint64) for limbs in (limb_count, 3))
+    a[0], b[0] = ~np.uint64(0), ~np.uint64(0)
+    for x, y in ((a, b), (b, a)):
+        check_same(integers.int_mul(up(integers, x), up(integers, y)), REFERENCE.int_mul(x, y), integers._device)

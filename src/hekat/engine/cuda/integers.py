@@ -13,6 +13,7 @@ from hekat.array_module import on_host
 from hekat.engine.checks import Shape, broadcast_shape, check_limbs, describe, refuse_zero_divisor
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.cuda.layout import MAX_WORDS, WORD_BITS, layout_for
 from hekat.engine.interface import BoolArray
 from hekat.engine.limbs import LimbArray
 from hekat.errors import EngineError
@@ -71,7 +72,13 @@ class CudaIntegers:
             return self._host.int_mul(a, b)
         shape, a, b = self._int_operands(a, b)
         out: LimbArray = self._empty_ints(shape, a.shape[-1] + b.shape[-1])
-        self._run_ints("int_mul", shape, out, *_operand(a), *_operand(b))
+        widest = max(_word_count(a), _word_count(b))
+        if widest > MAX_WORDS:
+            self._run_ints("int_mul", shape, out, *_operand(a), *_operand(b))
+        elif count := prod(shape):
+            layout = layout_for(WORD_BITS * widest, pairs=False)
+            kernel, operands = "int_mul/int_mul_in_groups", (*_operand(a), *_operand(b))
+            self._device.run_groups(kernel, layout.options, count, layout.threads, out, *operands, count)
         return out
 
     def int_divmod(self, a: LimbArray, b: LimbArray) -> tuple[LimbArray, LimbArray]:

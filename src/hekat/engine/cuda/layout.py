@@ -10,7 +10,9 @@ WORD_BITS = 32
 BLOCK_THREADS = 128
 # More limbs of a pair than these do not fit a thread's registers; as many threads as a warp has do for 16384 bits.
 MAX_LIMBS = 16
-MIN_SHARED_LIMBS = 8
+WARP_THREADS = 32
+MAX_WORDS = WARP_THREADS * MAX_LIMBS
+"""32-bit words of the longest number that a group holds."""
 POWERS = 6
 """Powers of R that a modulus' constants hold: `kPowers` in residue.cuh."""
 
@@ -66,7 +68,7 @@ def choose_layout(modulus: Modulus) -> Layout:
 
 
 def layout_for(bits: int, *, pairs: bool) -> Layout:
-    """The layout for numbers of up to `bits` bits."""
+    """The layout for numbers of up to `bits` bits, at most 32 MAX_WORDS."""
     words = -(-bits // WORD_BITS)
     threads = 1
     while threads * MAX_LIMBS < words:
