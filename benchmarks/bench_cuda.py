@@ -50,7 +50,6 @@ TO_REACH = {
 }
 TO_REACH_OF_CEILING = {"mod_mul": 0.6}
 TO_REACH_GRADIENT = 1.3
-LAYOUT_THREADS = (1, 2, 4, 8, 16, 32)
 MOST_LAYOUT_LIMBS = 32
 COLUMNS = (
     "operation", "key_bits", "items", "per_s", "wall_per_s", "of_ceiling", "of_bandwidth", "to_reach", "cpu_per_s",
@@ -72,13 +71,14 @@ class Sizes:
     haflo: int = 100_000
     gradient: int = 10_000_000
     repeats: int = 5
+    layout_threads: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     cpu_share: int = 64  # the CPU does this part of the items, so that it takes about as long
 
     def at(self, count: int, bits: int) -> int:
         return max(2, count * 2048**2 // bits**2)
 
 
-DRY = Sizes(8, 4, 4, 8, 8, 4, 4096, 12, 300, 1, 1)
+DRY = Sizes(8, 2, 2, 4, 4, 4, 4096, 12, 300, 1, (1, 4), 1)
 
 
 @dataclass
@@ -204,7 +204,7 @@ def measure_all(lab: Lab, key_bits: Iterable[int], windows: tuple[int, ...]) -> 
 def compare_layouts(lab: Lab, key: PrivateKey, count: int) -> None:
     """The product mod n^2 with every number of threads to a residue that its registers may allow."""
     words = -(-key.public.bits // 32)
-    for threads in LAYOUT_THREADS:
+    for threads in lab.sizes.layout_threads:
         limbs = -(-words // threads)
         layout = Layout(threads, limbs + limbs % 2, pairs=True)
         if not 2 <= limbs <= MOST_LAYOUT_LIMBS:

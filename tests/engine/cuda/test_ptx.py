@@ -245,6 +245,8 @@ def test_atomics_take_turns() -> None:
     [
         "st.shared.u32 [%rd5], %r1; ld.shared.u32 %r9, [%rd6];",
         "ld.shared.u32 %r9, [%rd6]; st.shared.u32 [%rd5], %r1;",
+        "red.shared.or.b32 [%rd5], %r1; ld.shared.u32 %r9, [%rd6];",
+        "st.shared.u32 [%rd6], %r1; atom.shared.add.u32 %r9, [%rd5], 1;",
         "ld.shared.u32 %r9, [0]; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [0], %r1;",
     ],
 )

@@ -243,9 +243,10 @@ class Block:
         found = np.zeros(self._threads, np.uint64)
         for thread in np.flatnonzero(np.ones(self._threads, bool) if active is None else active):
             one = slice(thread, thread + 1)
-            (before,) = self._memory.load(addresses[one], width, 1, None)
+            (before,) = self._memory.load(addresses[one], width, 1, self._index[one], "atomic")
             kind = (opcode[-2], opcode[-1])
-            self._memory.store(addresses[one], width, [arithmetic.pure(kind, [before, values[one]])], None)
+            after = [arithmetic.pure(kind, [before, values[one]])]
+            self._memory.store(addresses[one], width, after, self._index[one], "atomic")
             found[one] = before
         if to:
             self._write(str(to[0]), found, active)

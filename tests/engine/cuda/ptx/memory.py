@@ -26,58 +26,57 @@ class Memory:
 
     def add_shared(self, size: int) -> None:
         self._put(0, np.full(size, 0xA5, np.uint8), 0)
-        # Which warp used a byte since the last barrier: NOBODY, one, or SEVERAL.
-        self._stored_by, self._read_by = np.full(size, NOBODY), np.full(size, NOBODY)
+        # Which warp used a byte in which way since the last barrier: NOBODY, one, or SEVERAL.
+        self._used_by = {use: np.full(size, NOBODY) for use in ("store", "load", "atomic")}
 
     def meet(self) -> None:
         """All threads of the block have met at a barrier."""
-        self._stored_by[:] = NOBODY
-        self._read_by[:] = NOBODY
+        for used_by in self._used_by.values():
+            used_by[:] = NOBODY
 
     def _put(self, index: int, array: Any, offset: int) -> None:
         if not array.flags.c_contiguous:
             raise ValueError("a buffer of memory that is not contiguous")
         self._buffers[index] = (array.view(np.ndarray).reshape(-1).view(np.uint8), offset)
 
-    def load(self, addresses: Any, width: int, count: int, threads: Any) -> list[Any]:
-        """`count` words of `width` bits from each address, one for each of `threads`; None for an atomic access."""
+    def load(self, addresses: Any, width: int, count: int, threads: Any, use: str = "load") -> list[Any]:
+        """`count` words of `width` bits from each address, one for each of `threads`; `use` "atomic" for those."""
         size = width // 8
         buffer, places = self._find(addresses, size * count)
-        if threads is not None and buffer is self._buffers.get(0, (None,))[0]:
-            self._watch(places, size * count, threads // WARP, is_store=False)
+        if buffer is self._buffers[0][0]:
+            self._watch(places, size * count, threads // WARP, use)
         columns = [np.zeros(len(addresses), np.uint64) for _ in range(count)]
         for i, column in enumerate(columns):
             for byte in range(size):
                 column |= buffer[places + np.uint64(i * size + byte)].astype(np.uint64) << np.uint64(8 * byte)
         return columns
 
-    def store(self, addresses: Any, width: int, values: list[Any], threads: Any) -> None:
+    def store(self, addresses: Any, width: int, values: list[Any], threads: Any, use: str = "store") -> None:
         """One word of `width` bits from each of `values` at each address, one after the other."""
         size = width // 8
         buffer, places = self._find(addresses, size * len(values))
         if len(np.unique(places)) != len(places):
             raise ValueError("two threads store in one place at once")
-        if threads is not None and buffer is self._buffers.get(0, (None,))[0]:
-            self._watch(places, size * len(values), threads // WARP, is_store=True)
+        if buffer is self._buffers[0][0]:
+            self._watch(places, size * len(values), threads // WARP, use)
         for i, column in enumerate(values):
             for byte in range(size):
                 buffer[places + np.uint64(i * size + byte)] = (column >> np.uint64(8 * byte)).astype(np.uint8)
 
-    def _watch(self, places: Any, size: int, warps: Any, *, is_store: bool) -> None:
-        """Shared memory that another warp stored to, or read and this one stores to, with no barrier since."""
+    def _watch(self, places: Any, size: int, warps: Any, use: str) -> None:
+        """Refuses what another warp has used with no barrier since, unless both read, or both are atomic."""
+        warp = warps.astype(np.int64)
         for byte in range(size):
-            at, warp = places + np.uint64(byte), warps.astype(np.int64)
-            stored, read = self._stored_by[at], self._read_by[at]
-            if ((stored != NOBODY) & (stored != warp)).any() or (
-                is_store and ((read != NOBODY) & (read != warp)).any()
-            ):
-                raise ValueError("shared memory that another warp used, and no barrier between")
-            if is_store:
-                self._stored_by[at] = warp
-                continue
-            self._read_by[at] = np.where((read == NOBODY) | (read == warp), warp, SEVERAL)
-            # Where several of these warps read one byte the last one stands there now.
-            self._read_by[at[self._read_by[at] != warp]] = SEVERAL
+            at = places + np.uint64(byte)
+            for other, used_by in self._used_by.items():
+                users = used_by[at]
+                if (use != other or use == "store") and ((users != NOBODY) & (users != warp)).any():
+                    raise ValueError("shared memory that another warp used, and no barrier between")
+            own = self._used_by[use]
+            before = own[at]
+            own[at] = warp
+            # Where others used it too, or several of these threads' warps do.
+            own[at[((before != NOBODY) & (before != warp)) | (own[at] != warp)]] = SEVERAL
 
     def _find(self, addresses: Any, size: int) -> tuple[Any, Any]:
         (index, *others) = np.unique(addresses >> BUFFER_SHIFT)
