@@ -158,21 +158,39 @@ def on_another_thread(function, *arguments):
         return pool.submit(function, *arguments).result()
 
 
+def within(device: EmulatedDevice, function, *arguments):
+    with device.active():
+        return function(*arguments)
+
+
 def test_functions_on_arrays_of_another_thread_want_them_ready() -> None:
     device = EmulatedDevice(streams=1)
     array = device.upload(np.arange(5))
+    assert within(device, device.xp.sum, array) == 10
     with pytest.raises(AssertionError, match="not made ready"):
-        on_another_thread(device.xp.sum, array)
-    assert on_another_thread(lambda: device.xp.sum(device.ready(array))) == 10
+        on_another_thread(within, device, device.xp.sum, array)
+    assert on_another_thread(within, device, lambda: device.xp.sum(device.ready(array))) == 10
     assert on_another_thread(device.download, array).tolist() == [0, 1, 2, 3, 4]
-    with pytest.raises(AssertionError, match="is written"):
+    with device.active(), pytest.raises(AssertionError, match="is written"):
         array[0] = 7
+
+
+def test_functions_outside_of_active_are_another_stream() -> None:
+    device = EmulatedDevice(streams=1)
+    array = device.upload(np.arange(5))
+    with pytest.raises(AssertionError, match="not made ready"):
+        device.xp.sum(array)
+    # What is made outside of it is there within it, as long as it is said which arrays are used.
+    doubled = device.ready(array) * 2
+    with device.active(), pytest.raises(AssertionError, match="not made ready"):
+        doubled.sum()
+    assert device.download(doubled).tolist() == [0, 2, 4, 6, 8]
 
 
 def test_published_memory_is_not_written() -> None:
     device = EmulatedDevice(streams=1)
     array = device.publish(device.upload(np.arange(5)))
-    with pytest.raises(AssertionError, match="is written"):
+    with device.active(), pytest.raises(AssertionError, match="is written"):
         array[0] = 7
     layout = choose_layout(MODULUS)
     words = device.publish(device.upload(np.ones(layout.constants_words, np.uint32)))

@@ -18,23 +18,25 @@ DeviceArray = Any
 class DeviceMemoryError(EngineError):
     """A device whose memory is short: what was asked of it, and what it had left, caches given back."""
 
-    def __init__(self, device_name: str, asked_bytes: int, free_bytes: int, item_count: int = 1) -> None:
-        """`item_count`: for how many items of a batch it was asked."""
+    def __init__(self, device_name: str, asked_bytes: int, free_bytes: int, item_count: int | None = None) -> None:
+        """`item_count`: for a batch of how many items it was asked, where that is known."""
         self.device_name = device_name
         self.asked_bytes = asked_bytes
         self.free_bytes = free_bytes
-        # Other arrays of a smaller batch are smaller too, so this many fit unless more is asked for later.
-        fitting_count = item_count * free_bytes // max(asked_bytes, 1)
-        smaller = f"work in batches of at most {fitting_count} items" if fitting_count else "work in smaller batches"
+        # Other arrays of a smaller batch are smaller too, so that many fit unless more is asked for later.
+        if item_count is None:
+            items, smaller = "", f"{free_bytes / max(asked_bytes, 1):.0%} of this size"
+        else:
+            items, smaller = f" for {item_count} items", f"{item_count * free_bytes // max(asked_bytes, 1)} items"
         super().__init__(
             f"{device_name} is out of memory",
             expected=f"at most {free_bytes / 2**20:.1f} MiB: the rest is in use",
-            got=f"{asked_bytes / 2**20:.1f} MiB" + (f" for {item_count} items" if item_count > 1 else ""),
-            cure=f"{smaller}, end what else uses this device, or compute on the CPU",
+            got=f"{asked_bytes / 2**20:.1f} MiB{items}",
+            cure=f"work in batches of at most {smaller}, end what else uses this device, or compute on the CPU",
         )
 
     def for_items(self, item_count: int) -> DeviceMemoryError:
-        """The same, asked for that many items of a batch."""
+        """The same, asked for a batch of that many items."""
         return DeviceMemoryError(self.device_name, self.asked_bytes, self.free_bytes, item_count)
 
 
@@ -69,8 +71,7 @@ class Device(Protocol):
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> DeviceArray:
         """Uninitialised contiguous memory, on a boundary of 256 bytes; wiped when the last array on it goes.
 
-        Raises DeviceMemoryError, which says how many items of the first axis fit, where there is not as much left:
-        caches given back, and room made.
+        Raises DeviceMemoryError where there is not as much left, caches given back and room made.
         """
         ...
 
@@ -78,7 +79,7 @@ class Device(Protocol):
         """From here on, where memory is short, `make_room` is called with the error to be raised.
 
         Where it returns True room was made, and the device tries again. After False, and a collection of garbage, it
-        tries once more. It may raise the error itself.
+        tries once more. Several may be named; all are asked.
         """
         ...
 

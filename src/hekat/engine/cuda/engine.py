@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device
@@ -12,7 +14,6 @@ from hekat.engine.cuda.multi_powers import CudaMultiPowers
 from hekat.engine.cuda.random_limbs import CudaRandom
 from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.interface import Modulus
-from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import PLAIN_TABLES
 
 # 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: what the multiprocessors of a large GPU hold at once,
@@ -35,7 +36,7 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
         layout_of: Callable[[Modulus], Layout] = choose_layout,
     ) -> None:
         """`layout_of` says how moduli lie on the device: for measurements of other layouts than the default ones."""
-        super().__init__(device, CpuEngine(single_tenant=single_tenant), TableMemory(), layout_of)
+        super().__init__(device, CpuEngine(single_tenant=single_tenant), layout_of)
         self._single_tenant = single_tenant
 
     @property
@@ -55,11 +56,17 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
         """What is active and why, for `hekat doctor`."""
         return {
             **self._device.describe(),
+            **self._residency.describe(),
             "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
             + (", and for randomiser tables" if self._single_tenant else ""),
             "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
             "table memory": str(self._table_memory),
         }
+
+    def synchronize(self) -> None:
+        """Return when all that the calling thread gave the device is done."""
+        # What is complete when it is published was queued behind all of that.
+        self._device.publish(self._device.empty(1, np.uint8))
 
     def __repr__(self) -> str:
         return f"CudaEngine({self.name})"

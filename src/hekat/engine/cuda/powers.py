@@ -59,7 +59,7 @@ class CudaPowers(CudaInverses):
         layout = self._layout(a.modulus)
         window = _choose_window(bits, CONSTANT_TIME_WINDOW_BITS if constant_time else VARTIME_WINDOW_BITS)
         (bases, base_step), (words, step) = self._items(a, shape), self._words(exponents, shape)
-        out = self._empty_rows(a.modulus, count)
+        out = self._empty_results(a.modulus, count)
         # As many at once as scratch holds tables for, in whole blocks: groups beyond the last have one too.
         per_group = 4 * layout.row_words << window
         at_once = max(1, SCRATCH_BYTES // (per_group * layout.groups_per_block)) * layout.groups_per_block
@@ -110,10 +110,11 @@ class CudaPowers(CudaInverses):
             widest_bits=CONSTANT_TIME_TABLE_WINDOW_BITS if constant_time else MAX_WINDOW_BITS,
             uses=uses,
         )
-        table = self._device.empty(table.size * 2, np.uint32)  # TODO(lead): from the device at once
         positions = -(-exponent_bits // window)
         chain = self._empty_rows(modulus, positions * window)
-        chain[:1] = self._rows(self._enter(base, modulus, ()))
+        first = self._rows(self._enter(base, modulus, ()))
+        with self._device.active():
+            chain[:1] = first
         self._run("fixed_base/square_chain", modulus, 1, chain, len(chain))
         for bit in range(window):
             count = positions << bit
@@ -152,7 +153,7 @@ class CudaPowers(CudaInverses):
         if refused is not None:
             raise refuse_wide_exponent(refused, shape, table)
         words, _ = self._words(exponents, shape)
-        out = self._empty_rows(table.modulus, prod(shape))
+        out = self._empty_results(table.modulus, prod(shape))
         self._run(
             f"fixed_base/{'mod_exp_factored' if table.data.factored else 'mod_exp_fixed'}",
             table.modulus,

@@ -18,8 +18,6 @@ from hekat.engine.cuda.device import Device, DeviceArray, DeviceMemoryError
 from hekat.errors import EngineError
 
 _MIB: Final = 1 << 20
-# Devices hand memory out in multiples of this at most.
-_GRAIN_BYTES: Final = 512
 
 
 class Rows:
@@ -54,9 +52,13 @@ class Rows:
         self.last_use = next(_moments)
         with self._lock:
             if isinstance(self._place, _Moved):
-                self._place = self._residency._bring_back(self._place)
+                try:
+                    self._place = self._residency._bring_back(self._place)
+                except DeviceMemoryError as error:
+                    raise error.for_items(len(self)) from None
             array = self._place
-        return self._residency.device.ready(array)
+        with self._residency.device.active():
+            return self._residency.device.ready(array)
 
     def _move_out(self) -> bool:
         """Leave the device; False where they did already, or are about to be used."""
@@ -110,20 +112,18 @@ class Residency:
     def make_room(self, short: DeviceMemoryError) -> bool:
         """Move out the rows unused for longest, as much of them as is missing; False where none are left.
 
-        Raises DeviceMemoryError, with what could be free, where all of them would not be enough; EngineError where the
-        host is out of memory too.
+        Raises EngineError where the host is out of memory too.
         """
+        if short.asked_bytes > self.device.memory_bytes:
+            return False
         seen_count = self._moved_out_count
         with self._moving:
             if self._moved_out_count != seen_count:
                 return True
             rows = [one for one in self._live() if one.is_on_device and one.nbytes]
-            most_bytes = short.free_bytes + sum(_ceil(one.nbytes) for one in rows)
-            if rows and short.asked_bytes > most_bytes:
-                raise DeviceMemoryError(short.device_name, short.asked_bytes, most_bytes)
             rows.sort(key=lambda one: one.last_use, reverse=True)
             moved_bytes = 0
-            while rows and moved_bytes < max(short.asked_bytes - short.free_bytes, _GRAIN_BYTES):
+            while rows and moved_bytes < max(short.asked_bytes - short.free_bytes, 1):
                 one = rows.pop()
                 if _moved_out(one):
                     moved_bytes += one.nbytes
@@ -166,10 +166,6 @@ def _moved_out(rows: Rows) -> bool:
             got="less",
             cure="work in smaller batches, or let go of results",
         ) from None
-
-
-def _ceil(byte_count: int) -> int:
-    return -(-byte_count // _GRAIN_BYTES) * _GRAIN_BYTES
 
 
 def _mib(byte_count: int) -> str:

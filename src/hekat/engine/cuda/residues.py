@@ -24,18 +24,20 @@ from hekat.engine.checks import (
     refuse_not_below_root,
 )
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import Device, DeviceArray, words_of
+from hekat.engine.cuda.device import Device, DeviceArray, DeviceMemoryError, words_of
 from hekat.engine.cuda.integers import CudaIntegers
 from hekat.engine.cuda.layout import Layout
+from hekat.engine.cuda.residency import Residency
+from hekat.engine.cuda.table_memory import DeviceTableMemory
 from hekat.engine.interface import Engine, IndexArray, Modulus, ResidueArray, check_same_modulus
 from hekat.engine.limbs import LimbArray
-from hekat.engine.table_memory import TableMemory
 
 
 class CudaResidues(CudaIntegers):
     """The part of the engine that every other part stands on.
 
-    A ResidueArray's data is a device array of uint32, shape (size, row_words), in Montgomery form: `Layout` says how.
+    A ResidueArray's data are `Rows` of uint32, shape (size, row_words), in Montgomery form: `Layout` says how. They lie
+    on the device, or on the host while its memory is short.
     Limbs may lie on the host or on the device; on which side they are checked, there they lie.
     """
 
@@ -43,13 +45,13 @@ class CudaResidues(CudaIntegers):
         self,
         device: Device,
         host: CpuEngine,
-        table_memory: TableMemory,
         layout_of: Callable[[Modulus], Layout],
     ) -> None:
         self._device = device
         self._layout_of = layout_of
         self._host = host
-        self._table_memory = table_memory
+        self._residency = Residency(device)
+        self._table_memory = DeviceTableMemory(device)
         self._moduli: WeakKeyDictionary[Modulus, tuple[Layout, DeviceArray]] = WeakKeyDictionary()
         self._bases: WeakKeyDictionary[Modulus, Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -75,15 +77,18 @@ class CudaResidues(CudaIntegers):
 
     def store(self, a: ResidueArray) -> LimbArray:
         """The residues as canonical limbs on the host, shape a.shape + (modulus.limb_count,)."""
+        return self._device.download(self.limbs_of(a))
+
+    def limbs_of(self, a: ResidueArray) -> LimbArray:
+        """The residues as canonical limbs on the device, shape a.shape + (modulus.limb_count,)."""
         check_own(self._self, a)
-        words = self._device.empty((a.size, 2 * a.modulus.limb_count), np.uint32)
-        self._run("enter/leave", a.modulus, a.size, words, words.shape[-1], self._rows(a), a.size)
-        limbs: LimbArray = self._device.download(words).view(np.uint64)
-        return limbs.reshape(*a.shape, a.modulus.limb_count)
+        limbs: LimbArray = self._device.empty((*a.shape, a.modulus.limb_count), np.uint64)
+        self._run("enter/leave", a.modulus, a.size, limbs, 2 * a.modulus.limb_count, self._rows(a), a.size)
+        return limbs
 
     def _enter(self, limbs: LimbArray, modulus: Modulus, shape: Shape) -> ResidueArray:
         words, _ = self._words(limbs, shape)
-        out = self._empty_rows(modulus, prod(shape))
+        out = self._empty_results(modulus, prod(shape))
         self._run("enter/enter", modulus, len(out), out, words, words.shape[-1], len(out))
         return self._residues(modulus, shape, out)
 
@@ -93,8 +98,8 @@ class CudaResidues(CudaIntegers):
         """The residues at flat `indices`, in the shape of `indices`."""
         check_own(self._self, a)
         check_indices(indices, a.size)
-        out = self._empty_rows(a.modulus, indices.size)
         rows, wanted = self._rows(a), self._device.upload(indices.ravel())
+        out = self._empty_results(a.modulus, indices.size)
         with self._device.active():
             self._device.xp.take(rows, wanted, axis=0, out=out)
         return self._residues(a.modulus, indices.shape, out)
@@ -117,8 +122,10 @@ class CudaResidues(CudaIntegers):
         check_own(self._self, b)
         check_same_modulus(a, b)
         shape = broadcast_shape(a.shape, b.shape)
-        out = self._empty_rows(a.modulus, prod(shape))
-        self._multiply_rows(a.modulus, (out, 1), self._items(a, shape), self._items(b, shape), len(out))
+        # Operands first: making room for the results moves out neither.
+        left, right = self._items(a, shape), self._items(b, shape)
+        out = self._empty_results(a.modulus, prod(shape))
+        self._multiply_rows(a.modulus, (out, 1), left, right, len(out))
         return self._residues(a.modulus, shape, out)
 
     def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
@@ -132,7 +139,7 @@ class CudaResidues(CudaIntegers):
                 np.broadcast_to(np.arange(prod(values.shape[:-1])).reshape(values.shape[:-1]), shape) == refused
             )
             raise refuse_not_below_root(int(first), shape, a.modulus)
-        out = self._empty_rows(a.modulus, prod(shape))
+        out = self._empty_results(a.modulus, prod(shape))
         words, step = self._words(values, shape)
         self._run(
             "mod_mul_one_plus/mod_mul_one_plus",
@@ -162,18 +169,18 @@ class CudaResidues(CudaIntegers):
 
     def _residues(self, modulus: Modulus, shape: Shape, rows: DeviceArray) -> ResidueArray:
         """`rows`, in C order, as what callers keep."""
-        return ResidueArray(self._self, modulus, shape, rows)
+        return ResidueArray(self._self, modulus, shape, self._residency.keep(rows))
 
     def _rows(self, a: ResidueArray) -> DeviceArray:
         """The rows of `a`, shape (size, row_words), on the device."""
-        return a.data
+        return a.data.on_device()
 
     def _items(self, a: ResidueArray, shape: Shape) -> tuple[DeviceArray, int]:
         """Rows of `a` broadcast to `shape`, and the step from one to the next: 0 where a single one serves all."""
         rows = self._rows(a)
         if a.size == 1 or a.shape == shape:
             return rows, int(a.size != 1)
-        out = self._empty_rows(a.modulus, prod(shape))
+        out = self._empty_results(a.modulus, prod(shape))
         with self._device.active():
             width = rows.shape[-1]
             out.reshape(*shape, width)[...] = rows.reshape(*a.shape, width)
@@ -202,6 +209,13 @@ class CudaResidues(CudaIntegers):
                 out[at : at + len(part)] = part
                 at += len(part)
         return out
+
+    def _empty_results(self, modulus: Modulus, count: int) -> DeviceArray:
+        """Rows for the results of a batch of `count` items. Raises DeviceMemoryError that says how many fit."""
+        try:
+            return self._empty_rows(modulus, count)
+        except DeviceMemoryError as error:
+            raise error.for_items(count) from None
 
     def _empty_rows(self, modulus: Modulus, count: int) -> DeviceArray:
         layout, _ = self._constants(modulus)

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from hekat.engine.cuda.device import Device
+from hekat.engine.cuda.device import Device, DeviceMemoryError
 from hekat.engine.table_memory import TableRoom, read_cap_mib, source_of
+from hekat.errors import InputError
 
 CUDA_MEMORY_VARIABLE: Final = "HEKAT_CUDA_TABLE_MIB"
 DEFAULT_SHARE: Final = 4
@@ -30,7 +31,17 @@ class DeviceTableMemory(TableRoom):
         self._source = source_of(CUDA_MEMORY_VARIABLE)
 
         def empty(words: int) -> Any:
-            return device.empty(2 * words, np.uint32)
+            try:
+                return device.empty(2 * words, np.uint32)
+            except DeviceMemoryError as error:
+                # As of a table beyond the cap: whoever keeps other tables may let go of them.
+                raise InputError(
+                    f"fixed-base table does not fit into the memory of {device.name}",
+                    expected=f"at most {error.free_bytes / _MIB:.1f} MiB: the rest is in use",
+                    got=f"{error.asked_bytes / _MIB:.1f} MiB",
+                    cure="end what else uses this device, let go of keys whose tables are in use, or ask for fewer "
+                    "window_bits",
+                ) from None
 
         super().__init__(read_cap_mib(CUDA_MEMORY_VARIABLE, default_mib) * _MIB, CUDA_MEMORY_VARIABLE, empty)
         self.scratch_bytes = self.table_bytes // 8

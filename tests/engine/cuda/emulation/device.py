@@ -11,8 +11,8 @@ import hashlib
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from math import prod
 from pathlib import Path
@@ -39,7 +39,7 @@ from .streams import Streams
 KERNELS = Path(hekat.engine.cuda.__file__).parent / "kernels"
 HEADERS = Path(__file__).parent
 ROOT = Path(__file__).parents[4]
-COMPILER = ("g++", "-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-x", "c++")
+COMPILER = ("g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", "-x", "c++")
 # Pragmas are the GPU compiler's; a loop that runs at least once is beyond g++'s sight.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-maybe-uninitialized")
 
@@ -57,23 +57,24 @@ class EmulatedDevice:
         self.memory_bytes = memory_bytes
         self.live_bytes = 0
         self.wiped_bytes = 0
-        self._make_room: Callable[[DeviceMemoryError], bool] = lambda _: False
+        self._room_makers: list[Callable[[DeviceMemoryError], bool]] = []
         self._lock = threading.RLock()  # re-entrant: memory may be freed in the middle of anything
         self._streams = None if streams is None else Streams(streams, self._lock)
+        # What CuPy's default stream is to its functions outside of `active()`.
+        self._default = None if streams is None else self._streams.make()
+        self._active = threading.local()
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> EmulatedArray:
         sizes = (shape,) if isinstance(shape, int) else shape
         byte_count = prod(sizes) * np.dtype(dtype).itemsize
-        try:
-            self._take(byte_count)
-        except DeviceMemoryError as error:
-            raise error.for_items(sizes[0] if sizes else 1) from None
+        self._take(byte_count)
         # An array of nothing is an array of this device too.
         storage = aligned_storage(max(byte_count, 1))[:byte_count]
-        return self._allocate(storage.view(dtype).reshape(shape))
+        home = None if self._streams is None else self._streams.current
+        return self._allocate(storage.view(dtype).reshape(shape), home)
 
     def when_short(self, make_room: Callable[[DeviceMemoryError], bool]) -> None:
-        self._make_room = make_room
+        self._room_makers.append(make_room)
 
     def upload(self, host: Any) -> EmulatedArray:
         assert type(host) is np.ndarray, "only host arrays are uploaded"
@@ -83,16 +84,25 @@ class EmulatedDevice:
 
     def download(self, array: Any) -> Any:
         assert self.owns(array), "only device arrays are downloaded"
-        return np.array(read(self.ready(array)), order="C")
+        with self.active():
+            return np.array(read(self.ready(array)), order="C")
 
-    def active(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        outside = self._outside
+        if self._streams is not None and outside:
+            self._streams.current.wait_event(self._default.record())
+        self._active.inside = True
+        try:
+            yield
+        finally:
+            self._active.inside = not outside
 
     def ready(self, array: Any) -> Any:
         assert self.owns(array), "only device arrays are made ready"
         order = self._order_of(array)
         if order is not None:
-            order.before_use(self._streams.current)
+            order.before_use(self._of_functions)
         return array
 
     def publish(self, array: Any) -> Any:
@@ -128,7 +138,7 @@ class EmulatedDevice:
     def adopt(self, host: Any) -> EmulatedArray:
         """Memory that NumPy made for the result of a function of `xp` as memory of this device."""
         self._take(host.nbytes)
-        return self._allocate(host)
+        return self._allocate(host, self._of_functions)
 
     def free(self, storage: Any, order: MemoryOrder | None) -> None:
         """Called when the last array on `storage` is gone."""
@@ -143,7 +153,7 @@ class EmulatedDevice:
     def _take(self, byte_count: int) -> None:
         while not self._took(byte_count):
             short = DeviceMemoryError(self.name, byte_count, self.memory_bytes - self.live_bytes)
-            if not self._make_room(short):
+            if not any(make_room(short) for make_room in self._room_makers):
                 gc.collect()  # what lies in cycles of references
                 if not self._took(byte_count):
                     raise short
@@ -156,8 +166,8 @@ class EmulatedDevice:
             self.live_bytes += _rounded(byte_count)
             return True
 
-    def _allocate(self, storage: Any) -> EmulatedArray:
-        order = None if self._streams is None else MemoryOrder(self._streams.current)
+    def _allocate(self, storage: Any, home: Any) -> EmulatedArray:
+        order = None if home is None else MemoryOrder(home)
         return Allocation(self, storage, order).array()
 
     def _wipe(self, storage: Any) -> None:
@@ -171,12 +181,23 @@ class EmulatedDevice:
         """Called before a function of the calling thread reads memory."""
         assert allocation.device is self, "an array of another device"
         if allocation.order is not None:
-            stream = self._streams.current
+            stream = self._of_functions
             assert allocation.order.is_ordered_for(stream), "an array of another thread that was not made ready"
             self._streams.finish(stream)
 
+    @property
+    def _outside(self) -> bool:
+        return not getattr(self._active, "inside", False)
+
+    @property
+    def _of_functions(self) -> Any:
+        """The stream that functions on arrays work on: the thread's own within `active()`, else all threads' one."""
+        if self._streams is None:
+            return None
+        return self._default if self._outside else self._streams.current
+
     def before_write(self, allocation: Allocation) -> None:
-        """Called before a function of the calling thread writes memory."""
+        """Called before a function of the calling thread writes memory that is ready for it."""
         assert not is_shared(allocation), "an array that others use already is written"
 
     def _order_of(self, array: Any) -> MemoryOrder | None:
@@ -191,7 +212,8 @@ class EmulatedDevice:
         for array in arrays:
             assert self.owns(array), "kernels take arrays of their device"
             assert array.flags.c_contiguous, "kernels take contiguous arrays"
-            self.ready(array)
+            with self.active():
+                self.ready(array)
         words = [x.ctypes.data if isinstance(x, np.ndarray) else int(x) for x in parameters]
         run_with = partial(run, *(ctypes.c_uint64(n) for n in counts), (ctypes.c_uint64 * len(words))(*words))
         self._queue(run_with, *arrays)

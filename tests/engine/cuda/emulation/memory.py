@@ -66,7 +66,10 @@ class EmulatedArray(np.ndarray):
 
 def _copying(name: str) -> Any:
     def method(self: EmulatedArray, *args: Any, **kwargs: Any) -> Any:
-        return emulated(getattr(read(self), name)(*read(args), **read(kwargs)), device_of((self,)))
+        # Another shape of contiguous memory is a view.
+        is_view = name in ("reshape", "ravel") and self.flags.c_contiguous
+        plain = self.view(np.ndarray) if is_view else read(self)
+        return emulated(getattr(plain, name)(*read(args), **read(kwargs)), device_of((self,)))
 
     return method
 

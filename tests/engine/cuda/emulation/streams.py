@@ -76,7 +76,7 @@ class Streams:
 
     def __init__(self, seed: int, lock: threading.RLock) -> None:
         self.all: list[EmulatedStream] = []
-        self._of_threads = ThreadStreams(self._make)
+        self._of_threads = ThreadStreams(self.make)
         self._random = random.Random(seed)
         self._lock = lock
 
@@ -97,7 +97,8 @@ class Streams:
         with self._lock:
             stream.finish(stream.queued)
 
-    def _make(self) -> EmulatedStream:
+    def make(self) -> EmulatedStream:
+        """A stream of no thread's own."""
         stream = EmulatedStream(self._lock)
         with self._lock:
             self.all.append(stream)
