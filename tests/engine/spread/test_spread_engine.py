@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import count
 from threading import Barrier, Thread
 
@@ -226,3 +228,32 @@ def test_a_chunk_holds_as_much_as_all_engines_work_on_at_once(spread):
 def test_a_gpu_is_waited_for():
     assert isinstance(CudaEngine(EmulatedDevice()), Asynchronous)
     assert not isinstance(CpuEngine(1), Asynchronous)
+
+
+@pytest.mark.parametrize("member", [0, 1])
+def test_an_error_that_is_let_go_holds_no_operands(spread, member):
+    a = spread.load([5] * 8)
+    part = weakref.ref(a.data.of[1])
+    spread.members[member].fails = "mod_mul"
+    gc.disable()
+    try:
+        with pytest.raises(EngineError, match="is broken"):
+            spread.engine.mod_mul(a, a)
+        del a
+        assert part() is None
+    finally:
+        gc.enable()
+
+
+def test_a_thread_that_cannot_be_started_is_an_error_and_nothing_waits(spread, monkeypatch):
+    a = spread.load([5] * 8)
+
+    def refuse(self, *arguments):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hekat.engine.spread.crew.ThreadPoolExecutor.submit", refuse)
+        with pytest.raises(EngineError, match=r"thread of an engine cannot be started.*cpu \(2\).*start new thread"):
+            spread.engine.mod_mul(a, a)
+    assert [load.waiting for load in spread.engine.loads()] == [0, 0]
+    assert ints_from_limbs(spread.engine.store(spread.engine.mod_mul(a, a))) == [25] * 8

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from threading import Lock
 from time import perf_counter
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from hekat.engine.interface import Engine
 from hekat.engine.loads import ROUND_ROBIN, Clock, Loads
-from hekat.errors import InputError
+from hekat.errors import EngineError, InputError
 
 Result = TypeVar("Result")
 
@@ -23,6 +24,13 @@ class Asynchronous(Protocol):
     def synchronize(self) -> None:
         """Return when all work that the calling thread gave it is done."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Failure:
+    """What a task that did not return raised."""
+
+    error: BaseException
 
 
 class Crew:
@@ -86,37 +94,55 @@ class Crew:
                 seconds[member] = self._clock() - start
                 return result
 
-        futures: dict[int, Future[Result]] = {}
-        errors: dict[int, BaseException] = {}
-        results: dict[int, Result] = {}
+        outcomes: dict[int, Result | _Failure] = {}
+
+        def attempt(member: int) -> None:
+            try:
+                outcomes[member] = work(member)
+            except BaseException as error:  # raised again when the others have ended
+                outcomes[member] = _Failure(error)
+
+        futures: dict[int, Future[None]] = {}
         try:
             for member in others:
-                futures[member] = self._thread(member).submit(work, member)
-            results[first] = work(first)
-        except BaseException as error:  # raised again when the others have ended
-            errors[first] = error
-        self._wait(futures, errors)
-        for member, future in futures.items():
-            failure = future.exception()
-            if failure is None:
-                results[member] = future.result()
-            else:
-                errors[member] = failure
+                futures[member] = self._submit(member, attempt)
+            attempt(first)
+        except BaseException as error:
+            outcomes[-1] = _Failure(error)
+        self._wait(futures, outcomes)
+        for member in tasks.keys() - futures.keys() - outcomes.keys():
+            self.loads.withdraw(member, items[member])
+        errors = {member: outcome.error for member, outcome in outcomes.items() if isinstance(outcome, _Failure)}
         if errors:
-            raise _choose_error(errors, refuse)
+            try:
+                raise _choose_error(errors, refuse)
+            finally:
+                # An error holds this frame: were it to hold the errors, operands would live until a collection.
+                del errors, outcomes
         if kind is not None:
             self.loads.observe(kind, items, seconds)
-        return results
+        return cast(dict[int, Result], outcomes)
 
-    def _wait(self, futures: Mapping[int, Future[Result]], errors: dict[int, BaseException]) -> None:
-        """Return when all `futures` have ended; Ctrl-C in between is kept among the `errors`."""
+    def _wait(self, futures: Mapping[int, Future[None]], outcomes: dict[int, Result | _Failure]) -> None:
+        """Return when all `futures` have ended; Ctrl-C in between is kept among the `outcomes`."""
         while True:
             try:
                 wait(futures.values())
             except BaseException as error:
-                errors[-1] = error
+                outcomes[-1] = _Failure(error)
             else:
                 return
+
+    def _submit(self, member: int, attempt: Callable[[int], None]) -> Future[None]:
+        try:
+            return self._thread(member).submit(attempt, member)
+        except RuntimeError as error:
+            raise EngineError(
+                "the thread of an engine cannot be started",
+                expected=f"a system that starts a thread for {self.names[member]}",
+                got=str(error),
+                cure="raise this process' limits of threads and memory",
+            ) from error
 
     def _thread(self, member: int) -> ThreadPoolExecutor:
         """The one thread of a member; threads do not survive a fork, so a new process makes its own."""
