@@ -34,7 +34,7 @@ ENTRY = re.compile(
     r"(\d+) bytes spill loads.*?Used (\d+) registers",
     re.DOTALL,
 )
-KERNEL = re.compile(r"^HEKAT_KERNEL\(\w+\)\s*(\w+)\(", re.MULTILINE)
+KERNEL = re.compile(r"^HEKAT_KERNEL\w*\(\w+\)\s*(\w+)\(", re.MULTILINE)
 OPTION = re.compile(r"#ifndef (HEKAT_\w+)")
 
 pytestmark = [

@@ -10,6 +10,10 @@
 
 #if defined(__CUDACC__)
 
+// As HEKAT_KERNEL, of which two blocks have room in a multiprocessor's registers: 128 a thread where a block
+// has 256. While the threads of one wait at a barrier those of the other work.
+#define HEKAT_KERNEL_OF_TWO(threads) extern "C" __global__ void __launch_bounds__(threads, 2)
+
 namespace hekat {
 
 // The body for each thread of the block, with the thread's number; then all have done it.
@@ -48,6 +52,7 @@ HEKAT_DEVICE u32 rotate_left(u32 word, u32 bits) { return __funnelshift_l(word, 
 }  // namespace hekat
 
 #else
+#define HEKAT_KERNEL_OF_TWO(threads) HEKAT_KERNEL(threads)
 #include HEKAT_EMULATED_BLOCK
 #endif
 
@@ -55,9 +60,6 @@ namespace hekat {
 
 // Threads of a block in kernels that work in blocks: these or fewer.
 constexpr u32 kMostThreads = 256;
-// HEKAT_KERNEL(HEKAT_TWO_BLOCKS): of which two blocks have room in a multiprocessor's registers, 128 a
-// thread. While the threads of one wait at a barrier those of the other work.
-#define HEKAT_TWO_BLOCKS kMostThreads, 2
 
 // x / divisor for a power of two.
 HEKAT_DEVICE u64 divide_by_power(u64 x, u32 divisor) { return x >> count_ones(divisor - 1); }

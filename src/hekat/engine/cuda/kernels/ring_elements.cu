@@ -16,7 +16,7 @@ HEKAT_DEVICE void store_row(u64* to, const u64* row, u32 degree) {
 }
 
 // out (elements, primes, degree), one block a row, from canonical residues: degree words of shared memory.
-HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+HEKAT_KERNEL_OF_TWO(kMostThreads)
 ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
     const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);
@@ -25,7 +25,7 @@ ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
 }
 HEKAT_BLOCK_KERNEL(ring_ntt)
 
-HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+HEKAT_KERNEL_OF_TWO(kMostThreads)
 ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
     const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
     load_row(shared_words(), a + block_index() * degree, (u32)degree);

@@ -60,7 +60,7 @@ HEKAT_DEVICE u32 value_of_lane(u32 lane) { return lane - 1; }
 
 // out = the written chunks of values, one block a chunk; keys: the public one, then that of the errors. Where
 // a value does not fit its lane *refused becomes 1, and out means nothing.
-HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+HEKAT_KERNEL_OF_TWO(kMostThreads)
 mask_values(u8* out, u32* refused, const u32* keys, const u64* secret, u64 first_chunk, const i32* values,
             u64 value_count, u64 chunk_count, const u64* ring, const u64* form_words) {
     const MaskForm& form = load_form(form_words);
@@ -218,7 +218,7 @@ HEKAT_BLOCK_KERNEL(write_sum)
 
 // values and counts (one a chunk) of a written sum, one block a chunk. Where a lane behind the last value is
 // not zero or a coefficient does not end with its last digit *refused becomes 1, and they mean nothing.
-HEKAT_KERNEL(HEKAT_TWO_BLOCKS)
+HEKAT_KERNEL_OF_TWO(kMostThreads)
 unmask_sum(i64* values, i64* counts, u32* refused, const u32* public_key, const u64* secret, u64 first_chunk,
            const u8* written, u64 byte_count, u64 value_count, u64 chunk_count, const u64* ring,
            const u64* form_words) {
