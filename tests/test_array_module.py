@@ -87,8 +87,23 @@ def test_a_tensor_on_a_gpu_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_tensor_on_another_kind_of_device(cupy: Any) -> None:
-    with pytest.raises(InputError, match=r"cannot be read from[\s\S]*\.cpu\(\)"):
+    with pytest.raises(InputError, match=r"cannot be read[\s\S]*\.cpu\(\)"):
         as_array(DeviceTensor(8))
+
+
+def test_what_only_speaks_dlpack() -> None:
+    class Exported:
+        def __init__(self) -> None:
+            self.array = np.arange(6.0).reshape(2, 3)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.array.__dlpack_device__()
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__(**options)
+
+    x = Exported()
+    assert np.shares_memory(as_array(x), x.array)
 
 
 def test_an_engine_elsewhere_is_refused(cupy: Any, paillier_keys: Any) -> None:
@@ -109,6 +124,8 @@ def test_torch_tensors_of_the_cpu(paillier_keys: Any) -> None:
         tensor = values.clone().to(dtype).requires_grad_().T
         assert np.array_equal(as_array(tensor), tensor.detach().to(torch.float64).numpy())
         assert as_array(tensor).itemsize == (4 if dtype == torch.bfloat16 else dtype.itemsize)
+    with pytest.raises(InputError, match="cannot be read"):
+        as_array(torch.eye(3).to_sparse())
     keys = paillier_keys[512][0]
     x = hekat.array(values.to(torch.bfloat16).requires_grad_(), key=keys.public)
     assert np.array_equal(x.decrypt(keys.private), values.to(torch.bfloat16).to(torch.float64).numpy())

@@ -62,7 +62,8 @@ def as_array(values: Any) -> Any:
     A torch tensor on the CPU becomes a NumPy array, one on an NVIDIA GPU a CuPy array of the same memory; gradients are
     left behind. bfloat16, which NumPy does not know, becomes float32 first, on the tensor's own device: exact, as
     float32 has all its values. Anything else goes to `numpy.asarray`.
-    Raises InputError for a tensor on another kind of device, EngineError for one on a GPU where CuPy is missing.
+    Raises InputError for a tensor that neither NumPy nor CuPy can read, EngineError for one on a GPU where CuPy is
+    missing.
     """
     if not on_host(values):
         return values
@@ -74,13 +75,22 @@ def as_array(values: Any) -> Any:
     kind, _ = _dlpack_device(tensor)
     if kind in _CUDA_DEVICES:
         return _import_cupy().from_dlpack(tensor)
-    if kind in _HOST_DEVICES:
-        return np.asarray(tensor)
-    raise InputError(
-        "a tensor lies on a device that cannot be read from",
-        expected="the CPU or an NVIDIA GPU",
-        got=f"a {type(values).__name__} on a device of another kind",
-        cure="move it to the CPU first; for torch: tensor.cpu()",
+    try:
+        if hasattr(tensor, "__array__"):
+            return np.asarray(tensor)
+        if kind in _HOST_DEVICES:
+            return np.from_dlpack(tensor)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise _unreadable(values) from error
+    raise _unreadable(values)
+
+
+def _unreadable(values: Any) -> InputError:
+    return InputError(
+        "a tensor cannot be read as an array where it lies",
+        expected="a dense one on the CPU or an NVIDIA GPU",
+        got=f"a {type(values).__name__} of another kind or on another device",
+        cure="move it to the CPU first; for torch: tensor.cpu(), or tensor.to_dense()",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hekat.codec import clip, make_layout
 from hekat.encrypted_array import make
 from hekat.engine.cuda.engine import CudaEngine
 from hekat.errors import BoundError, EngineError, InputError
+from hekat.scheme import chunks
 from hekat.scheme.paillier import add_many, decrypt, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
@@ -127,6 +129,22 @@ def test_every_width_and_sign_of_plaintexts(device: SpyingDevice, keys: Any) -> 
         got = decrypt(keys.private, encrypt(keys.public, on_device, engine=engine))
         wrap = 1 << (64 * got.limbs.shape[1])
         assert [int.from_bytes(row.tobytes(), "little") for row in got.limbs] == [v % wrap for v in values]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_packed_by_one_thread_and_encrypted_by_others(keys: Any, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    # Chunks are encrypted by threads of their own, each with its own order of work on the device.
+    monkeypatch.setattr(chunks, "CHUNK_COUNT", 4)
+    engine = CudaEngine(EmulatedDevice(streams=seed))
+    assert engine.chunk_plan.in_flight > 1
+    layout = make_layout("balanced", value_bits=8, max_addends=1, plaintext_bits=keys.public.plaintext_space.bits)
+    levels = np.random.default_rng(seed).integers(-127, 128, 70 * layout.lanes)
+    on_device = engine._device.upload(levels)
+    with engine.active(on_device):
+        packed = layout.pack(on_device)
+    with ThreadPoolExecutor(1) as other:
+        ciphertexts = other.submit(encrypt, keys.public, packed, engine=engine).result()
+    assert np.array_equal(layout.unpack(decrypt(keys.private, ciphertexts), levels.size, 1), levels)
 
 
 def test_refusals(device: SpyingDevice, keys: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.array_module import as_array, copy_to_host
 from hekat.engine.interface import BoolArray, Engine
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import BoundError, InputError
@@ -65,8 +66,11 @@ def signed_magnitudes(values: Any, public: PublicKey) -> tuple[LimbArray, BoolAr
 
 
 def integer_array(values: Any) -> npt.NDArray[Any]:
-    """`values` as an array of an integer dtype, or of Python integers. Raises InputError for anything else."""
-    array = np.asarray(values)
+    """`values` as an array of the host of an integer dtype, or of Python integers; those on a GPU are copied.
+
+    Raises InputError for anything else.
+    """
+    array: npt.NDArray[Any] = copy_to_host(as_array(values))
     if array.size == 0 and array.dtype.kind == "f" and isinstance(values, list | tuple):
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
