@@ -3,7 +3,9 @@
 Single operations are the specification of the four that work on a whole block of values (`mask_values` to
 `unmask_sum`): those say of which single ones they are made, and engines may fuse them. Constant-time in secrets,
 errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and
-chunk numbers beyond 2^64 - 1 (`hekat.engine.ring_checks`). Source: RFC 8439 for ChaCha20.
+chunk numbers beyond 2^64 - 1 (`hekat.engine.ring_checks`). Arrays lie on the host; but an engine on a device takes
+values, written bytes and accumulators that lie there too, and what it makes of them stays there. Source: RFC 8439 for
+ChaCha20.
 """
 
 from __future__ import annotations
