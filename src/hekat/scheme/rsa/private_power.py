@@ -58,11 +58,11 @@ def _power_of_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> Residu
     public = key.public
     r, r_inverse = random_units(public, limbs.shape[0], engine)
     values = engine.load(limbs, public.n_modulus)
-    blinded = engine.store(engine.mod_mul(values, public_power(public, r)))
+    blinded = engine.limbs_of(engine.mod_mul(values, public_power(public, r)))
     parts = [_power_of_half(half, blinded, engine) for half in key.halves]
     # The parts are below n, so their sum has at most one bit more than n.
     total = engine.int_add(*parts)[:, : limbs_for_bits(public.bits + 1)]
-    joined = engine.reduce(np.ascontiguousarray(total), public.n_modulus)
+    joined = engine.reduce(total, public.n_modulus)
     powers = engine.mod_mul(joined, r_inverse)
     if not np.array_equal(engine.store(public_power(public, powers)), limbs):
         raise FaultError(
@@ -78,4 +78,4 @@ def _power_of_half(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbArr
     """What the half of p adds to x^d mod n: a multiple of q below n."""
     power = engine.mod_exp(engine.reduce(limbs, half.modulus), half.exponent)
     share = engine.mod_mul(power, engine.load(half.join_constant, half.modulus))
-    return engine.int_mul(engine.store(share), half.other)
+    return engine.int_mul(engine.limbs_of(share), half.other)
