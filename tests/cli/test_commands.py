@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from hekat.engine import select
+from hekat.engine.cuda import availability
 from hekat.engine.select import _instance
 from hekat.state.array_file import decode_arrays
 
@@ -78,6 +80,49 @@ def test_doctor_tells_a_problem_as_run_does(workplace, monkeypatch, variable, va
     said = workplace.run("--json")
     assert said.code == 2
     assert json.loads(said.out) == {"error": told.pop("problem"), **{k: v for k, v in told.items() if k != "name"}}
+
+
+def test_doctor_says_why_no_gpu_is_used_and_how_to_get_one(workplace, monkeypatch) -> None:
+    def missing(library):
+        raise OSError(f"{library}: cannot open shared object file")
+
+    monkeypatch.setattr(availability.find_driver, "__defaults__", (missing,))
+    monkeypatch.setattr(availability.check_device, "__defaults__", (missing,))
+    _instance.cache_clear()
+    findings = json.loads(workplace.call("doctor", "--json").out)
+    told = findings["gpu"]
+    assert list(told) == ["cuda:0"]
+    assert told["cuda:0"].startswith("not used: no NVIDIA driver is on this machine; expected libcuda.so.1; got ")
+    assert "cure: install NVIDIA's driver" in told["cuda:0"]
+    assert findings["engines"]["cuda:0"] in told["cuda:0"]
+    for extra, package in (("cuda13", "cupy-cuda13x"), ("cuda12", "cupy-cuda12x")):
+        assert package in findings["extras"][extra] or f"pip install 'hekat[{extra}]'" in findings["extras"][extra]
+
+
+def test_doctor_describes_each_gpu(workplace, monkeypatch) -> None:
+    class Engine:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def describe(self) -> dict[str, str]:
+            return {"device": f"model of {self.name}", "resident": "1.5 MiB in use", "temperature": "41 °C"}
+
+    monkeypatch.setattr(select, "_gpu_names", lambda: ["cuda:0", "cuda:1"])
+    monkeypatch.setattr(select, "_make_cuda", lambda name, single_tenant: Engine(name))
+    _instance.cache_clear()
+    findings = json.loads(workplace.call("doctor", "--json").out)
+    _instance.cache_clear()
+    assert findings["engines"]["cuda:1"] == "ready"
+    assert findings["gpu"] == {
+        f"{name}{fact}": value
+        for name in ("cuda:0", "cuda:1")
+        for fact, value in (
+            ("", f"ready; HEKAT_ENGINE={name}, or x.to('{name}')"),
+            (" device", f"model of {name}"),
+            (" resident", "1.5 MiB in use"),
+            (" temperature", "41 °C"),
+        )
+    }
 
 
 def test_doctor_says_of_tables_what_the_site_file_does(workplace, monkeypatch) -> None:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from hekat.engine.cuda import compile as compile_module
+from hekat.engine.cuda.compile import OPTIONS as ALL_KERNELS_OPTIONS
 from hekat.engine.cuda.compile import Compiler, choose_architecture, compile_source, read_sources
 from hekat.engine.cuda.kernel_cache import KernelCache, find_cache
 from hekat.errors import EngineError
@@ -71,7 +72,7 @@ def test_a_kernel_is_compiled_once_for_all_processes(folder):
     compiler = Compiler(nvrtc, "90", KernelCache(folder))
     first = compiler.compile("mod_mul", OPTIONS)
     assert compiler.compile("mod_mul", list(OPTIONS)) == first
-    assert nvrtc.compiled == [("mod_mul.cu", ("-arch=sm_90", "--std=c++17", *OPTIONS))]
+    assert nvrtc.compiled == [("mod_mul.cu", ("-arch=sm_90", *ALL_KERNELS_OPTIONS, *OPTIONS))]
     assert nvrtc.programs == {}
     assert compile_anew(folder) == (first, [])
 
@@ -91,7 +92,7 @@ def test_a_damaged_file_is_compiled_again(folder, damage):
     [file] = folder.iterdir()
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if damage is None else damage)
-    assert compile_anew(folder) == (right, [("mod_mul.cu", ("-arch=sm_90", "--std=c++17", *OPTIONS))])
+    assert compile_anew(folder) == (right, [("mod_mul.cu", ("-arch=sm_90", *ALL_KERNELS_OPTIONS, *OPTIONS))])
     # And it is whole again.
     assert compile_anew(folder) == (right, [])
 

@@ -13,7 +13,7 @@ from hekat.engine.cuda.kernel_cache import KernelCache, find_cache
 from hekat.errors import EngineError
 
 KERNELS = Path(__file__).parent / "kernels"
-LANGUAGE = "--std=c++17"
+OPTIONS = ("--std=c++17",)
 _LOG_LINES = 12
 
 
@@ -55,7 +55,7 @@ class Compiler:
 
     def _name(self, source: str, options: tuple[str, ...]) -> str:
         """Of a file in the cache: another for whatever else the machine code depends on."""
-        made_of = repr((source, options, self.architecture, self._version, LANGUAGE, _digest_sources()))
+        made_of = repr((source, options, self.architecture, self._version, OPTIONS, _digest_sources()))
         return f"{source}-{hashlib.sha256(made_of.encode()).hexdigest()}.cubin"
 
 
@@ -74,7 +74,7 @@ def compile_source(
         list(headers.values()),
         [name.encode() for name in headers],
     )
-    arguments = [f"-arch={architecture}", LANGUAGE, *options, *(["--ptxas-options=-v"] if report else [])]
+    arguments = [f"-arch={architecture}", *OPTIONS, *options, *(["--ptxas-options=-v"] if report else [])]
     try:
         try:
             nvrtc.compileProgram(program, arguments)

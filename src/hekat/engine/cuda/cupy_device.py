@@ -64,7 +64,7 @@ class CupyDevice:
         self._modules: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._lock = threading.Lock()
         self._live: WeakSet[_Memory] = WeakSet()
-        self._make_room: Callable[[DeviceMemoryError], bool] = lambda _: False
+        self._room_makers: list[Callable[[DeviceMemoryError], bool]] = []
         # Arrays that others made, until what was queued with them is done.
         self._foreign = threading.local()
         self._held: deque[tuple[Any, list[DeviceArray]]] = deque()
@@ -106,15 +106,14 @@ class CupyDevice:
         """Uninitialised contiguous memory, wiped when the last array on it goes. Raises DeviceMemoryError."""
         with self.active():
             sizes = (shape,) if isinstance(shape, int) else shape
-            try:
-                pointer = self._allocate(prod(sizes) * np.dtype(dtype).itemsize)
-            except DeviceMemoryError as error:
-                raise error.for_items(sizes[0] if sizes else 1) from None
-            return cupy.ndarray(sizes, dtype, pointer)
+            return cupy.ndarray(sizes, dtype, self._allocate(prod(sizes) * np.dtype(dtype).itemsize))
 
     def when_short(self, make_room: Callable[[DeviceMemoryError], bool]) -> None:
-        """From here on `make_room` is called before a DeviceMemoryError is raised, and may do so itself."""
-        self._make_room = make_room
+        """From here on `make_room` is called before a DeviceMemoryError is raised, and may do so itself.
+
+        Those named before are called first: engines of both tenancies keep results on one device.
+        """
+        self._room_makers.append(make_room)
 
     def upload(self, host: npt.NDArray[Any]) -> DeviceArray:
         """A contiguous copy of a host array, which may change or go once this returns. Raises DeviceMemoryError."""
@@ -272,7 +271,7 @@ class CupyDevice:
             short = DeviceMemoryError(self.name, byte_count, self._free_bytes())
             if not may_have_room:
                 raise short
-            may_have_room = self._make_room(short)
+            may_have_room = any(make_room(short) for make_room in self._room_makers)
             if not may_have_room:
                 gc.collect()  # what lies in cycles of references
 
