@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from hekat.engine.cuda.compile import OPTIONS
+
 from ..emulation.device import KERNELS, ROOT
 from .program import Entry, parse
 
@@ -46,7 +48,7 @@ def _by_nvrtc(source: Path, options: tuple[str, ...]) -> str:
     from cupy.cuda import nvrtc
 
     program = nvrtc.createProgram(source.read_text(), source.name, (), ())
-    flags = ("-std=c++17", f"-arch={ARCHITECTURE}", f"-I{KERNELS}", *options)
+    flags = (*OPTIONS, f"-arch={ARCHITECTURE}", f"-I{KERNELS}", *options)
     try:
         nvrtc.compileProgram(program, flags)
     except nvrtc.NVRTCError as error:
@@ -58,6 +60,6 @@ def _by_nvrtc(source: Path, options: tuple[str, ...]) -> str:
 def _by_nvcc(source: Path, options: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "kernels.ptx"
-        flags = ("-std=c++17", f"-arch={ARCHITECTURE}", f"-I{KERNELS}", *options)
+        flags = (*OPTIONS, f"-arch={ARCHITECTURE}", f"-I{KERNELS}", *options)
         subprocess.run(["nvcc", "-ptx", *flags, str(source), "-o", str(made)], check=True)
         return made.read_text()

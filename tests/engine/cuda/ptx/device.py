@@ -46,15 +46,24 @@ class InterpretedDevice(EmulatedDevice):
         )
 
 
-def run(entry: Entry, block_count: int, threads: int, shared_bytes: int, parameters: Sequence[Any]) -> None:
+def run(
+    entry: Entry,
+    block_count: int,
+    threads: int,
+    shared_bytes: int,
+    parameters: Sequence[Any],
+    *,
+    make_memory: type[Memory] = Memory,
+    make_block: type[Block] = Block,
+) -> None:
     """All blocks of a launch, one after the other."""
-    memory = Memory()
+    memory = make_memory()
     values = [_parameter(memory, value) for value in parameters]
     named = dict(zip(entry.parameters, values, strict=True))
     static = max((first + size for first, size in entry.shared.values()), default=0)
     for block in range(block_count):
         memory.add_shared(static + shared_bytes)
-        Block(entry, memory, named, threads, block, block_count).run()
+        make_block(entry, memory, named, threads, block, block_count).run()
 
 
 def _parameter(memory: Memory, value: Any) -> int:
