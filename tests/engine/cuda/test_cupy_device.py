@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -444,3 +447,48 @@ def test_a_cupy_that_is_newer_than_the_driver_is_refused(gpus, monkeypatch):
     monkeypatch.setattr(availability, "find_driver", lambda load=None: availability.Driver((12, 8), 2))
     with pytest.raises(EngineError, match=r"too old for the CuPy that is installed.*hekat\[cuda12\]"):
         gpus.open(0)
+
+
+# --- what of this holds of CuPy itself -------------------------------------------------------------------
+
+needs_cupy = pytest.mark.skipif(find_spec("cupy") is None, reason="needs pip install 'hekat[cuda13]'")
+
+
+@needs_cupy
+def test_the_fake_has_no_names_that_cupy_has_not():
+    program = (
+        "import cupy, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    found = cupy\n"
+        "    for part in name.split('.'):\n"
+        "        found = getattr(found, part)\n"
+    )
+    fake = FakeGpus(0).module
+    names = [*(name for name in vars(fake) if not name.startswith("__")), "__version__"]
+    for name, found in vars(fake.cuda).items():
+        names += [f"cuda.{name}.{inner}" for inner in vars(found)] if isinstance(found, SimpleNamespace) else []
+        names.append(f"cuda.{name}")
+    # In a process of its own: here the name cupy belongs to the fake now and then.
+    subprocess.run([sys.executable, "-c", program, *names], check=True, timeout=120)
+
+
+@needs_cupy
+def test_arrays_and_their_views_lead_to_the_owner_of_their_memory():
+    program = (
+        "import cupy, gc, weakref\n"
+        "class Owner: pass\n"
+        "owner = Owner()\n"
+        "gone = weakref.ref(owner)\n"
+        "whole = cupy.cuda.UnownedMemory(1 << 20, 512, owner, 0)\n"
+        "array = cupy.ndarray((4, 8), 'uint32', cupy.cuda.MemoryPointer(whole, 0))\n"
+        "view = array[1:3].reshape(-1).view('uint64')\n"
+        "assert view.data.mem._owner is owner and view.data.ptr == (1 << 20) + 32 and view.data.device_id == 0\n"
+        "assert view.flags.c_contiguous and not array.T.flags.c_contiguous and array.device.id == 0\n"
+        "del owner, whole, array\n"
+        "gc.collect()\n"
+        "assert gone() is not None\n"
+        "del view\n"
+        "gc.collect()\n"
+        "assert gone() is None\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
