@@ -208,3 +208,17 @@ def test_tables_take_a_quarter_of_the_device(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv(CUDA_MEMORY_VARIABLE, "much")
     with pytest.raises(EngineError, match=r"HEKAT_CUDA_TABLE_MIB is no size.*cure: set .* unset it for 4"):
         DeviceTableMemory(device)
+
+
+def test_a_table_that_the_device_has_no_room_for_is_refused_as_one_beyond_the_cap() -> None:
+    device, _ = make(2 * MIB)
+    memory = DeviceTableMemory(device)  # 1 MiB, the least
+    held = device.empty(3 * MIB // 2, np.uint8)
+    message = (
+        r"does not fit into the memory of emulated:0; expected at most 0\.5 MiB.*; got 0\.8 MiB; .* let go of keys"
+    )
+    with pytest.raises(InputError, match=message):
+        memory.allocate(400, lambda window: 3 * MIB // 32, window_bits=5, widest_bits=12, uses=1)
+    assert memory.used_bytes == 0
+    del held
+    assert memory.allocate(400, lambda window: 3 * MIB // 32, window_bits=5, widest_bits=12, uses=1)[0] == 5
