@@ -28,6 +28,9 @@ CONSTANT_TIME_WINDOW_BITS = 4
 VARTIME_WINDOW_BITS = 5
 # Rows of a fixed base's table are the same for all groups of a block, so that caches serve them.
 CONSTANT_TIME_TABLE_WINDOW_BITS = 6
+# An entry of factors, in products of a power: its own product and its share of the inversions, 13 products of the
+# root's size where a product of a power takes four.
+PAIR_ENTRY_PRODUCTS = 3.25
 SCRATCH_BYTES = 1 << 29
 
 
@@ -109,6 +112,7 @@ class CudaPowers(CudaInverses):
             window_bits=window_bits,
             widest_bits=CONSTANT_TIME_TABLE_WINDOW_BITS if constant_time else MAX_WINDOW_BITS,
             uses=uses,
+            entry_products=PAIR_ENTRY_PRODUCTS if layout.pairs else 1.0,
         )
         positions = -(-exponent_bits // window)
         chain = self._empty_rows(modulus, positions * window)

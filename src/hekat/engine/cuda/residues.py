@@ -254,6 +254,11 @@ class CudaResidues(CudaIntegers):
             bound = self._device.upload(bound)
         _, is_below = self.int_sub(limbs, bound)
         if self._device.owns(is_below):
+            # One flag comes back, not one for each value, unless there is something to refuse.
+            with self._device.active():
+                all_below = is_below.reshape(-1).all(keepdims=True)
+            if self._device.download(all_below)[0]:
+                return None
             is_below = self._device.download(is_below)
         reached = np.flatnonzero(~is_below.ravel())
         return int(reached[0]) if reached.size else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape
+from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device, DeviceArray
 from hekat.engine.cuda.ring_tables import RingTables
 from hekat.engine.ring import MaskFormat, Ring
@@ -45,6 +46,7 @@ class CudaRing:
     """
 
     _device: Device
+    _host: CpuEngine
 
     @cached_property
     def _ring_tables(self) -> RingTables:
@@ -173,8 +175,11 @@ class CudaRing:
         return masked
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
-        """Two fields a thread, in place; an accumulator on the host goes up and comes back."""
+        """Two fields a thread, in place; on the host where both lie there: moving them would take longer than adding."""
         check_add_masked(form, accumulator, written, value_count, on_device=True)
+        if on_host(accumulator) and on_host(written):
+            self._host.add_masked(form, accumulator, written, value_count)
+            return
         sums = self._on_device(accumulator)
         self._run_threads(
             "ring_masking/add_masked",

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.interface import BoolArray, IndexArray
+from hekat.engine.interface import IndexArray
 
 # Batches are worked through in chunks of about so many items (hekat.scheme.chunks): each of them meets all engines.
 STRETCH: Final = 4096
@@ -80,7 +80,3 @@ class Cut:
     def is_like(self, other: Cut) -> bool:
         """Whether both give every residue the same owner."""
         return self is other or np.array_equal(self.owners, other.owners)
-
-    def where(self, chosen: BoolArray, other: Cut) -> Cut:
-        """This cut's owners where `chosen`, the other's elsewhere."""
-        return Cut(np.where(chosen, self.owners, other.owners))
