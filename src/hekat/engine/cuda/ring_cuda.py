@@ -175,7 +175,7 @@ class CudaRing:
         return masked
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
-        """Two fields a thread, in place; on the host where both lie there: moving them would take longer than adding."""
+        """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding."""
         check_add_masked(form, accumulator, written, value_count, on_device=True)
         if on_host(accumulator) and on_host(written):
             self._host.add_masked(form, accumulator, written, value_count)
