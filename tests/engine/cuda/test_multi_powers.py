@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.engine.cuda.emulation.device import EmulatedDevice
 
 from hekat.engine.cuda import multi_powers
 from hekat.engine.cuda.engine import CudaEngine
@@ -13,7 +14,6 @@ from hekat.engine.cuda.multi_powers import MultiExpPlan, plan_multi_exp, read_di
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.sparse_exponents import SparseExponents
-from tests.engine.cuda.emulation.device import EmulatedDevice
 
 ROOT = 2**127 - 1
 MODULUS = Modulus(ROOT * ROOT, root=ROOT)
