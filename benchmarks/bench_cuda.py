@@ -39,6 +39,7 @@ from hekat.scheme.paillier import PrivateKey
 ROOT = Path(__file__).parents[1]
 KEY_FILE = ROOT / "tests" / "vectors" / "paillier_keys.json"
 KEY_BITS = (2048, 3072, 1024)
+DRY_KEY_BITS = (512,)
 # On one H200, kernel time, data on the GPU, 2048-bit key: issue "The CUDA engine".
 TO_REACH = {
     "mod_mul": 240e6,
@@ -322,8 +323,9 @@ def main() -> None:
     parser.add_argument("--device", default="cuda:0", help="cuda:N, or emulated: tiny sizes, nothing kept")
     parser.add_argument("--key-bits", type=int, nargs="+")
     parser.add_argument("--budget-s", type=float, default=450, help="begin nothing new after as many seconds")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all is right; keeps nothing")
     options = parser.parse_args()
-    is_dry = options.device == "emulated"
+    is_dry = options.quick or options.device == "emulated"
     device, clock = open_device(options.device)
     described = device.describe()
     name = "cuda-" + re.sub(r"[^a-z0-9]+", "-", described["device"].lower()).strip("-")
@@ -347,7 +349,7 @@ def main() -> None:
 
         lab.ceilings = measure_ceilings(device, clock)
         print_rows([{"ceiling": key, "a second": value} for key, value in lab.ceilings.items()])
-    measure_all(lab, options.key_bits or ((512,) if is_dry else KEY_BITS), (4,) if is_dry else (8, 12, 16))
+    measure_all(lab, options.key_bits or (DRY_KEY_BITS if is_dry else KEY_BITS), (4,) if is_dry else (8, 12, 16))
     lab.keep(lab)
     print_rows(lab.rows, COLUMNS)
     for what in lab.left_out:
