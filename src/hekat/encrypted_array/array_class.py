@@ -216,7 +216,7 @@ class EncryptedArray(NumpyProtocol, Refusals):
     # --- where it is -----------------------------------------------------------------------------------
 
     def to(self, engine: str) -> EncryptedArray:
-        """The same array held by another engine (`cpu`, `reference`). Raises EngineError where it is not there."""
+        """The same array held by another engine (`cpu`, `cuda:0`). Raises EngineError where it is not there."""
         return residency.move(self, engine)
 
     def get(self) -> LimbArray:
