@@ -246,6 +246,7 @@ class FakeGpus:
             memGetInfo=lambda: (self.memory_bytes - sum(pool.total for pool in self.pools), self.memory_bytes),
             runtimeGetVersion=lambda: 13000,
             getDeviceProperties=lambda index: {"name": b"Fake GPU"},
+            deviceGetAttribute=lambda attribute, index: {97: 200 << 10}[attribute],
             deviceGetPCIBusId=lambda index: f"0000:0{index}:00.0",
             deviceSynchronize=self.finish_all,
             memcpyAsync=self._copy,

@@ -415,6 +415,23 @@ def test_blocks_get_the_shared_memory_they_ask_for(gpus, device):
     assert len(gpus.loaded) == 1
 
 
+def test_shared_memory_that_another_thread_was_allowed_is_not_taken_back(gpus, device):
+    gpus.kernels["block"] = lambda *words: None
+    for kibibytes in (129, 65, 129, 49, 130):
+        device.run_blocks("source/block", (), 1, 256, kibibytes << 10)
+    # One that sets less between what another sets and launches would have its launch refused.
+    assert gpus.attributes == [(77, 8, 129 << 10), (77, 8, 130 << 10)]
+    device.run_blocks("source/block", ("-DHEKAT_PRIMES=2",), 1, 256, 65 << 10)
+    assert gpus.attributes[2:] == [(77, 8, 65 << 10)]
+
+
+def test_more_shared_memory_than_the_gpu_has_is_refused(gpus, device):
+    with pytest.raises(EngineError, match=r"at most 200\.0 KiB") as caught:
+        device.run_blocks("source/block", (), 1, 256, 201 << 10)
+    assert "engine 'cpu'" in str(caught.value)
+    assert gpus.attributes == gpus.launches == []
+
+
 def test_kernels_take_contiguous_arrays_of_their_device(gpus, device):
     other = gpus.open(1).upload(SECRET)
     array = device.upload(SECRET)

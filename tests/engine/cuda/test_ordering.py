@@ -175,6 +175,22 @@ def test_functions_on_arrays_of_another_thread_want_them_ready() -> None:
         array[0] = 7
 
 
+def test_limbs_in_several_pieces_come_from_any_thread() -> None:
+    device = EmulatedDevice(streams=1)
+    engine = CudaEngine(device)
+    values = [[3, 7], [5, 9], [6, 1]]
+    limbs = device.upload(np.array(values, np.uint64))
+
+    def reduce(part: object) -> list[int]:
+        return ints_from_limbs(engine.store(engine.reduce(part, MODULUS)))
+
+    # Copied together by a function of arrays, not by a kernel.
+    assert on_another_thread(reduce, limbs[:, :1]) == [low for low, _ in values]
+    ones = engine.load(np.ones((3, 1), np.uint64), MODULUS)
+    powers = on_another_thread(engine.mod_exp, ones, limbs[:, :1])
+    assert ints_from_limbs(engine.store(powers)) == [1, 1, 1]
+
+
 def test_functions_outside_of_active_are_another_stream() -> None:
     device = EmulatedDevice(streams=1)
     array = device.upload(np.arange(5))

@@ -34,6 +34,8 @@ DEFAULT_SHARE = 0.9
 _MIB = 1 << 20
 # Kernels ask for more shared memory than this before they get it.
 _PLAIN_SHARED_BYTES = 48 << 10
+# cudaDevAttrMaxSharedMemoryPerBlockOptin: what a block gets if asked for. CuPy has no name for it.
+_MOST_SHARED_ATTRIBUTE = 97
 
 
 class CupyDevice:
@@ -57,11 +59,13 @@ class CupyDevice:
                 self._pool = cupy.cuda.MemoryPool()
                 self._pool.set_limit(size=self._limit_bytes)
                 self._compiler = Compiler(cupy.cuda.nvrtc, cupy.cuda.Device(index).compute_capability)
+                self._most_shared_bytes = cupy.cuda.runtime.deviceGetAttribute(_MOST_SHARED_ATTRIBUTE, index)
         self._driver = driver
         self._streams = ThreadStreams(self._make_stream)
         self._transfers = Transfers(PinnedBuffers(_allocate_pinned), _copy_in, _copy_out)
         self._functions: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._modules: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._allowed_bytes: dict[tuple[str, tuple[str, ...]], int] = {}
         self._lock = threading.Lock()
         self._live: WeakSet[_Memory] = WeakSet()
         self._room_makers: list[Callable[[DeviceMemoryError], bool]] = []
@@ -210,10 +214,25 @@ class CupyDevice:
                     module.load(self._compiler.compile(source, options))
                     self._modules[source, options] = module
             function = self._functions[kernel, options] = module.get_function(name)
-        if shared_bytes > _PLAIN_SHARED_BYTES:
-            most = cupy.cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            cupy.cuda.driver.funcSetAttribute(function.ptr, most, shared_bytes)
+        if shared_bytes > self._allowed_bytes.get((kernel, options), _PLAIN_SHARED_BYTES):
+            self._allow(kernel, options, function, shared_bytes)
         return function
+
+    def _allow(self, kernel: str, options: tuple[str, ...], function: Any, shared_bytes: int) -> None:
+        """From here on blocks of the function may share as much memory. Raises EngineError where the GPU has less."""
+        if shared_bytes > self._most_shared_bytes:
+            raise EngineError(
+                f"{self.name} has too little shared memory for the kernel {kernel}",
+                expected=f"at most {self._most_shared_bytes / 1024:.1f} KiB for a block",
+                got=f"{shared_bytes / 1024:.1f} KiB",
+                cure="compute on engine 'cpu', or with a ring of a smaller degree or fewer primes",
+            )
+        most = cupy.cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        with self._lock:
+            # Never lowered: another thread may be about to launch what it was raised for.
+            if shared_bytes > self._allowed_bytes.get((kernel, options), _PLAIN_SHARED_BYTES):
+                cupy.cuda.driver.funcSetAttribute(function.ptr, most, shared_bytes)
+                self._allowed_bytes[kernel, options] = shared_bytes
 
     # --- for `hekat doctor` ----------------------------------------------------------------------------
 

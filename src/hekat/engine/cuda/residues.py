@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from hekat.array_module import on_host
 from hekat.engine.checks import (
     Shape,
     broadcast_shape,
@@ -189,8 +190,8 @@ class CudaResidues(CudaIntegers):
     def _words(self, limbs: LimbArray, shape: Shape) -> tuple[DeviceArray, int]:
         """Limbs broadcast to `shape` as 32-bit words on the device, (count, words), and the step as in `_items`."""
         count, width = prod(limbs.shape[:-1]), limbs.shape[-1]
-        if self._device.owns(limbs):
-            with self._device.active():
+        if not on_host(limbs):
+            with self.active(limbs):
                 if count != 1 and limbs.shape[:-1] != shape:
                     limbs = self._device.xp.broadcast_to(limbs, (*shape, width))
                 flat = self._device.xp.ascontiguousarray(limbs).reshape(prod(limbs.shape[:-1]), width)
