@@ -68,6 +68,11 @@ def test_no_repr_holds_a_residue():
     assert repr(a) == "ResidueArray(reference, shape (1,), Modulus(61 bits))"
 
 
+def test_no_repr_holds_an_entry_of_a_table():
+    table = ENGINE.fixed_base_table(limbs_from_ints([123456789], 1)[0], Modulus(2**61 - 1), 64, window_bits=4)
+    assert repr(table) == "FixedBaseTable(reference, 64 bits by 4, Modulus(61 bits))"
+
+
 @pytest.mark.parametrize("attribute", ["value", "bits"])
 def test_a_modulus_does_not_change(attribute):
     with pytest.raises(AttributeError):

@@ -122,6 +122,10 @@ class FixedBaseTable:
     def positions(self) -> int:
         return -(-self.exponent_bits // self.window_bits)
 
+    def __repr__(self) -> str:
+        # Without its entries: two of them give the primes of a private key.
+        return f"FixedBaseTable({self.engine.name}, {self.exponent_bits} bits by {self.window_bits}, {self.modulus!r})"
+
 
 class Engine(RingEngine, Protocol):
     """Batched modular, multi-precision integer and ring arithmetic. Knows no keys and no meaning."""

@@ -138,6 +138,16 @@ def test_files_and_folders_behind_links_are_not_used(folder, tmp_path):
     assert len(compile_anew(link)[1]) == 1
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_is_not_read(folder, make):
+    compile_anew(folder)
+    [file] = folder.iterdir()
+    file.unlink()
+    make(file, 0o600)
+    assert KernelCache(folder).load(file.name) is None
+    assert len(compile_anew(folder)[1]) == 1
+
+
 def test_files_of_another_user_are_not_used(folder, monkeypatch):
     compile_anew(folder)
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)

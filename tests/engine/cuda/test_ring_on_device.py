@@ -10,7 +10,7 @@ from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.cuda.ring_tables import KEPT_TABLES, RingTables, ring_words
 from hekat.engine.ring import MaskFormat, Ring
-from hekat.errors import InputError
+from hekat.errors import EngineError, InputError
 
 PUBLIC_KEY, ERROR_KEY = bytes(range(32)), bytes(range(7, 39))
 FORMS = {
@@ -84,6 +84,21 @@ def test_operands_of_both_sides_meet(form):
     assert np.array_equal(on_host, expected)
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_written_bytes_are_checked_once_they_are_there(form, seed):
+    """Their padding bits are read after what is queued with them, not before."""
+    engine, secret, values = RingOnly(EmulatedDevice(streams=seed)), secret_of(form), values_of(50)
+    block = HOST.mask_values(form, PUBLIC_KEY, secret, ERROR_KEY, 0, values)
+    sums = engine.up(np.zeros(form.field_count(50), np.uint64))
+    expected = np.zeros(form.field_count(50), np.uint64)
+    HOST.add_masked(form, expected, block, 50)
+    engine.add_masked(form, sums, engine.up(block), 50)
+    assert np.array_equal(engine.down(sums), expected)
+    written = HOST.write_sum(form, expected, 50)
+    opened, _ = engine.unmask_sum(form, PUBLIC_KEY, secret, 0, engine.up(written), 50)
+    assert np.array_equal(engine.down(opened), values)
+
+
 @pytest.mark.parametrize("first", range(8))
 def test_parts_of_larger_arrays_begin_anywhere(form, first):
     """Written bytes from any byte on, accumulators from any word on, and every other value."""
@@ -99,6 +114,12 @@ def test_parts_of_larger_arrays_begin_anywhere(form, first):
     expected = np.full(field_count, 9, np.uint64)
     HOST.add_masked(form, expected, block, 37)
     assert np.array_equal(engine.down(sums), np.concatenate([[9], expected, [9, 9]]))
+
+
+def test_arrays_of_another_device_are_refused(form):
+    engine, other = RingOnly(), EmulatedDevice(1)
+    with pytest.raises(EngineError, match="lies on another device"):
+        engine.mask_values(form, PUBLIC_KEY, secret_of(form), ERROR_KEY, 0, other.upload(values_of(9)))
 
 
 def test_refusals_are_those_of_the_host(form):

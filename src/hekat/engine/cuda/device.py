@@ -134,6 +134,18 @@ class Device(Protocol):
         ...
 
 
+def check_owned(device: Device, array: DeviceArray) -> DeviceArray:
+    """The same array. Raises EngineError where it does not lie in this device's memory."""
+    if not device.owns(array):
+        raise EngineError(
+            "an array lies on another device",
+            expected=f"one on {device.name}, or on the host",
+            got=f"shape {array.shape} of {array.dtype} elsewhere",
+            cure="compute with the engine of the device it lies on",
+        )
+    return array
+
+
 def words_of(limbs: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
     """The 32-bit words of 64-bit limbs, lowest first along the last axis; a view of contiguous limbs."""
     return limbs.view(np.uint32)

@@ -12,7 +12,7 @@ import numpy as np
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape, broadcast_shape, check_limbs, describe, refuse_zero_divisor
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.cuda.device import Device, DeviceArray, check_owned
 from hekat.engine.cuda.layout import MAX_WORDS, WORD_BITS, layout_for
 from hekat.engine.interface import BoolArray
 from hekat.engine.limbs import LimbArray
@@ -35,8 +35,8 @@ class CudaIntegers:
     _host: CpuEngine
 
     def to_host(self, array: Any) -> Any:
-        """Limbs or flags of this engine on the host."""
-        return array if on_host(array) else self._device.download(array)
+        """Limbs or flags of this engine on the host. Raises EngineError for those of another device."""
+        return array if on_host(array) else self._device.download(check_owned(self._device, array))
 
     @contextmanager
     def active(self, *arrays: Any) -> Iterator[None]:
@@ -44,7 +44,7 @@ class CudaIntegers:
         with self._device.active():
             for array in arrays:
                 if not on_host(array):
-                    self._device.ready(self._own(array))
+                    self._device.ready(check_owned(self._device, array))
             yield
 
     def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
@@ -113,16 +113,6 @@ class CudaIntegers:
             if count != 1 and limbs.shape[:-1] != shape:
                 limbs = xp.broadcast_to(limbs, (*shape, limb_count))
             return xp.ascontiguousarray(limbs).reshape(-1, limb_count)
-
-    def _own(self, array: DeviceArray) -> DeviceArray:
-        if not self._device.owns(array):
-            raise EngineError(
-                "an array lies on another device",
-                expected=f"one on {self._device.name}, or on the host",
-                got=f"{describe(array)} elsewhere",
-                cure="compute with the engine of the device it lies on",
-            )
-        return array
 
     def _refuse_zero_divisors(self, b: LimbArray) -> None:
         shape = check_limbs(b, "integers")

@@ -29,14 +29,14 @@ class KernelCache:
         if self.folder is None or self.refusal() is not None:
             return None
         try:
-            # Not through a link: what is checked is what is read.
-            descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # Not through a link, and without waiting for a writer of a pipe: what is checked is what is read.
+            descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                if not _is_own(os.fstat(descriptor), stat.S_IFREG):
+                    return None
+                content = file.read()
         except OSError:
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            if not _is_own(os.fstat(descriptor), stat.S_IFREG):
-                return None
-            content = file.read()
         head, digest, kernel = (
             content[: len(_MAGIC)],
             content[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES],

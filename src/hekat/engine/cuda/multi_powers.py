@@ -47,7 +47,9 @@ class CudaMultiPowers(CudaProducts):
             check_sparse_multi_exp(a, exponents, negative)
             sparse = exponents
         else:
-            sparse = _as_sparse(exponents, *check_multi_exp(a, exponents, negative), negative)
+            # Planned on the host, by their digits.
+            limbs: LimbArray = self.to_host(exponents)
+            sparse = _as_sparse(limbs, *check_multi_exp(a, limbs, negative), negative)
         rows, bases = self._rows(a), sparse.bases
         if sparse.negative is not None and sparse.negative.any():
             # Inverses of those that have a minus sign somewhere stand behind the bases.

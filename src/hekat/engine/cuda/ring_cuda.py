@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.cuda.device import Device, DeviceArray, check_owned
 from hekat.engine.cuda.ring_tables import RingTables
 from hekat.engine.ring import MaskFormat, Ring
 from hekat.engine.ring_checks import (
@@ -176,7 +178,8 @@ class CudaRing:
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
         """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding."""
-        check_add_masked(form, accumulator, written, value_count, on_device=True)
+        with self._reading(written):
+            check_add_masked(form, accumulator, written, value_count, on_device=True)
         if on_host(accumulator) and on_host(written):
             self._host.add_masked(form, accumulator, written, value_count)
             return
@@ -227,7 +230,8 @@ class CudaRing:
         value_count: int,
     ) -> tuple[SumArray, SumArray]:
         """Each chunk from its bytes to its sums in one block's shared memory."""
-        check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count, on_device=True)
+        with self._reading(written):
+            check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count, on_device=True)
         values = self._device.empty(value_count, np.int64)
         counts = self._device.empty(form.chunk_count(value_count), np.int64)
         refused = self._device.upload(np.zeros(1, np.uint32))
@@ -251,10 +255,24 @@ class CudaRing:
 
     # --- launching -------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _reading(self, array: Any) -> Iterator[None]:
+        """Within it elements of the array may be read, whichever thread's work made it. Raises EngineError."""
+        if on_host(array):
+            yield
+            return
+        with self._device.active():
+            self._device.ready(check_owned(self._device, array))
+            yield
+
     def _on_device(self, array: Any) -> DeviceArray:
-        """The same numbers on the device, contiguous: the array itself where it is so already."""
+        """The same numbers on the device, contiguous: the array itself where it is so already.
+
+        Raises EngineError for an array of another device.
+        """
         if on_host(array):
             return self._device.upload(np.ascontiguousarray(array))
+        check_owned(self._device, array)
         if array.flags.c_contiguous:
             return array
         with self._device.active():

@@ -57,7 +57,11 @@ class EmulatedArray(np.ndarray):
         # A view of what is not written yet is no reading of it.
         basic = all(x is None or x is Ellipsis or isinstance(x, int | slice | np.integer) for x in _entries(key))
         plain = self.view(np.ndarray) if basic else read(self)
-        return emulated(plain[read(key)], device_of((self,)))
+        part = plain[read(key)]
+        if not isinstance(part, np.ndarray):
+            # NumPy's answer is no view but the element itself, as it is read now.
+            part = read(self)[key]
+        return emulated(part, device_of((self,)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         refuse_host_arrays((value,))
