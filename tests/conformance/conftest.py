@@ -21,7 +21,9 @@ if "cpu" in ENGINES:
 
     ENGINES.remove("cpu")
     ENGINES += [f"cpu-{path}" for path in usable_paths()]
-ENGINES.append("cuda-emulated")
+EMULATED = "cuda-emulated"
+QUICK_BITS = 700
+ENGINES.append(EMULATED)
 if "cpu-portable" in ENGINES:
     ENGINES.append("spread")
 
@@ -35,7 +37,7 @@ def make_engine(name: str) -> Engine:
         # Batches of two and more are cut.
         members = [CpuEngine(1, path="portable"), CpuEngine(2)]
         return SpreadEngine(members, least_work=1, least_chunks=2)
-    if name == "cuda-emulated":
+    if name == EMULATED:
         return CudaEngine(EmulatedDevice())
     return get_engine(name)
 
@@ -52,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     spared = {item: None for item in items if is_spared(item)}
     config.hook.pytest_deselected(items=list(spared))
     items[:] = [item for item in items if item not in spared]
+    # Emulated kernels take their time, and are built for each size: the quick run has the small ones.
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        sizes = [value for value in params.values() if isinstance(value, int)]
+        if params.get("engine") == EMULATED and item.path.parent.name != "ring" and max(sizes, default=0) > QUICK_BITS:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(params=ENGINES)
