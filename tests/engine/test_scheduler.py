@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import count as count_from
-from threading import Barrier, Event, Lock, current_thread, main_thread
+from threading import Barrier, Event, Lock, Thread, current_thread, main_thread
 from threading import enumerate as enumerate_threads
 
 import numpy as np
 import pytest
 
+from hekat.engine import scheduler as scheduler_module
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.loads import LEAST_LOADED, ROUND_ROBIN, EngineLoad, Loads
@@ -235,3 +236,30 @@ def test_the_variable_chooses_the_policy(monkeypatch):
     with pytest.raises(EngineError, match=r"HEKAT_SCHEDULE names no way .* least_loaded or round_robin"):
         Scheduler([ReferenceEngine()])
     assert Scheduler([ReferenceEngine()], policy=ROUND_ROBIN).run(lambda e, c: np.zeros((1, 1), np.uint64), 1).size == 1
+
+
+def test_a_thread_that_does_not_start_leaves_none_behind(monkeypatch):
+    may_end, workers = Event(), []
+
+    class Worker(Thread):
+        def start(self):
+            if workers:
+                raise RuntimeError("can't start new thread")
+            workers.append(self)
+            super().start()
+
+        def join(self, timeout=None):
+            may_end.set()
+            super().join(timeout)
+
+    def function(engine, chunk):
+        may_end.wait()
+        return np.zeros((chunk.stop - chunk.start, 1), np.uint64)
+
+    monkeypatch.setattr(scheduler_module, "Thread", Worker)
+    try:
+        with pytest.raises(RuntimeError, match="can't start"):
+            Scheduler([ReferenceEngine(), ReferenceEngine()], 5).run(function, 10)
+        assert not workers[0].is_alive()
+    finally:
+        may_end.set()

@@ -107,9 +107,9 @@ class Scheduler:
             Thread(target=work, args=(number, engine), name=f"hekat-{engine.name}")
             for number, engine in enumerate(self._engines)
         ]
-        for worker in workers:
-            worker.start()
         try:
+            for worker in workers:
+                worker.start()
             for _ in chunks:
                 index, result = finished.get()
                 if isinstance(result, BaseException):
@@ -118,7 +118,8 @@ class Scheduler:
         finally:
             stop.set()
             for worker in workers:
-                worker.join()
+                if worker.is_alive():  # else it ended, or never began
+                    worker.join()
             waiting.withdraw()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import weakref
@@ -147,6 +148,33 @@ def test_a_buffer_is_not_lent_while_the_device_reads_it():
     event.done = True
     assert buffers.take(100) is first
     assert not first.any()
+
+
+def test_a_download_that_fails_leaves_no_buffer_to_the_device():
+    made, events = [], []
+
+    def allocate(size):
+        made.append(np.zeros(size, np.uint8))
+        return made[-1]
+
+    def copy_out(address, pointer, size, stream):
+        if events:
+            raise CUDARuntimeError("cudaErrorLaunchFailure")
+
+    def record():
+        events.append(ManualEvent())
+        return events[-1]
+
+    buffers = PinnedBuffers(allocate)
+    transfers = Transfers(buffers, lambda *_: None, copy_out, piece_bytes=1 << 16)
+    with pytest.raises(CUDARuntimeError):
+        transfers.download(np.empty(2 << 16, np.uint8), 0, SimpleNamespace(record=record))
+    # The first piece is still on its way: its buffer is neither let go of nor lent.
+    made[0][:] = 7
+    assert buffers.take(1 << 16) is not made[0]
+    events[0].done = True
+    assert buffers.take(1 << 16) is made[0]
+    assert not made[0].any()
 
 
 def test_buffers_are_lent_by_size_and_kept_within_bounds():
@@ -448,6 +476,17 @@ def test_what_cuda_reports_is_told(gpus, device):
 
     gpus.module.cuda.runtime.memcpyAsync = fail
     with pytest.raises(EngineError, match=r"cuda:0 reports an error.*cudaErrorIllegalAddress.*cure"):
+        device.upload(SECRET)
+
+
+def test_a_forked_process_is_told_to_start_anew(gpus, device, monkeypatch):
+    def fail(*_):
+        raise CUDARuntimeError("cudaErrorInitializationError: initialization error")
+
+    gpus.module.cuda.runtime.memcpyAsync = fail
+    own = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: own + 1)
+    with pytest.raises(EngineError, match=r"forked.*'spawn'"):
         device.upload(SECRET)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 import threading
 from collections import deque
@@ -49,6 +50,7 @@ class CupyDevice:
         """GPU number `index`, from 0. Raises EngineError where it cannot be used: why, and what to do about it."""
         driver = check_device(index)
         self._index = index
+        self._process = os.getpid()
         self.name = f"cuda:{index}"
         with self._told():
             check_runtime(cupy.cuda.runtime.runtimeGetVersion(), driver)
@@ -345,6 +347,13 @@ class CupyDevice:
         try:
             yield
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+            if os.getpid() != self._process:
+                raise EngineError(
+                    f"{self.name} cannot be used by a process that was forked from one that uses it",
+                    expected="a process that was started anew",
+                    got=str(error),
+                    cure="start processes with multiprocessing's 'spawn' or 'forkserver', or compute there on the CPU",
+                ) from error
             raise EngineError(
                 f"{self.name} reports an error",
                 expected="a GPU that does what is queued",

@@ -128,22 +128,28 @@ class Transfers:
     def download(self, target: Bytes, pointer: int, stream: Any) -> None:
         """Fill `target` from the device; complete when this returns. Nobody else's stream is waited for."""
         landing: deque[tuple[Bytes, Bytes, Event]] = deque()
-        for start in range(0, target.size, self._piece_bytes):
-            piece = target[start : start + self._piece_bytes]
-            buffer = self._buffers.take(piece.size)
-            self._copy_out(buffer.ctypes.data, pointer + start, piece.size, stream)
-            landing.append((piece, buffer, stream.record()))
-            # While one piece is copied on the host, the next is on its way.
-            if len(landing) > 1:
-                self._land(*landing.popleft())
-        while landing:
-            self._land(*landing.popleft())
+        try:
+            for start in range(0, target.size, self._piece_bytes):
+                piece = target[start : start + self._piece_bytes]
+                buffer = self._buffers.take(piece.size)
+                self._copy_out(buffer.ctypes.data, pointer + start, piece.size, stream)
+                landing.append((piece, buffer, stream.record()))
+                # While one piece is copied on the host, the next is on its way.
+                if len(landing) > 1:
+                    self._land_next(landing)
+            while landing:
+                self._land_next(landing)
+        finally:
+            # After Ctrl-C or a failure the device may still write to them.
+            for piece, buffer, event in landing:
+                self._buffers.give_after(event, buffer, piece.size)
 
     def wipe(self) -> None:
         """Wait for all uploads, and wipe what they went through."""
         self._buffers.wipe()
 
-    def _land(self, piece: Bytes, buffer: Bytes, event: Event) -> None:
-        event.synchronize()
+    def _land_next(self, landing: deque[tuple[Bytes, Bytes, Event]]) -> None:
+        landing[0][2].synchronize()
+        piece, buffer, _ = landing.popleft()
         piece[:] = buffer[: piece.size]
         self._buffers.give(buffer, piece.size)
