@@ -177,7 +177,10 @@ class CudaRing:
         return masked
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
-        """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding."""
+        """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding.
+
+        An accumulator on the device is added to by the thread that made it, as hekat.engine.cuda.ordering says.
+        """
         with self._reading(written):
             check_add_masked(form, accumulator, written, value_count, on_device=True)
         if on_host(accumulator) and on_host(written):
