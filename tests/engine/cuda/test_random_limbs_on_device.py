@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from tests.engine.cuda.emulation.device import EmulatedDevice
 
+from hekat.engine.cuda.device import DeviceMemoryError
 from hekat.engine.cuda.random_limbs import CudaRandom
 from hekat.engine.limbs import ints_from_limbs, limbs_for_bits
 
@@ -89,3 +90,16 @@ def test_seeds_are_wiped_when_a_call_is_over():
     assert engine._device.live_bytes > 0
     del limbs
     assert engine._device.live_bytes == 0
+
+
+def test_a_seed_that_the_device_has_no_room_for_is_wiped(monkeypatch):
+    engine, given = RandomOnly(), []
+
+    def refuse(host):
+        given.append(host)
+        raise DeviceMemoryError("cuda:0", host.nbytes, 0)
+
+    monkeypatch.setattr(engine._device, "upload", refuse)
+    with pytest.raises(DeviceMemoryError):
+        engine.random_bits(2, 100)
+    assert [seed.tolist() for seed in given] == [[0] * 8]

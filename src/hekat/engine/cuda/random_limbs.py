@@ -47,11 +47,12 @@ class CudaRandom:
         return limbs
 
     def _upload_seed(self) -> DeviceArray:
-        """A fresh seed, on the device alone: its memory there is wiped when the call is over."""
+        """A fresh seed: this copy is wiped now, or where the device has no room; that on the device when it is let go."""
         seed = np.frombuffer(os.urandom(SEED_BYTES), "<u4").astype(np.uint32)
-        on_device = self._device.upload(seed)
-        seed.fill(0)
-        return on_device
+        try:
+            return self._device.upload(seed)
+        finally:
+            seed.fill(0)
 
     def _run_draws(self, kernel: str, thread_count: int, *parameters: Any) -> None:
         if thread_count:
