@@ -47,7 +47,7 @@ class CudaRandom:
         return limbs
 
     def _upload_seed(self) -> DeviceArray:
-        """A fresh seed: this copy is wiped now, or where the device has no room; that on the device when it is let go."""
+        """A fresh seed. Its copy here is wiped whatever happens, that on the device when the call is over."""
         seed = np.frombuffer(os.urandom(SEED_BYTES), "<u4").astype(np.uint32)
         try:
             return self._device.upload(seed)
