@@ -22,7 +22,7 @@ if "cpu" in ENGINES:
     ENGINES.remove("cpu")
     ENGINES += [f"cpu-{path}" for path in usable_paths()]
 EMULATED = "cuda-emulated"
-QUICK_BITS = 700
+QUICK_BITS, KEY_BITS, LARGEST_BITS = 700, 2200, 8192
 ENGINES.append(EMULATED)
 if "cpu-portable" in ENGINES:
     ENGINES.append("spread")
@@ -43,23 +43,29 @@ def make_engine(name: str) -> Engine:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The spread engine adds no arithmetic to its members': it is spared the numbers that carries are found with, and
-    of the long runs it has that over all shapes."""
+    """What the slower engines are spared.
 
-    def is_spared(item: pytest.Item) -> bool:
-        spread = getattr(item, "callspec", None) is not None and item.callspec.params.get("engine") == "spread"
-        long = item.get_closest_marker("long") is not None and "fuzzed_shapes" not in item.path.stem
-        return spread and (long or item.path.parent.name == "structured" or item.path.stem == "test_square_moduli")
-
-    spared = {item: None for item in items if is_spared(item)}
-    config.hook.pytest_deselected(items=list(spared))
-    items[:] = [item for item in items if item not in spared]
-    # Emulated kernels take their time, and are built for each size: the quick run has the small ones.
+    The spread engine adds no arithmetic to its members': it is spared the numbers that carries are found with, and of
+    the long runs it has that over all shapes. Emulated kernels take their time, and are built for each size: the quick
+    run has the small moduli, the long one of the structured numbers those up to the size of keys.
+    """
+    spared = []
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        sizes = [value for value in params.values() if isinstance(value, int)]
-        if params.get("engine") == EMULATED and item.path.parent.name != "ring" and max(sizes, default=0) > QUICK_BITS:
-            item.add_marker(pytest.mark.long)
+        size = max((value for value in params.values() if isinstance(value, int)), default=0)
+        is_long = item.get_closest_marker("long") is not None
+        is_structured = item.path.parent.name == "structured"
+        if params.get("engine") == "spread":
+            if is_structured or item.path.stem == "test_square_moduli" or (is_long and "fuzzed" not in item.path.stem):
+                spared.append(item)
+        elif params.get("engine") == EMULATED and item.path.parent.name != "ring":
+            if is_long and size > (KEY_BITS if is_structured else LARGEST_BITS):
+                spared.append(item)
+            elif size > QUICK_BITS:
+                item.add_marker(pytest.mark.long)
+    config.hook.pytest_deselected(items=spared)
+    left_out = set(spared)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(params=ENGINES)
