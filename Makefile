@@ -55,17 +55,18 @@ build: $(VENV)/.demo
 demo: $(VENV)/.demo
 	$(BIN)/hekat run examples/hospitals/job.toml $(addprefix --lose ,$(LOSE))
 
+CXX_SOURCES = $(shell find native src tests benchmarks -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh')
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $$(find native -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(find native -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 # One worker for each processor; each takes from the others what is left at the end.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal

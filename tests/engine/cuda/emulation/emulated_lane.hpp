@@ -44,27 +44,17 @@ inline Lane operator^(const Lane& a, const Lane& b) {
 inline Lane operator~(const Lane& a) {
     return each([&](int t) { return ~a.words[t]; });
 }
-inline Lane& operator|=(Lane& a, const Lane& b) {
-    return a = a | b;
-}
-inline Lane& operator&=(Lane& a, const Lane& b) {
-    return a = a & b;
-}
+inline Lane& operator|=(Lane& a, const Lane& b) { return a = a | b; }
+inline Lane& operator&=(Lane& a, const Lane& b) { return a = a & b; }
 
 inline thread_local u64 emulated_group = 0;
 
 inline Lane thread_index() {
     return each([](int t) { return static_cast<u32>(t); });
 }
-inline u64 group_index() {
-    return emulated_group;
-}
-inline Lane broadcast(const Lane& word, u32 source) {
-    return Lane(word.words[source]);
-}
-inline u32 read_thread(const Lane& word, u32 source) {
-    return word.words[source];
-}
+inline u64 group_index() { return emulated_group; }
+inline Lane broadcast(const Lane& word, u32 source) { return Lane(word.words[source]); }
+inline u32 read_thread(const Lane& word, u32 source) { return word.words[source]; }
 inline Lane from_above(const Lane& word) {
     return each([&](int t) { return t + 1 < kThreads ? word.words[t + 1] : 0; });
 }
@@ -79,9 +69,7 @@ inline u32 ballot(const Lane& flag) {
 inline Lane own_bit(u64 bits) {
     return each([&](int t) { return static_cast<u32>(bits >> t) & 1; });
 }
-inline bool any_in_warp(bool flag) {
-    return flag;
-}
+inline bool any_in_warp(bool flag) { return flag; }
 inline Lane is_equal(const Lane& a, const Lane& b) {
     return each([&](int t) { return static_cast<u32>(a.words[t] == b.words[t]); });
 }
@@ -97,9 +85,7 @@ inline void load_some_limbs(Lane* limbs, const u32* row, u64 word_count) {
         });
     }
 }
-inline void load_limbs(Lane* limbs, const u32* row) {
-    load_some_limbs(limbs, row, kWords);
-}
+inline void load_limbs(Lane* limbs, const u32* row) { load_some_limbs(limbs, row, kWords); }
 inline void store_some_limbs(u32* row, const Lane* limbs, u64 word_count) {
     for (int i = 0; i < kLimbs; ++i) {
         for (int t = 0; t < kThreads; ++t) {
@@ -108,9 +94,7 @@ inline void store_some_limbs(u32* row, const Lane* limbs, u64 word_count) {
         }
     }
 }
-inline void store_limbs(u32* row, const Lane* limbs) {
-    store_some_limbs(row, limbs, kWords);
-}
+inline void store_limbs(u32* row, const Lane* limbs) { store_some_limbs(row, limbs, kWords); }
 inline u32 read_bits(const u32* words, u64 word_count, u64 first, u32 bits) {
     const u64 at = first >> 5;
     const u64 low = at < word_count ? words[at] : 0;

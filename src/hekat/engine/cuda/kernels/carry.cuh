@@ -1,12 +1,12 @@
 // Chains of carries through the limbs of one thread: the only inline PTX there is.
 //
-// `mad.lo.cc` and `madc.hi.cc` of the same factors become one wide multiply-add (IMAD.WIDE.U32.X) with carry in and
-// out. The carry flag lives from one asm statement to the next: the compiler keeps volatile ones in order and
-// emits nothing that sets the flag between them, as long as nothing here is an integer of 128 bits. (Before CUDA 11.5.1
-// such chains were miscompiled.)
+// `mad.lo.cc` and `madc.hi.cc` of the same factors become one wide multiply-add (IMAD.WIDE.U32.X) with carry
+// in and out. The carry flag lives from one asm statement to the next: the compiler keeps volatile ones in
+// order and emits nothing that sets the flag between them, as long as nothing here is an integer of 128 bits.
+// (Before CUDA 11.5.1 such chains were miscompiled.)
 //
-// Each routine has a twin in plain C++ for the emulation; tests/engine/cuda/test_carry_ptx.py runs the PTX that the
-// compiler makes of these against it.
+// Each routine has a twin in plain C++ for the emulation; tests/engine/cuda/test_carry_ptx.py runs the PTX
+// that the compiler makes of these against it.
 #pragma once
 
 #include "lane.cuh"
@@ -16,7 +16,8 @@ namespace hekat {
 #if defined(__CUDACC__)
 
 // One instruction a statement, so that no output can share a register with an input of a later one.
-#define HEKAT_CARRY_3(instruction, z, x, y) asm volatile(instruction " %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y))
+#define HEKAT_CARRY_3(instruction, z, x, y) \
+    asm volatile(instruction " %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y))
 #define HEKAT_CARRY_4(instruction, z, x, y, w) \
     asm volatile(instruction " %0, %1, %2, %3;" : "=r"(z) : "r"(x), "r"(y), "r"(w))
 
@@ -47,10 +48,12 @@ HEKAT_DEVICE void multiply_add(Lane* acc, const Lane* a, Lane b, Lane& top) {
     HEKAT_CARRY_3("addc.u32", top, top, 0);
 }
 
-// first += acc[1]; then, with the carry, acc = (acc / 2^64, with `incoming` and `top` for its two highest words)
+// first += acc[1]; then, with the carry, acc = (acc / 2^64, with `incoming` and `top` for its two highest
+// words)
 // + the sum of a[2 i] b 2^(64 i); `top` becomes the carry.
 template <int pairs>
-HEKAT_DEVICE void shift_multiply_add(Lane& first, Lane* acc, const Lane* a, Lane b, Lane incoming, Lane& top) {
+HEKAT_DEVICE void shift_multiply_add(Lane& first, Lane* acc, const Lane* a, Lane b, Lane incoming,
+                                     Lane& top) {
     HEKAT_CARRY_3("add.cc.u32", first, first, acc[1]);
 #pragma unroll
     for (int i = 0; i < pairs - 1; ++i) {
@@ -89,7 +92,8 @@ HEKAT_DEVICE Lane add_word(Lane* z, Lane word) {
 
 #else
 
-// In one word of each thread: *low, *high += a b + carry, where *low is the lower word; returns the carry out.
+// In one word of each thread: *low, *high += a b + carry, where *low is the lower word; returns the carry
+// out.
 inline u32 step(u32* low, u32* high, u32 a, u32 b, u32 carry) {
     const u64 product = static_cast<u64>(a) * b;
     const u64 lower = static_cast<u64>(*low) + static_cast<u32>(product) + carry;
@@ -104,7 +108,8 @@ inline void multiply_add_over(Lane* acc, const Lane* a, const Lane& b, Lane& ove
     for (int t = 0; t < kThreads; ++t) {
         u32 carry = 0;
         for (int i = 0; i < pairs; ++i) {
-            carry = step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
+            carry =
+                step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
         }
         over.words[t] += carry;
         top.words[t] += over.words[t] < carry;
@@ -116,7 +121,8 @@ inline void multiply_add(Lane* acc, const Lane* a, const Lane& b, Lane& top) {
     for (int t = 0; t < kThreads; ++t) {
         u32 carry = 0;
         for (int i = 0; i < pairs; ++i) {
-            carry = step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
+            carry =
+                step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
         }
         top.words[t] += carry;
     }
@@ -132,7 +138,8 @@ inline void shift_multiply_add(Lane& first, Lane* acc, const Lane* a, const Lane
             const bool is_last = i == pairs - 1;
             acc[2 * i].words[t] = is_last ? incoming.words[t] : acc[2 * i + 2].words[t];
             acc[2 * i + 1].words[t] = is_last ? top.words[t] : acc[2 * i + 3].words[t];
-            carry = step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
+            carry =
+                step(&acc[2 * i].words[t], &acc[2 * i + 1].words[t], a[2 * i].words[t], b.words[t], carry);
         }
         top.words[t] = carry;
     }

@@ -3,7 +3,8 @@
 
 using namespace hekat;
 
-// out[i] = the residue of values[i], of any size: value_words words, an even number of at most (kPowers - 1) kWords.
+// out[i] = the residue of values[i], of any size: value_words words, an even number of at most (kPowers - 1)
+// kWords.
 HEKAT_KERNEL(kBlockThreads)
 enter(u32* out, const u32* values, u64 value_words, u64 count, const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);
@@ -26,7 +27,8 @@ enter(u32* out, const u32* values, u64 value_words, u64 count, const u32* consta
 }
 HEKAT_GROUP_KERNEL(enter)
 
-// values[i] = the residue a[i] as an integer of value_words words: as many as the modulus needs, an even number.
+// values[i] = the residue a[i] as an integer of value_words words: as many as the modulus needs, an even
+// number.
 HEKAT_KERNEL(kBlockThreads)
 leave(u32* values, u64 value_words, const u32* a, u64 count, const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);

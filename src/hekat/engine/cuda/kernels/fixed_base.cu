@@ -1,7 +1,7 @@
 // Powers of one base from a table without squarings: row (i, j) is base^(j 2^(window i)).
 //
-// A row of pairs x0 + x1 n may hold factors instead: x0 and l with x0 + x1 n = x0 (1 + l n). The x0 multiply, four
-// products of n's size instead of five, and the l add up (docs/decisions/0019).
+// A row of pairs x0 + x1 n may hold factors instead: x0 and l with x0 + x1 n = x0 (1 + l n). The x0 multiply,
+// four products of n's size instead of five, and the l add up (docs/decisions/0019).
 #include "rows_of_powers.cuh"
 
 using namespace hekat;
@@ -18,8 +18,8 @@ HEKAT_KERNEL(kBlockThreads) square_chain(u32* chain, u64 count, const u32* const
 }
 HEKAT_GROUP_KERNEL(square_chain)
 
-// Rows j in [2^bit, 2^(bit + 1)) of every position, from those below: one group for each of the count new rows.
-// For bit = 0 the rows j = 0, which are 1, too.
+// Rows j in [2^bit, 2^(bit + 1)) of every position, from those below: one group for each of the count new
+// rows. For bit = 0 the rows j = 0, which are 1, too.
 HEKAT_KERNEL(kBlockThreads)
 fill_table(u32* table, const u32* chain, u64 window, u64 bit, u64 count, const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);
@@ -49,7 +49,8 @@ mod_exp_fixed(u32* out, const u32* table, const u32* exponents, u64 exponent_wor
 #pragma unroll 1
     for (u64 i = 0; i < positions; ++i) {
         const u32 digit = read_bits(exponent, exponent_words, i * window, (u32)window);
-        const Residue factor = look_up(table + i * row_count * kRowWords, row_count, digit, constant_time != 0);
+        const Residue factor =
+            look_up(table + i * row_count * kRowWords, row_count, digit, constant_time != 0);
         if (i == 0) {
             power = factor;
         } else {
@@ -60,7 +61,8 @@ mod_exp_fixed(u32* out, const u32* table, const u32* exponents, u64 exponent_wor
 }
 HEKAT_GROUP_KERNEL(mod_exp_fixed)
 
-// rows[i] = x0, l of the pair x0, x1 that it holds, l standing as l R mod n; inverses[i] = 1/x0 mod n, of kWords words.
+// rows[i] = x0, l of the pair x0, x1 that it holds, l standing as l R mod n; inverses[i] = 1/x0 mod n, of
+// kWords words.
 HEKAT_KERNEL(kBlockThreads) factor_rows(u32* rows, const u32* inverses, u64 count, const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);
     const bool is_in = group_index() < count;
@@ -77,8 +79,8 @@ HEKAT_GROUP_KERNEL(factor_rows)
 
 // As mod_exp_fixed, from rows of factors.
 HEKAT_KERNEL(kBlockThreads)
-mod_exp_factored(u32* out, const u32* table, const u32* exponents, u64 exponent_words, u64 window, u64 positions,
-                 u64 constant_time, u64 count, const u32* constants) {
+mod_exp_factored(u32* out, const u32* table, const u32* exponents, u64 exponent_words, u64 window,
+                 u64 positions, u64 constant_time, u64 count, const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);
     const bool is_in = group_index() < count;
     const u64 index = is_in ? group_index() : count - 1;
@@ -90,7 +92,8 @@ mod_exp_factored(u32* out, const u32* table, const u32* exponents, u64 exponent_
 #pragma unroll 1
     for (u64 i = 0; i < positions; ++i) {
         const u32 digit = read_bits(exponent, exponent_words, i * window, (u32)window);
-        const Residue factor = look_up(table + i * row_count * kRowWords, row_count, digit, constant_time != 0);
+        const Residue factor =
+            look_up(table + i * row_count * kRowWords, row_count, digit, constant_time != 0);
         const u32 high = add(sum, sum, factor.limbs + (kHalves - 1) * kLimbs, 0);
         subtract_once(sum, sum, high, modulus.n.minus_modulus);
         multiply_digit(power, factor.limbs, power, modulus);

@@ -3,9 +3,11 @@
 
 using namespace hekat;
 
-// out[i] = a[i a_step] b[i b_step], a_words + b_words words a row, for factors of at most kWords words. Constant time.
+// out[i] = a[i a_step] b[i b_step], a_words + b_words words a row, for factors of at most kWords words.
+// Constant time.
 HEKAT_KERNEL(kBlockThreads)
-int_mul_in_groups(u32* out, const u32* a, u64 a_words, u64 a_step, const u32* b, u64 b_words, u64 b_step, u64 count) {
+int_mul_in_groups(u32* out, const u32* a, u64 a_words, u64 a_step, const u32* b, u64 b_words, u64 b_step,
+                  u64 count) {
     const bool is_in = group_index() < count;
     const u64 index = is_in ? group_index() : count - 1;
     Lane x[kLimbs];

@@ -59,8 +59,8 @@ int_sub(u32* out, u64 out_words, u8* below, const u32* a, u64 a_words, u64 a_ste
 }
 HEKAT_GROUP_KERNEL(int_sub)
 
-// out[i] = a[i] * b[i], a_words + b_words words: column by column, schoolbook. Constant time. For factors too long for
-// a group of threads (int_mul.cu).
+// out[i] = a[i] * b[i], a_words + b_words words: column by column, schoolbook. Constant time. For factors too
+// long for a group of threads (int_mul.cu).
 HEKAT_KERNEL(kBlockThreads)
 int_mul(u32* out, const u32* a, u64 a_words, u64 a_step, const u32* b, u64 b_words, u64 b_step, u64 count) {
     const u64 item = group_index();

@@ -10,9 +10,7 @@ using Lane = u32;
 constexpr u32 kWarp = 0xffffffffu;
 
 // This thread's place in its group.
-HEKAT_DEVICE Lane thread_index() {
-    return threadIdx.x & (kThreads - 1);
-}
+HEKAT_DEVICE Lane thread_index() { return threadIdx.x & (kThreads - 1); }
 
 // This group's number in the whole launch.
 HEKAT_DEVICE u64 group_index() {
@@ -25,9 +23,7 @@ HEKAT_DEVICE Lane broadcast(Lane word, u32 source) {
 }
 
 // The same where it is used as one word of the group.
-HEKAT_DEVICE u32 read_thread(Lane word, u32 source) {
-    return broadcast(word, source);
-}
+HEKAT_DEVICE u32 read_thread(Lane word, u32 source) { return broadcast(word, source); }
 
 // The word of the next thread; 0 in the last.
 HEKAT_DEVICE Lane from_above(Lane word) {
@@ -52,26 +48,18 @@ HEKAT_DEVICE u32 ballot(Lane flag) {
 }
 
 // Bit t of what is the same in all threads, in thread t.
-HEKAT_DEVICE Lane own_bit(u64 bits) {
-    return (u32)(bits >> thread_index()) & 1;
-}
+HEKAT_DEVICE Lane own_bit(u64 bits) { return (u32)(bits >> thread_index()) & 1; }
 
 // Whether any group of the warp has the flag set: the condition of a loop that all of them stay in.
-HEKAT_DEVICE bool any_in_warp(bool flag) {
-    return __any_sync(kWarp, flag);
-}
+HEKAT_DEVICE bool any_in_warp(bool flag) { return __any_sync(kWarp, flag); }
 
-HEKAT_DEVICE Lane is_equal(Lane a, Lane b) {
-    return a == b;
-}
+HEKAT_DEVICE Lane is_equal(Lane a, Lane b) { return a == b; }
 
 // Thread by thread a where flag is not 0, else b.
-HEKAT_DEVICE Lane select(Lane flag, Lane a, Lane b) {
-    return flag ? a : b;
-}
+HEKAT_DEVICE Lane select(Lane flag, Lane a, Lane b) { return flag ? a : b; }
 
-// The limbs of this thread from a row of kWords words. Rows follow each other from a boundary of 16 bytes on, so that
-// one of four limbs a thread begins on one too, and any on one of 8.
+// The limbs of this thread from a row of kWords words. Rows follow each other from a boundary of 16 bytes on,
+// so that one of four limbs a thread begins on one too, and any on one of 8.
 HEKAT_DEVICE void load_limbs(Lane* limbs, const u32* row) {
     const u32* own = row + thread_index() * kLimbs;
     if (kLimbs % 4 == 0) {

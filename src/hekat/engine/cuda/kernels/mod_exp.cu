@@ -3,10 +3,11 @@
 
 using namespace hekat;
 
-// out[i] = a[i a_step]^e for e the lowest exponent_bits bits of exponents[i exponent_step], exponent_words words each.
+// out[i] = a[i a_step]^e for e the lowest exponent_bits bits of exponents[i exponent_step], exponent_words
+// words each.
 //
-// scratch: for each group 2^window rows. Where constant_time is 1, time and memory access depend on sizes alone;
-// else on the exponents' digits too.
+// scratch: for each group 2^window rows. Where constant_time is 1, time and memory access depend on sizes
+// alone; else on the exponents' digits too.
 HEKAT_KERNEL(kBlockThreads)
 mod_exp(u32* out, const u32* a, u64 a_step, const u32* exponents, u64 exponent_step, u64 exponent_words,
         u64 exponent_bits, u64 window, u64 constant_time, u32* scratch, u64 count, const u32* constants) {

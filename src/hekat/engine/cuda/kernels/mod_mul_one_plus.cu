@@ -3,7 +3,8 @@
 
 using namespace hekat;
 
-// out[i] = a[i a_step] (1 + values[i value_step] n) for i below count; a value is below n, in value_words words.
+// out[i] = a[i a_step] (1 + values[i value_step] n) for i below count; a value is below n, in value_words
+// words.
 HEKAT_KERNEL(kBlockThreads)
 mod_mul_one_plus(u32* out, const u32* a, u64 a_step, const u32* values, u64 value_step, u64 value_words,
                  u64 count, const u32* constants) {

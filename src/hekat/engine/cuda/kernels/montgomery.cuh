@@ -30,8 +30,10 @@ HEKAT_DEVICE Lane reduce_row(Lane* even, Lane* odd, Lane& top, const Reduction& 
     return m;
 }
 
-// z + 2^(32 kWords) high = (a b + m n) / R, below 2n where a < R and b < n; returns high. `quotient` becomes m.
-HEKAT_DEVICE u32 multiply_and_divide(Lane* z, Lane* quotient, const Lane* a, const Lane* b, const Reduction& n) {
+// z + 2^(32 kWords) high = (a b + m n) / R, below 2n where a < R and b < n; returns high. `quotient` becomes
+// m.
+HEKAT_DEVICE u32 multiply_and_divide(Lane* z, Lane* quotient, const Lane* a, const Lane* b,
+                                     const Reduction& n) {
     Accumulator sum;
     clear(sum);
 #pragma unroll 1

@@ -1,4 +1,5 @@
-// Products of powers with shared squarings. Source: Straus 1964, with tables of the bases' powers that all results use.
+// Products of powers with shared squarings. Source: Straus 1964, with tables of the bases' powers that all
+// results use.
 #include "rows_of_powers.cuh"
 
 using namespace hekat;
@@ -21,8 +22,9 @@ small_powers(u32* rows, const u32* a, u64 window, u64 count, const u32* constant
 }
 HEKAT_GROUP_KERNEL(small_powers)
 
-// out[i] = the product over k from offsets[i] to offsets[i + 1] - 1 of base(bases[k])^exponents[k], where `rows` holds
-// the bases' small powers and exponents have exponent_bits bits in exponent_words words. Variable time.
+// out[i] = the product over k from offsets[i] to offsets[i + 1] - 1 of base(bases[k])^exponents[k], where
+// `rows` holds the bases' small powers and exponents have exponent_bits bits in exponent_words words.
+// Variable time.
 HEKAT_KERNEL(kBlockThreads)
 multi_exp(u32* out, const u32* rows, u64 window, const i64* bases, const u32* exponents, u64 exponent_words,
           u64 exponent_bits, const i64* offsets, u64 count, const u32* constants) {
@@ -40,7 +42,8 @@ multi_exp(u32* out, const u32* rows, u64 window, const i64* bases, const u32* ex
 #pragma unroll 1
         for (i64 at = begin; any_in_warp(at < end); ++at) {
             u32 digit = 0;
-            if (at < end) digit = read_bits(exponents + at * exponent_words, exponent_words, i * window, (u32)window);
+            if (at < end)
+                digit = read_bits(exponents + at * exponent_words, exponent_words, i * window, (u32)window);
             // Most digits of sparse exponents are 0: a warp without any other has nothing to multiply.
             if (!any_in_warp(digit != 0)) continue;
             const u64 row = digit == 0 ? 0 : ((u64)bases[at] << window) + digit;

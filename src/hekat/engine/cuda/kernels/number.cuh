@@ -21,8 +21,9 @@ HEKAT_DEVICE void set_word(Lane* z, u32 word) {
     for (int i = 0; i < kLimbs; ++i) z[i] = i == 0 ? in_first : Lane(0);
 }
 
-// Takes the carries out of each thread's own limbs, 0 or 1, on to the threads above: z becomes z + the sum of carries
-// in their places + carry_in; returns what runs over the group. No thread may have a carry and limbs that are all ones.
+// Takes the carries out of each thread's own limbs, 0 or 1, on to the threads above: z becomes z + the sum of
+// carries in their places + carry_in; returns what runs over the group. No thread may have a carry and limbs
+// that are all ones.
 HEKAT_DEVICE u32 settle_carries(Lane* z, Lane carries, u32 carry_in) {
     if (kThreads == 1) {
         const Lane over = add_word<kLimbs>(z, carry_in);
@@ -32,7 +33,8 @@ HEKAT_DEVICE u32 settle_carries(Lane* z, Lane carries, u32 carry_in) {
 #pragma unroll
     for (int i = 1; i < kLimbs; ++i) all &= z[i];
     const u64 passing = ballot(is_equal(all, 0xffffffffu));
-    // Adding the carries, one place up, to the threads that pass them on: the adder does what the threads would.
+    // Adding the carries, one place up, to the threads that pass them on: the adder does what the threads
+    // would.
     const u64 sum = passing + (2 * (u64)ballot(carries) + carry_in);
     const u64 arriving = passing ^ sum;
     add_word<kLimbs>(z, own_bit(arriving));
@@ -42,7 +44,8 @@ HEKAT_DEVICE u32 settle_carries(Lane* z, Lane carries, u32 carry_in) {
 // z = a + b + carry_in mod R; returns the carry out. z may be a or b.
 HEKAT_DEVICE u32 add(Lane* z, const Lane* a, const Lane* b, u32 carry_in) {
     if (kThreads == 1) return ballot(add_limbs<kLimbs>(z, a, b, carry_in));
-    // The carry into the first thread comes with the others: with it a thread could have a carry and all ones.
+    // The carry into the first thread comes with the others: with it a thread could have a carry and all
+    // ones.
     const Lane carries = add_limbs<kLimbs>(z, a, b, 0);
     return settle_carries(z, carries, carry_in);
 }

@@ -2,11 +2,11 @@
 //
 // A product of pairs a and b, divided by R: choose m in [0, R) with a0 b0 + m n = R u, then
 //     a b = R u + (a0 b1 + a1 b0 - m) n   (mod n^2),
-// so a b / R = u + v n with v = (a0 b1 + a1 b0 - m) / R mod n. Where u >= n, n is taken off u and 1 added to v. To stay
-// above zero v is computed of T = a0 b1 + a1 b0 + (R - m), at least 1, as V - 1 with V = (T + m' n) / R >= 1. The two
-// corrections of v make one: v = V - 1 + carry, carry = 1 exactly where u >= n.
+// so a b / R = u + v n with v = (a0 b1 + a1 b0 - m) / R mod n. Where u >= n, n is taken off u and 1 added to
+// v. To stay above zero v is computed of T = a0 b1 + a1 b0 + (R - m), at least 1, as V - 1 with V = (T + m'
+// n) / R >= 1. The two corrections of v make one: v = V - 1 + carry, carry = 1 exactly where u >= n.
 //
-// Source: docs/spec of the native engine's pairs (montgomery_pairs.hpp), the same algorithm on one word a limb.
+// Source: native/src/bigint/montgomery_pairs.hpp, the same algorithm on whole numbers.
 #pragma once
 
 #include "montgomery.cuh"
@@ -72,8 +72,8 @@ HEKAT_DEVICE void multiply_pairs(Lane* z, const Lane* a, const Lane* b, const Re
 }
 
 // z = (a0 + 0 n) b / R, for any number a0 below R. `factor` is what the upper half takes for b1: a0 factor.
-HEKAT_DEVICE void multiply_by_number(Lane* z, const Lane* number, const Lane* lower_factor, const Lane* upper_factor,
-                                     const Reduction& n) {
+HEKAT_DEVICE void multiply_by_number(Lane* z, const Lane* number, const Lane* lower_factor,
+                                     const Lane* upper_factor, const Reduction& n) {
     Lane lower[kLimbs];
     Lane m[kLimbs];
     clear_number(m);

@@ -1,11 +1,13 @@
-// Products of many residues: each group multiplies one line of them through, without correcting anything in between.
+// Products of many residues: each group multiplies one line of them through, without correcting anything in
+// between.
 #include "residue.cuh"
 
 using namespace hekat;
 
 // out[i] = the product of a[members[k]] for k from offsets[i] to offsets[i + 1] - 1; an empty one is 1.
 HEKAT_KERNEL(kBlockThreads)
-product_lines(u32* out, const u32* a, const i64* members, const i64* offsets, u64 count, const u32* constants) {
+product_lines(u32* out, const u32* a, const i64* members, const i64* offsets, u64 count,
+              const u32* constants) {
     const ModulusConstants modulus = load_constants(constants);
     const bool is_in = group_index() < count;
     const u64 index = is_in ? group_index() : count - 1;

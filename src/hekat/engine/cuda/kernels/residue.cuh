@@ -1,8 +1,8 @@
 // Residues of a group, of either form: one number mod n, or a pair of numbers mod n for residues mod n^2.
 //
-// A residue x stands as x R mod its modulus. Compile option HEKAT_PAIRS: 1 for pairs, else 0. A row of a residue is
-// kRowWords words, the lower half first. `constants` points at what `modulus_constants` wrote: the words of n, then
-// R, R^2, ..., R^kPowers mod the modulus as rows.
+// A residue x stands as x R mod its modulus. Compile option HEKAT_PAIRS: 1 for pairs, else 0. A row of a
+// residue is kRowWords words, the lower half first. `constants` points at what `modulus_constants` wrote: the
+// words of n, then R, R^2, ..., R^kPowers mod the modulus as rows.
 #pragma once
 
 #include "pairs.cuh"
@@ -69,7 +69,8 @@ HEKAT_DEVICE void square(Residue& z, const Residue& a, const ModulusConstants& m
 }
 
 // z = digit b / R for a number digit below R.
-HEKAT_DEVICE void multiply_digit(Residue& z, const Lane* digit, const Residue& b, const ModulusConstants& modulus) {
+HEKAT_DEVICE void multiply_digit(Residue& z, const Lane* digit, const Residue& b,
+                                 const ModulusConstants& modulus) {
     if (kPairs) {
         multiply_by_number(z.limbs, digit, b.limbs, b.limbs + kLimbs, modulus.n);
     } else {
@@ -77,7 +78,8 @@ HEKAT_DEVICE void multiply_digit(Residue& z, const Lane* digit, const Residue& b
     }
 }
 
-HEKAT_DEVICE void add_residues(Residue& z, const Residue& a, const Residue& b, const ModulusConstants& modulus) {
+HEKAT_DEVICE void add_residues(Residue& z, const Residue& a, const Residue& b,
+                               const ModulusConstants& modulus) {
     if (kPairs) {
         add_pairs(z.limbs, a.limbs, b.limbs, modulus.n);
     } else {

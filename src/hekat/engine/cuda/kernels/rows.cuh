@@ -1,9 +1,10 @@
-// Products row by row: an accumulator of a group, to which a row of products is added and which then moves one word
-// down.
+// Products row by row: an accumulator of a group, to which a row of products is added and which then moves
+// one word down.
 //
-// A thread's columns are sums of two words: `even` begins at its first column, `odd` at its second, so that all products
-// of one row go into aligned pairs of columns, in two chains of carries. Moving down by a word turns even columns into
-// odd ones: the two arrays change roles, nothing is copied. In units of its first column a thread holds
+// A thread's columns are sums of two words: `even` begins at its first column, `odd` at its second, so that
+// all products of one row go into aligned pairs of columns, in two chains of carries. Moving down by a word
+// turns even columns into odd ones: the two arrays change roles, nothing is copied. In units of its first
+// column a thread holds
 //     even + odd 2^32 + top 2^(32 (kLimbs + 1)) < 4 2^(32 kLimbs) between rows, where top is at most a few.
 //
 // Source: Montgomery's CIOS; even and odd columns as in N. Emmart's CGBN and Supranational's sppark.
@@ -44,7 +45,8 @@ HEKAT_DEVICE void clear(Accumulator& sum) {
     sum.top = 0;
 }
 
-// The number that an accumulator holds after its last row, moved down by that row's word: z, and what is above R.
+// The number that an accumulator holds after its last row, moved down by that row's word: z, and what is
+// above R.
 HEKAT_DEVICE u32 finish_rows(Lane* z, Accumulator& sum) {
     // After an even number of rows `odd` holds even columns again, as at the beginning of a row.
     const Lane incoming = from_above(sum.odd[0]);

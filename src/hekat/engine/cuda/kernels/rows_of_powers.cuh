@@ -5,7 +5,8 @@
 
 namespace hekat {
 
-// Row `digit` of `row_count`. Where `constant_time`, all rows are read, so that memory access does not tell the digit.
+// Row `digit` of `row_count`. Where `constant_time`, all rows are read, so that memory access does not tell
+// the digit.
 HEKAT_DEVICE Residue look_up(const u32* rows, u64 row_count, u32 digit, bool constant_time) {
     if (!constant_time) return load_residue(rows + (u64)digit * kRowWords);
     Residue found = load_residue(rows);

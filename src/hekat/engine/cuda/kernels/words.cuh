@@ -5,8 +5,8 @@
 #define HEKAT_DEVICE __device__ __forceinline__
 // A kernel whose blocks have at most `threads` threads, 256 or fewer. All parameters are pointers or u64.
 //
-// The compiler is not told of them: it would spill a word or two to get down to a number of registers that one block
-// more could run with. Blocks of 256 threads run with whatever it takes, 255 registers at most.
+// The compiler is not told of them: it would spill a word or two to get down to a number of registers that
+// one block more could run with. Blocks of 256 threads run with whatever it takes, 255 registers at most.
 #define HEKAT_KERNEL(threads) extern "C" __global__ void
 // Only the emulation needs to be told of a kernel by name.
 #define HEKAT_GROUP_KERNEL(name)
