@@ -48,6 +48,7 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
+from hekat.engine.lines import axis_lines, segment_lines
 from hekat.engine.random_limbs import HostRandom
 from hekat.engine.ring_cpu import CpuRing
 from hekat.engine.sparse_exponents import SparseExponents
@@ -297,9 +298,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         check_own(self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        members = np.moveaxis(np.arange(a.size, dtype=np.int64).reshape(a.shape), axis, -1).ravel()
-        offsets = np.arange(prod(shape) + 1, dtype=np.int64) * a.shape[axis]
-        return self._product_lines(a, members, offsets, shape)
+        return self._product_lines(a, *axis_lines(a.shape, axis), shape)
 
     def mod_multi_exp(
         self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
@@ -328,11 +327,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self, a)
         check_segments(a, segments, segment_count)
-        # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
-        members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
-        offsets = np.zeros(segment_count + 1, np.int64)
-        np.cumsum(np.bincount(segments, minlength=segment_count), out=offsets[1:])
-        return self._product_lines(a, members, offsets, (segment_count,))
+        return self._product_lines(a, *segment_lines(segments, segment_count), (segment_count,))
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
         native = self._native_modulus(a.modulus)

@@ -92,8 +92,8 @@ def test_keys_in_use_waste_no_words(key_bits):
 
 
 def test_a_batch_beyond_the_scratch_of_powers_is_worked_on_in_parts(monkeypatch):
-    monkeypatch.setattr("hekat.engine.cuda.powers.SCRATCH_BYTES", 1)
     engine = CudaEngine(EmulatedDevice())
+    monkeypatch.setattr(engine._table_memory, "scratch_bytes", 1)
     modulus = Modulus(2**127 - 1)
     count = 3 * choose_layout(modulus).groups_per_block + 5
     values = [pow(3, i + 90, modulus.value) for i in range(count)]

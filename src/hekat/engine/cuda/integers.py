@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -12,7 +10,8 @@ import numpy as np
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape, broadcast_shape, check_limbs, describe, refuse_zero_divisor
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import Device, DeviceArray, check_owned
+from hekat.engine.cuda.device import DeviceArray
+from hekat.engine.cuda.device_memory import DeviceMemory
 from hekat.engine.cuda.layout import MAX_WORDS, WORD_BITS, layout_for
 from hekat.engine.interface import BoolArray
 from hekat.engine.limbs import LimbArray
@@ -23,7 +22,7 @@ OPTIONS = ("-DHEKAT_THREADS=1", "-DHEKAT_LIMBS=2")
 WORDS_PER_LIMB = 2
 
 
-class CudaIntegers:
+class CudaIntegers(DeviceMemory):
     """The int_* operations of an engine on one device.
 
     Two operands on the host: computed there, the result stays there. With one on the device the result is on the
@@ -31,21 +30,7 @@ class CudaIntegers:
     and a batch of the device do not meet (EngineError): which of the two should travel is for the caller to say.
     """
 
-    _device: Device
     _host: CpuEngine
-
-    def to_host(self, array: Any) -> Any:
-        """Limbs or flags of this engine on the host. Raises EngineError for those of another device."""
-        return array if on_host(array) else self._device.download(check_owned(self._device, array))
-
-    @contextmanager
-    def active(self, *arrays: Any) -> Iterator[None]:
-        """Within it functions of arrays work on this device and on `arrays`, whichever thread made them."""
-        with self._device.active():
-            for array in arrays:
-                if not on_host(array):
-                    self._device.ready(check_owned(self._device, array))
-            yield
 
     def int_add(self, a: LimbArray, b: LimbArray) -> LimbArray:
         """a + b with max(limbs) + 1 limbs."""

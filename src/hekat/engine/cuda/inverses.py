@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hekat.engine.checks import check_own, refuse_not_invertible
+from hekat.engine.checks import check_own
 from hekat.engine.cuda.device import DeviceArray
 from hekat.engine.cuda.residues import CudaResidues
-from hekat.engine.interface import IndexArray, Modulus, ResidueArray
+from hekat.engine.interface import Modulus, ResidueArray
 from hekat.errors import InputError
 
 
@@ -21,7 +19,9 @@ class CudaInverses(CudaResidues):
             return a
         inverses = self._invert_rows(a.modulus, self._rows(a))
         if inverses is None:
-            raise self._name_not_invertible(a, np.arange(a.size))
+            # Of all at once on the host, which names the first that has none.
+            self._host.mod_inv(self._host.load(self.store(a), a.modulus))
+            raise AssertionError("a product without an inverse has a factor without one")
         return self._residues(a.modulus, a.shape, inverses)
 
     def _invert_rows(self, modulus: Modulus, rows: DeviceArray) -> DeviceArray | None:
@@ -63,13 +63,3 @@ class CudaInverses(CudaResidues):
             with self._device.active():
                 out[2 * pairs :] = inverses[pairs:]
         return out
-
-    def _name_not_invertible(self, a: ResidueArray, indices: IndexArray) -> InputError:
-        """The refusal that names the first of a's residues at `indices` without an inverse, found on the host."""
-        for index in indices.tolist():
-            residue = self._host.load(self.store(self.take(a, np.array([index], np.int64))), a.modulus)
-            try:
-                self._host.mod_inv(residue)
-            except InputError:
-                return refuse_not_invertible(index, a.shape)
-        raise AssertionError("a product without an inverse has a factor without one")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hekat.engine.checks import check_multi_exp, check_own, check_sparse_multi_exp
+from hekat.engine.checks import check_multi_exp, check_own, check_sparse_multi_exp, refuse_not_invertible
 from hekat.engine.cuda.device import DeviceArray, words_of
 from hekat.engine.cuda.products import FULL_GROUPS, CudaProducts, cut_lines
 from hekat.engine.interface import BoolArray, IndexArray, Modulus, ResidueArray
@@ -57,7 +57,9 @@ class CudaMultiPowers(CudaProducts):
             try:
                 inverses = self.mod_inv(self.take(a, inverted))
             except InputError as error:
-                raise self._name_not_invertible(a, inverted) from error
+                if error.index is None:
+                    raise
+                raise refuse_not_invertible(int(inverted[error.index]), a.shape) from error
             bases = np.where(sparse.negative, len(rows) + np.searchsorted(inverted, bases), bases)
             rows = self._join([rows, self._rows(inverses)])
         out = self._multiply_powers(a.modulus, rows, bases, sparse.limbs, sparse.offsets)

@@ -31,7 +31,6 @@ CONSTANT_TIME_TABLE_WINDOW_BITS = 6
 # An entry of factors, in products of a power: its own product and its share of the inversions, 13 products of the
 # root's size where a product of a power takes four.
 PAIR_ENTRY_PRODUCTS = 3.25
-SCRATCH_BYTES = 1 << 29
 
 
 class TableData(NamedTuple):
@@ -65,7 +64,9 @@ class CudaPowers(CudaInverses):
         out = self._empty_results(a.modulus, count)
         # As many at once as scratch holds tables for, in whole blocks: groups beyond the last have one too.
         per_group = 4 * layout.row_words << window
-        at_once = max(1, SCRATCH_BYTES // (per_group * layout.groups_per_block)) * layout.groups_per_block
+        at_once = (
+            max(1, self._table_memory.scratch_bytes // (per_group * layout.groups_per_block)) * layout.groups_per_block
+        )
         at_once = min(at_once, -(-count // layout.groups_per_block) * layout.groups_per_block)
         scratch = self._device.empty((at_once << window, layout.row_words), np.uint32)
         for start in range(0, count, max(at_once, 1)):
@@ -129,7 +130,9 @@ class CudaPowers(CudaInverses):
 
     def _factor_rows(self, modulus: Modulus, rows: DeviceArray) -> bool:
         """Make the rows of pairs x0, x1 ones of factors x0, x1 / x0; whether that is possible: x0 has an inverse."""
-        base = self._base_modulus(modulus)
+        assert modulus.root is not None, "pairs have a root"
+        # Its residues are the lower halves of pairs.
+        base = Modulus(modulus.root)
         lower = self._empty_rows(base, len(rows))
         with self._device.active():
             lower[...] = rows[:, : lower.shape[-1]]
@@ -138,15 +141,6 @@ class CudaPowers(CudaInverses):
             return False
         self._run("fixed_base/factor_rows", modulus, len(rows), rows, inverses, len(rows))
         return True
-
-    def _base_modulus(self, modulus: Modulus) -> Modulus:
-        """The root of `modulus` as a modulus of its own: its residues are the lower halves of pairs."""
-        with self._lock:
-            found = self._bases.get(modulus)
-            if found is None and modulus.root is not None:
-                found = self._bases[modulus] = Modulus(modulus.root)
-        assert found is not None, "pairs have a root"
-        return found
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for exponents below 2^table.exponent_bits (InputError otherwise), constant-time if the table is."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from hekat.engine.checks import (
@@ -14,6 +12,7 @@ from hekat.engine.checks import (
 from hekat.engine.cuda.device import DeviceArray
 from hekat.engine.cuda.powers import CudaPowers
 from hekat.engine.interface import IndexArray, Modulus, ResidueArray
+from hekat.engine.lines import axis_lines, segment_lines
 
 # Groups that fill a large GPU with work, about: 132 multiprocessors, 12 warps each, 8 groups a warp.
 FULL_GROUPS = 1 << 14
@@ -29,19 +28,14 @@ class CudaProducts(CudaPowers):
         check_own(self._self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        members = np.moveaxis(np.arange(a.size, dtype=np.int64).reshape(a.shape), axis, -1).ravel()
-        offsets = np.arange(prod(shape) + 1, dtype=np.int64) * a.shape[axis]
-        return self._residues(a.modulus, shape, self._product_lines(a.modulus, self._rows(a), members, offsets))
+        rows = self._product_lines(a.modulus, self._rows(a), *axis_lines(a.shape, axis))
+        return self._residues(a.modulus, shape, rows)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self._self, a)
         check_segments(a, segments, segment_count)
-        # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
-        members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
-        offsets = np.zeros(segment_count + 1, np.int64)
-        np.cumsum(np.bincount(segments, minlength=segment_count), out=offsets[1:])
-        rows = self._product_lines(a.modulus, self._rows(a), members, offsets)
+        rows = self._product_lines(a.modulus, self._rows(a), *segment_lines(segments, segment_count))
         return self._residues(a.modulus, (segment_count,), rows)
 
     def _product_lines(

@@ -54,7 +54,6 @@ class CudaResidues(CudaIntegers):
         self._residency = Residency(device)
         self._table_memory = DeviceTableMemory(device)
         self._moduli: WeakKeyDictionary[Modulus, tuple[Layout, DeviceArray]] = WeakKeyDictionary()
-        self._bases: WeakKeyDictionary[Modulus, Modulus] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     @property
@@ -191,11 +190,7 @@ class CudaResidues(CudaIntegers):
         """Limbs broadcast to `shape` as 32-bit words on the device, (count, words), and the step as in `_items`."""
         count, width = prod(limbs.shape[:-1]), limbs.shape[-1]
         if not on_host(limbs):
-            with self.active(limbs):
-                if count != 1 and limbs.shape[:-1] != shape:
-                    limbs = self._device.xp.broadcast_to(limbs, (*shape, width))
-                flat = self._device.xp.ascontiguousarray(limbs).reshape(prod(limbs.shape[:-1]), width)
-                return flat.view(np.uint32), int(count != 1)
+            return self._int_rows(limbs, shape).view(np.uint32), int(count != 1)
         if count != 1:
             limbs = np.broadcast_to(limbs, (*shape, width))
         flat = np.ascontiguousarray(limbs).reshape(prod(limbs.shape[:-1]), width)
@@ -251,8 +246,6 @@ class CudaResidues(CudaIntegers):
 
     def _first_not_below(self, limbs: LimbArray, bound: LimbArray) -> int | None:
         """The flat index of the first of `limbs` that reaches `bound`, told where they lie; None where none does."""
-        if self._device.owns(limbs):
-            bound = self._device.upload(bound)
         _, is_below = self.int_sub(limbs, bound)
         if self._device.owns(is_below):
             # One flag comes back, not one for each value, unless there is something to refuse.

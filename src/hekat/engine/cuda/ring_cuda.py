@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -13,7 +11,8 @@ import numpy as np
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import Device, DeviceArray, check_owned
+from hekat.engine.cuda.device import DeviceArray, check_owned
+from hekat.engine.cuda.device_memory import DeviceMemory
 from hekat.engine.cuda.ring_tables import RingTables
 from hekat.engine.ring import MaskFormat, Ring
 from hekat.engine.ring_checks import (
@@ -40,14 +39,13 @@ TILE = 1024
 WORD_BYTES = 8
 
 
-class CudaRing:
+class CudaRing(DeviceMemory):
     """Implements `hekat.engine.ring_interface.RingEngine` on one device, constant-time as it says.
 
     Keys, secrets and elements lie on the host, and so do results, but for blocks of values: where the values, the
     written bytes or the accumulator that an operation is given lie on the device, its result does too.
     """
 
-    _device: Device
     _host: CpuEngine
 
     @cached_property
@@ -181,11 +179,11 @@ class CudaRing:
 
         An accumulator on the device is added to by the thread that made it, as hekat.engine.cuda.ordering says.
         """
-        with self._reading(written):
-            check_add_masked(form, accumulator, written, value_count, on_device=True)
         if on_host(accumulator) and on_host(written):
             self._host.add_masked(form, accumulator, written, value_count)
             return
+        with self.active(written):
+            check_add_masked(form, accumulator, written, value_count, on_device=True)
         sums = self._on_device(accumulator)
         self._run_threads(
             "ring_masking/add_masked",
@@ -233,7 +231,7 @@ class CudaRing:
         value_count: int,
     ) -> tuple[SumArray, SumArray]:
         """Each chunk from its bytes to its sums in one block's shared memory."""
-        with self._reading(written):
+        with self.active(written):
             check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count, on_device=True)
         values = self._device.empty(value_count, np.int64)
         counts = self._device.empty(form.chunk_count(value_count), np.int64)
@@ -257,16 +255,6 @@ class CudaRing:
         return self._beside(written, values), self._beside(written, counts)
 
     # --- launching -------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _reading(self, array: Any) -> Iterator[None]:
-        """Within it elements of the array may be read, whichever thread's work made it. Raises EngineError."""
-        if on_host(array):
-            yield
-            return
-        with self._device.active():
-            self._device.ready(check_owned(self._device, array))
-            yield
 
     def _on_device(self, array: Any) -> DeviceArray:
         """The same numbers on the device, contiguous: the array itself where it is so already.

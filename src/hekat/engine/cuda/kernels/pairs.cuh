@@ -44,57 +44,47 @@ HEKAT_DEVICE void begin_with_negative(Accumulator& sum, const Lane* m) {
     sum.top = 0;
 }
 
-// z = a b / R, for any a0 below R, else pairs. z may be a or b.
-HEKAT_DEVICE void multiply_pairs(Lane* z, const Lane* a, const Lane* b, const Reduction& n) {
+// z = (a0 + a1 n) (lower_factor + upper_factor n) / R, all below n; where not is_pair, a is a number a0
+// alone, any below R. z may be any of them.
+template <bool is_pair>
+HEKAT_DEVICE void multiply_halves(Lane* z, const Lane* a, const Lane* lower_factor, const Lane* upper_factor,
+                                  const Reduction& n) {
     Lane lower[kLimbs];
     Lane m[kLimbs];
     clear_number(m);
-    const u32 lower_high = multiply_and_divide(lower, m, a, b, n);
+    const u32 lower_high = multiply_and_divide(lower, m, a, lower_factor, n);
     Accumulator sum;
     begin_with_negative(sum, m);
 #pragma unroll 1
     for (u32 source = 0; source < kThreads; ++source) {
 #pragma unroll
         for (int i = 0; i < kLimbs; i += 2) {
-            begin_row(sum.even, sum.odd, sum.top, a, broadcast(b[kLimbs + i], source));
-            add_row(sum.even, sum.odd, sum.top, a + kLimbs, broadcast(b[i], source));
+            begin_row(sum.even, sum.odd, sum.top, a, broadcast(upper_factor[i], source));
+            if (is_pair) add_row(sum.even, sum.odd, sum.top, a + kLimbs, broadcast(lower_factor[i], source));
             reduce_row(sum.even, sum.odd, sum.top, n);
-            begin_row(sum.odd, sum.even, sum.top, a, broadcast(b[kLimbs + i + 1], source));
-            add_row(sum.odd, sum.even, sum.top, a + kLimbs, broadcast(b[i + 1], source));
+            begin_row(sum.odd, sum.even, sum.top, a, broadcast(upper_factor[i + 1], source));
+            if (is_pair)
+                add_row(sum.odd, sum.even, sum.top, a + kLimbs, broadcast(lower_factor[i + 1], source));
             reduce_row(sum.odd, sum.even, sum.top, n);
         }
     }
     Lane v[kLimbs];
     const u32 high = finish_rows(v, sum);
     const u32 carry = subtract_once(z, lower, lower_high, n.minus_modulus);
-    // a0 b1 + a1 b0 <= 2 (n-1)^2, so V <= (2 (n-1)^2 + R + (R-1) n) / R < 3n.
-    correct_upper<false>(z + kLimbs, v, high, carry, n);
+    // Of pairs a0 b1 + a1 b0 <= 2 (n-1)^2, so V <= (2 (n-1)^2 + R + (R-1) n) / R < 3n; of a number
+    // a0 b1 <= (R-1)(n-1), so V <= ((R-1)(n-1) + R + (R-1) n) / R < 2n.
+    correct_upper<!is_pair>(z + kLimbs, v, high, carry, n);
 }
 
-// z = (a0 + 0 n) b / R, for any number a0 below R. `factor` is what the upper half takes for b1: a0 factor.
+// z = a b / R for pairs. z may be a or b.
+HEKAT_DEVICE void multiply_pairs(Lane* z, const Lane* a, const Lane* b, const Reduction& n) {
+    multiply_halves<true>(z, a, b, b + kLimbs, n);
+}
+
+// z = number (lower_factor + upper_factor n) / R, for any number below R.
 HEKAT_DEVICE void multiply_by_number(Lane* z, const Lane* number, const Lane* lower_factor,
                                      const Lane* upper_factor, const Reduction& n) {
-    Lane lower[kLimbs];
-    Lane m[kLimbs];
-    clear_number(m);
-    const u32 lower_high = multiply_and_divide(lower, m, number, lower_factor, n);
-    Accumulator sum;
-    begin_with_negative(sum, m);
-#pragma unroll 1
-    for (u32 source = 0; source < kThreads; ++source) {
-#pragma unroll
-        for (int i = 0; i < kLimbs; i += 2) {
-            begin_row(sum.even, sum.odd, sum.top, number, broadcast(upper_factor[i], source));
-            reduce_row(sum.even, sum.odd, sum.top, n);
-            begin_row(sum.odd, sum.even, sum.top, number, broadcast(upper_factor[i + 1], source));
-            reduce_row(sum.odd, sum.even, sum.top, n);
-        }
-    }
-    Lane v[kLimbs];
-    const u32 high = finish_rows(v, sum);
-    const u32 carry = subtract_once(z, lower, lower_high, n.minus_modulus);
-    // a0 b1 <= (R-1)(n-1), so V <= ((R-1)(n-1) + R + (R-1) n) / R < 2n.
-    correct_upper<true>(z + kLimbs, v, high, carry, n);
+    multiply_halves<false>(z, number, lower_factor, upper_factor, n);
 }
 
 // z = a a / R: the two products of the upper half are one, of a0 and 2 a1 mod n.

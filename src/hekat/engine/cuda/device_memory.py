@@ -1,0 +1,29 @@
+"""What an engine on a device says of arrays and where they lie; `hekat.engine.host_memory` is that of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hekat.array_module import on_host
+from hekat.engine.cuda.device import Device, check_owned
+
+
+class DeviceMemory:
+    """The operations of an engine that tell host from device."""
+
+    _device: Device
+
+    def to_host(self, array: Any) -> Any:
+        """Limbs or flags of this engine on the host. Raises EngineError for those of another device."""
+        return array if on_host(array) else self._device.download(check_owned(self._device, array))
+
+    @contextmanager
+    def active(self, *arrays: Any) -> Iterator[None]:
+        """Within it functions of arrays work on this device and on `arrays`, whichever thread made them."""
+        with self._device.active():
+            for array in arrays:
+                if not on_host(array):
+                    self._device.ready(check_owned(self._device, array))
+            yield

@@ -1,0 +1,28 @@
+"""Which residues are multiplied together: lines of members, as engines take them that plan on the host."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from hekat.engine.interface import IndexArray
+
+
+def axis_lines(shape: tuple[int, ...], axis: int) -> tuple[IndexArray, IndexArray]:
+    """The flat (C order) indices of an array's lines along `axis`, line after line, and where each begins.
+
+    Line i is members[offsets[i]:offsets[i + 1]]; `axis` is counted from the front.
+    """
+    members = np.moveaxis(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis, -1).ravel()
+    line_count = prod(shape[:axis] + shape[axis + 1 :])
+    return members, np.arange(line_count + 1, dtype=np.int64) * shape[axis]
+
+
+def segment_lines(segments: IndexArray, segment_count: int) -> tuple[IndexArray, IndexArray]:
+    """The same of segments, each in the order of its members; an empty one is an empty line."""
+    # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
+    members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
+    offsets = np.zeros(segment_count + 1, np.int64)
+    np.cumsum(np.bincount(segments, minlength=segment_count), out=offsets[1:])
+    return members, offsets
