@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hekat.codec.lanes import add_constant, read_from_bit, read_lanes, repeat_in_lanes, write_lanes
+from hekat.codec.lanes import add_constant, read_lanes, repeat_in_lanes, write_lanes
 from hekat.engine.limbs import ints_from_limbs, limbs_for_bits, limbs_from_ints
 
 
@@ -40,13 +40,6 @@ def test_add_constant_wraps_at_the_last_limb(constant: int) -> None:
     limbs = limbs_from_ints(edge, 3)
     assert ints_from_limbs(add_constant(limbs, constant)) == [(v + constant) % 2**192 for v in edge]
     assert ints_from_limbs(limbs) == edge
-
-
-@pytest.mark.parametrize("first_bit", [0, 1, 63, 64, 65, 127, 128, 150, 191])
-def test_read_from_bit(first_bit: int) -> None:
-    values = [0, 2**192 - 1, 0x0123456789ABCDEF << 90, 1 << 191]
-    fields = read_from_bit(limbs_from_ints(values, 3), first_bit)
-    assert fields.tolist() == [(v >> first_bit) % 2**64 for v in values]
 
 
 @pytest.mark.parametrize(("field", "lane_bits", "lanes"), [(1, 1, 64), (5, 3, 7), (2**63, 64, 33), (0, 9, 4)])

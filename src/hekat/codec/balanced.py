@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from hekat.codec.lanes import add_constant, read_from_bit, read_lanes, repeat_in_lanes, write_lanes
+from hekat.codec.lanes import add_constant, read_lanes, repeat_in_lanes, write_lanes
 from hekat.codec.layout import Layout, malformed_sum
 from hekat.codec.quantise import IntArray, level_bound
-from hekat.engine.limbs import LimbArray
+from hekat.engine.limbs import LimbArray, read_from_bit
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
 

@@ -61,15 +61,6 @@ def read_lanes(limbs: LimbArray, lane_bits: int, lane_count: int) -> LimbArray:
     return fields
 
 
-def read_from_bit(limbs: LimbArray, first_bit: int) -> LimbArray:
-    """floor(integer / 2^first_bit) mod 2^64 of integers (count, limbs), shape (count,)."""
-    limb, shift = divmod(first_bit, LIMB_BITS)
-    field = limbs[:, limb] >> np.uint64(shift)
-    if shift and limb + 1 < limbs.shape[1]:
-        field |= limbs[:, limb + 1] << np.uint64(LIMB_BITS - shift)
-    return field
-
-
 def add_constant(limbs: LimbArray, constant: int) -> LimbArray:
     """integer + constant mod 2^(64 * limbs) for integers (count, limbs) and any constant of either sign."""
     limb_count = limbs.shape[1]

@@ -53,7 +53,7 @@ from hekat.engine.random_limbs import HostRandom
 from hekat.engine.ring_cpu import CpuRing
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
-from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.engine.tenancy import describe_constant_time, describe_tables
 from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
@@ -122,10 +122,9 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         """What is active and why, for `hekat doctor`."""
         return {
             "arithmetic": f"{self._path}: {ARITHMETIC[self._path]} ({self._why_path})",
-            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
-            + (", and for randomiser tables" if self._single_tenant else ""),
+            "constant time": describe_constant_time(self._single_tenant),
             "threads": f"{self._thread_pool.thread_count} ({self._why_threads})",
-            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
+            "randomiser tables": describe_tables(self._single_tenant),
             "table memory": str(self._table_memory),
             "compiler": _native.compiler,
         }

@@ -53,3 +53,12 @@ def widen(limbs: LimbArray, limb_count: int) -> LimbArray:
         )
     padding = [(0, 0)] * (limbs.ndim - 1) + [(0, missing)]
     return np.pad(limbs, padding)
+
+
+def read_from_bit(limbs: LimbArray, first_bit: int) -> LimbArray:
+    """floor(integer / 2^first_bit) mod 2^64 of integers (count, limbs), shape (count,)."""
+    limb, shift = divmod(first_bit, LIMB_BITS)
+    field = limbs[:, limb] >> np.uint64(shift)
+    if shift and limb + 1 < limbs.shape[1]:
+        field |= limbs[:, limb + 1] << np.uint64(LIMB_BITS - shift)
+    return field

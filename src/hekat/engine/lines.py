@@ -23,6 +23,27 @@ def segment_lines(segments: IndexArray, segment_count: int) -> tuple[IndexArray,
     """The same of segments, each in the order of its members; an empty one is an empty line."""
     # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
     members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
-    offsets = np.zeros(segment_count + 1, np.int64)
-    np.cumsum(np.bincount(segments, minlength=segment_count), out=offsets[1:])
-    return members, offsets
+    return members, offsets_of(np.bincount(segments, minlength=segment_count))
+
+
+def offsets_of(lengths: IndexArray) -> IndexArray:
+    """Where each of the lines of these lengths begins, and behind them where the last one ends."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def lines_of_members(offsets: IndexArray) -> IndexArray:
+    """For each member the number of its line."""
+    return np.repeat(np.arange(offsets.size - 1, dtype=np.int64), np.diff(offsets))
+
+
+def renumber(numbers: IndexArray, count: int) -> tuple[IndexArray, IndexArray]:
+    """The different ones of `numbers`, all in [0, count), rising; and for each its place among them.
+
+    As np.unique, without sorting.
+    """
+    is_there = np.zeros(count, np.bool_)
+    is_there[numbers] = True
+    places = np.cumsum(is_there, dtype=np.int64) - 1
+    return np.flatnonzero(is_there).astype(np.int64, copy=False), places[numbers]

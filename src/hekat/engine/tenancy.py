@@ -16,6 +16,18 @@ TENANCY_VARIABLE = "HEKAT_SINGLE_TENANT"
 PLAIN_TABLES = "plain look-ups (single tenant)"
 """How doctor, ledger and report call the tables of randomness on such a machine."""
 
+
+def describe_constant_time(single_tenant: bool) -> str:
+    """Which operations of an engine take time that depends on what they compute on, for `hekat doctor`."""
+    exceptions = "operations named vartime, mod_multi_exp and int_divmod"
+    return f"yes, but for {exceptions}" + (", and for randomiser tables" if single_tenant else "")
+
+
+def describe_tables(single_tenant: bool) -> str:
+    """How an engine looks up tables of randomness, for `hekat doctor`."""
+    return PLAIN_TABLES if single_tenant else "read whole, in constant time"
+
+
 _lock = threading.Lock()
 # What those who are within `declare_tenancy` said, all of them the same.
 _declared: list[bool] = []

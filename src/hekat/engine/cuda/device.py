@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from hekat.errors import EngineError
 
+# Threads of a block that `run_blocks` may ask for, as in block.cuh.
+MOST_THREADS = 256
+
 DeviceArray = Any
 """An array in a device's memory: a cupy.ndarray on a GPU. Never a numpy.ndarray of the host."""
 
@@ -132,6 +135,13 @@ class Device(Protocol):
     def describe(self) -> dict[str, str]:
         """What `hekat doctor` shows: the device, its memory, what is resident, temperature and load."""
         ...
+
+
+def run_threads(device: Device, kernel: str, thread_count: int, *parameters: Any, options: Sequence[str] = ()) -> None:
+    """Run a kernel whose `thread_count` threads have nothing in common."""
+    block_count = -(-thread_count // MOST_THREADS)
+    if block_count:
+        device.run_blocks(kernel, options, block_count, MOST_THREADS, 0, *parameters)
 
 
 def check_owned(device: Device, array: DeviceArray) -> DeviceArray:

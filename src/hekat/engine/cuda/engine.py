@@ -14,7 +14,7 @@ from hekat.engine.cuda.multi_powers import CudaMultiPowers
 from hekat.engine.cuda.random_limbs import CudaRandom
 from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.interface import Modulus
-from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.engine.tenancy import describe_constant_time, describe_tables
 
 # 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: what the multiprocessors of a large GPU hold at once,
 # with copies and the host's work beside kernels. Predicted, not measured.
@@ -57,9 +57,8 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
         return {
             **self._device.describe(),
             **self._residency.describe(),
-            "constant time": "yes, but for operations named vartime, mod_multi_exp and int_divmod"
-            + (", and for randomiser tables" if self._single_tenant else ""),
-            "randomiser tables": PLAIN_TABLES if self._single_tenant else "read whole, in constant time",
+            "constant time": describe_constant_time(self._single_tenant),
+            "randomiser tables": describe_tables(self._single_tenant),
             "table memory": str(self._table_memory),
         }
 

@@ -10,7 +10,8 @@ from hekat.engine.checks import check_multi_exp, check_own, check_sparse_multi_e
 from hekat.engine.cuda.device import DeviceArray, words_of
 from hekat.engine.cuda.products import FULL_GROUPS, CudaProducts, cut_lines
 from hekat.engine.interface import BoolArray, IndexArray, Modulus, ResidueArray
-from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_from_ints
+from hekat.engine.limbs import LimbArray, limbs_from_ints, read_from_bit
+from hekat.engine.lines import lines_of_members, offsets_of, renumber, segment_lines
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import InputError
 
@@ -53,14 +54,15 @@ class CudaMultiPowers(CudaProducts):
         rows, bases = self._rows(a), sparse.bases
         if sparse.negative is not None and sparse.negative.any():
             # Inverses of those that have a minus sign somewhere stand behind the bases.
-            inverted = np.unique(bases[sparse.negative])
+            inverted, places = renumber(bases[sparse.negative], len(rows))
             try:
                 inverses = self.mod_inv(self.take(a, inverted))
             except InputError as error:
                 if error.index is None:
                     raise
                 raise refuse_not_invertible(int(inverted[error.index]), a.shape) from error
-            bases = np.where(sparse.negative, len(rows) + np.searchsorted(inverted, bases), bases)
+            bases = bases.copy()
+            bases[sparse.negative] = len(rows) + places
             rows = self._join([rows, self._rows(inverses)])
         out = self._multiply_powers(a.modulus, rows, bases, sparse.limbs, sparse.offsets)
         return self._residues(a.modulus, (sparse.result_count,), out)
@@ -71,7 +73,8 @@ class CudaMultiPowers(CudaProducts):
         """For each i the product of rows[bases[k]]^limbs[k] for k from offsets[i] to offsets[i + 1] - 1."""
         if not bases.size:
             return self._product_lines(modulus, rows, bases, offsets)
-        plan = plan_multi_exp(self._longest_bits(limbs), np.unique(bases).size, bases.size, offsets.size - 1)
+        used, _ = renumber(bases, len(rows))
+        plan = plan_multi_exp(self._longest_bits(limbs), used.size, bases.size, offsets.size - 1)
         if plan.by_buckets:
             return self._fill_buckets(modulus, rows, bases, limbs, offsets, plan)
         return self._share_squarings(modulus, rows, bases, limbs, offsets, plan)
@@ -90,17 +93,14 @@ class CudaMultiPowers(CudaProducts):
         Source: Pippenger 1976.
         """
         result_count, window = offsets.size - 1, plan.window_bits
-        result_of = np.repeat(np.arange(result_count), np.diff(offsets))
+        result_of = lines_of_members(offsets)
         members, lines = [], []
         for i in range(plan.digit_count):
             own = read_digits(limbs, i * window, window)
             filled = np.flatnonzero(own)
             members.append(bases[filled])
             lines.append(((result_of[filled] * plan.digit_count + i) << window) + own[filled])
-        line = np.concatenate(lines)
-        order = np.argsort(line, kind="stable")
-        ends = np.zeros((result_count * plan.digit_count << window) + 1, np.int64)
-        np.cumsum(np.bincount(line, minlength=ends.size - 1), out=ends[1:])
+        order, ends = segment_lines(np.concatenate(lines), result_count * plan.digit_count << window)
         buckets = self._product_lines(modulus, rows, np.concatenate(members)[order], ends)
         # Each bucket to the power of its digit, then each digit's product to the power of its place.
         digits = np.tile(np.arange(1 << window, dtype=np.uint64), result_count * plan.digit_count)
@@ -125,7 +125,7 @@ class CudaMultiPowers(CudaProducts):
         plan: MultiExpPlan,
     ) -> DeviceArray:
         """From tables of the bases' small powers, the squarings of a result shared. Source: Straus 1964."""
-        used, bases = np.unique(bases, return_inverse=True)
+        used, bases = renumber(bases, len(rows))
         window = plan.window_bits
         # The tables of all bases that are used, side by side: as many bases at once as scratch holds.
         at_once = max(1, self._table_memory.scratch_bytes // (4 * self._layout(modulus).row_words << window))
@@ -147,7 +147,7 @@ class CudaMultiPowers(CudaProducts):
             out,
             powers,
             window,
-            upload(bases.astype(np.int64)),
+            upload(bases),
             upload(words),
             words.shape[-1],
             plan.bits,
@@ -169,14 +169,13 @@ class CudaMultiPowers(CudaProducts):
         at_once: int,
     ) -> DeviceArray:
         """The same, over at most `at_once` bases after the other."""
-        result_of = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        used = np.unique(bases)
+        result_of = lines_of_members(offsets)
+        used, _ = renumber(bases, len(rows))
         products = []
         for start in range(0, used.size, at_once):
             some = used[start : start + at_once]
             chosen = np.flatnonzero((bases >= some[0]) & (bases <= some[-1]))
-            part = np.zeros_like(offsets)
-            np.cumsum(np.bincount(result_of[chosen], minlength=offsets.size - 1), out=part[1:])
+            part = offsets_of(np.bincount(result_of[chosen], minlength=offsets.size - 1))
             products.append(self._share_squarings(modulus, rows, bases[chosen], limbs[chosen], part, plan))
         count = offsets.size - 1
         members = np.arange(len(products) * count, dtype=np.int64).reshape(len(products), count).T.ravel()
@@ -214,11 +213,7 @@ def plan_shared_squarings(bits: int, base_count: int, entry_count: int, result_c
 
 def read_digits(limbs: LimbArray, first_bit: int, bits: int) -> IndexArray:
     """Bits [first_bit, first_bit + bits) of integers (count, limbs), bits below 32; what lies beyond the limbs is 0."""
-    at, shift = divmod(first_bit, LIMB_BITS)
-    digits = limbs[:, at] >> np.uint64(shift)
-    if shift + bits > LIMB_BITS and at + 1 < limbs.shape[1]:
-        digits = digits | limbs[:, at + 1] << np.uint64(LIMB_BITS - shift)
-    return (digits & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return (read_from_bit(limbs, first_bit) & np.uint64((1 << bits) - 1)).astype(np.int64)
 
 
 def _as_sparse(exponents: LimbArray, k: int, m: int, negative: BoolArray | None) -> SparseExponents:

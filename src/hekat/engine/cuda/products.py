@@ -12,7 +12,7 @@ from hekat.engine.checks import (
 from hekat.engine.cuda.device import DeviceArray
 from hekat.engine.cuda.powers import CudaPowers
 from hekat.engine.interface import IndexArray, Modulus, ResidueArray
-from hekat.engine.lines import axis_lines, segment_lines
+from hekat.engine.lines import axis_lines, lines_of_members, offsets_of, segment_lines
 
 # Groups that fill a large GPU with work, about: 132 multiprocessors, 12 warps each, 8 groups a warp.
 FULL_GROUPS = 1 << 14
@@ -68,9 +68,8 @@ def cut_lines(offsets: IndexArray, longest: int) -> tuple[IndexArray, IndexArray
     counts = np.maximum(1, -(-lengths // longest))
     if (counts == 1).all():
         return offsets, None
-    parts = np.zeros_like(offsets)
-    np.cumsum(counts, out=parts[1:])
-    line_of = np.repeat(np.arange(lengths.size), counts)
+    parts = offsets_of(counts)
+    line_of = lines_of_members(parts)
     number = np.arange(parts[-1]) - parts[line_of]
     starts = offsets[line_of] + number * longest
     return np.append(starts, offsets[-1]), parts

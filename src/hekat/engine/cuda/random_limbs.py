@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hekat.engine.cuda.device import Device, DeviceArray
+from hekat.engine.cuda.device import Device, DeviceArray, run_threads
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.engine.random_limbs import check_random_below, check_random_bits
 
-# As in block.cuh and random_limbs.cu.
-MOST_THREADS = 256
+# As in random_limbs.cu.
 BLOCK_LIMBS = 8
 SEED_BYTES = 32
 
@@ -55,6 +54,4 @@ class CudaRandom:
             seed.fill(0)
 
     def _run_draws(self, kernel: str, thread_count: int, *parameters: Any) -> None:
-        if thread_count:
-            block_count = -(-thread_count // MOST_THREADS)
-            self._device.run_blocks(f"random_limbs/{kernel}", (), block_count, MOST_THREADS, 0, *parameters)
+        run_threads(self._device, f"random_limbs/{kernel}", thread_count, *parameters)

@@ -11,7 +11,7 @@ import numpy as np
 from hekat.array_module import on_host
 from hekat.engine.checks import Shape
 from hekat.engine.cpu import CpuEngine
-from hekat.engine.cuda.device import DeviceArray, check_owned
+from hekat.engine.cuda.device import MOST_THREADS, DeviceArray, check_owned, run_threads
 from hekat.engine.cuda.device_memory import DeviceMemory
 from hekat.engine.cuda.ring_tables import RingTables
 from hekat.engine.ring import MaskFormat, Ring
@@ -31,8 +31,7 @@ from hekat.engine.ring_checks import (
 )
 from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 
-# As in block.cuh, sampling.cuh and ring_masking.cu.
-MOST_THREADS = 256
+# As in sampling.cuh and ring_masking.cu.
 GROUP = 8
 SAMPLING_BYTES = 8 + 4 * MOST_THREADS
 TILE = 1024
@@ -62,8 +61,16 @@ class CudaRing(DeviceMemory):
         block_count = -(-byte_count // CHACHA20_BLOCK_BYTES)
         out = self._device.empty(block_count * CHACHA20_BLOCK_BYTES, np.uint8)
         low, high = (int.from_bytes(part, "little") for part in (nonce[:4], nonce[4:]))
-        self._run_threads(
-            "ring_streams/chacha20", block_count, out, out.size // 4, self._upload_keys(key), counter, low, high
+        run_threads(
+            self._device,
+            "ring_streams/chacha20",
+            block_count,
+            out,
+            out.size // 4,
+            self._upload_keys(key),
+            counter,
+            low,
+            high,
         )
         return self._device.download(out)[:byte_count]
 
@@ -92,7 +99,9 @@ class CudaRing(DeviceMemory):
             return np.empty((0, degree), np.int8)
         out = self._device.empty((chunk_count, degree), np.int8)
         groups = out.size // GROUP
-        self._run_threads("ring_streams/sample_cbd", groups, out, self._upload_keys(key), first_chunk, degree, groups)
+        run_threads(
+            self._device, "ring_streams/sample_cbd", groups, out, self._upload_keys(key), first_chunk, degree, groups
+        )
         return self._device.download(out)
 
     # --- elements --------------------------------------------------------------------------------------
@@ -185,7 +194,8 @@ class CudaRing(DeviceMemory):
         with self.active(written):
             check_add_masked(form, accumulator, written, value_count, on_device=True)
         sums = self._on_device(accumulator)
-        self._run_threads(
+        run_threads(
+            self._device,
             "ring_masking/add_masked",
             -(-sums.size // 2),
             sums,
@@ -280,7 +290,8 @@ class CudaRing(DeviceMemory):
         """What products by a secret take: two words for each of its residues."""
         secret = self._device.upload(np.ascontiguousarray(secret_ntt))
         factors = self._device.empty((*secret.shape, 2), np.uint64)
-        self._run_threads(
+        run_threads(
+            self._device,
             "ring_elements/find_factors",
             secret.size,
             factors,
@@ -290,10 +301,6 @@ class CudaRing(DeviceMemory):
             len(ring.primes),
         )
         return factors
-
-    def _run_threads(self, kernel: str, thread_count: int, *parameters: Any, options: tuple[str, ...] = ()) -> None:
-        """Run a kernel whose threads have nothing in common."""
-        self._device.run_blocks(kernel, options, -(-thread_count // MOST_THREADS), MOST_THREADS, 0, *parameters)
 
     def _run_rows(self, kernel: str, ring: Ring, count: int, shared_bytes: int, *parameters: Any) -> None:
         """Run a kernel on one block for each row of `count` elements."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -14,6 +14,11 @@ from hekat.engine.interface import IndexArray
 
 # Batches are worked through in chunks of about so many items (hekat.scheme.chunks): each of them meets all engines.
 STRETCH: Final = 4096
+
+
+def cut_range(count: int, shares: Sequence[float]) -> list[tuple[int, int]]:
+    """Where the run of each engine begins and ends, in range(count) cut by `shares`, which add up to 1."""
+    return list(pairwise(round(share * count) for share in accumulate(shares, initial=0.0)))
 
 
 class Cut:
@@ -37,9 +42,8 @@ class Cut:
         cut = cls(np.empty(count, np.uint8))
         for start in range(0, count, STRETCH):
             stretch = cut.owners[start : start + STRETCH]
-            edges = [round(share * stretch.size) for share in accumulate(shares, initial=0.0)]
-            for owner in range(len(shares)):
-                stretch[edges[owner] : edges[owner + 1]] = owner
+            for owner, (first, end) in enumerate(cut_range(stretch.size, shares)):
+                stretch[first:end] = owner
         return cut
 
     @property

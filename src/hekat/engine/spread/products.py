@@ -20,9 +20,10 @@ from hekat.engine.checks import (
 )
 from hekat.engine.interface import BoolArray, Engine, IndexArray, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
+from hekat.engine.lines import lines_of_members, offsets_of, renumber
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.spread.cut import Cut
-from hekat.engine.spread.residues import SpreadResidues
+from hekat.engine.spread.residues import SpreadResidues, nothing
 from hekat.errors import InputError
 
 
@@ -90,11 +91,8 @@ class SpreadProducts(SpreadResidues):
         ]
         cut = Cut.whole(result.size, owner)
         if not result.size:
-            return self._join(a.modulus, shape, cut, {0: self._nothing(a.modulus)})
+            return self._join(a.modulus, shape, cut, {0: nothing(self._crew.engines[0], a.modulus)})
         return self._join(a.modulus, shape, cut, {owner: result})
-
-    def _nothing(self, modulus: Modulus) -> ResidueArray:
-        return self._crew.engines[0].load(np.zeros((0, 1), np.uint64), modulus)
 
     # --- partial products ------------------------------------------------------------------------------
 
@@ -103,7 +101,7 @@ class SpreadProducts(SpreadResidues):
         count = prod(shape)
 
         def task(owner: int) -> Callable[[Engine], _Lines]:
-            numbers, own = _renumber(lines[a.data.cut.positions(owner)], count)
+            numbers, own = renumber(lines[a.data.cut.positions(owner)], count)
             part = a.data.of[owner]
             return lambda engine: _Lines(numbers, engine.mod_segment_product(part, own, numbers.size))
 
@@ -120,14 +118,11 @@ class SpreadProducts(SpreadResidues):
     def _sparse_powers(self, a: ResidueArray, owner: int, exponents: SparseExponents) -> Callable[[Engine], _Lines]:
         cut: Cut = a.data.cut
         entries = np.flatnonzero(cut.owners[exponents.bases] == owner)
-        results = np.repeat(np.arange(exponents.result_count, dtype=np.int64), np.diff(exponents.offsets))
-        numbers, own = _renumber(results[entries], exponents.result_count)
-        offsets = np.zeros(numbers.size + 1, np.int64)
-        np.cumsum(np.bincount(own, minlength=numbers.size), out=offsets[1:])
+        numbers, own = renumber(lines_of_members(exponents.offsets)[entries], exponents.result_count)
         sparse = SparseExponents(
             exponents.limbs[entries],
             cut.ranks[exponents.bases[entries]],
-            offsets,
+            offsets_of(np.bincount(own, minlength=numbers.size)),
             None if exponents.negative is None else exponents.negative[entries],
         )
         return lambda engine: _Lines(numbers, engine.mod_multi_exp(a.data.of[owner], sparse))
@@ -166,7 +161,7 @@ class SpreadProducts(SpreadResidues):
                         pieces.append(engine.load(limbs, a.modulus))
                         numbers.append(partial[pair[0]].numbers[moves[pair]])
                 if not pieces:
-                    pieces.append(engine.load(np.zeros((0, 1), np.uint64), a.modulus))
+                    pieces.append(nothing(engine, a.modulus))
                     numbers.append(np.zeros(0, np.int64))
                 result_count = cut.counts[to]
                 if len(pieces) == 1 and pieces[0].size == result_count:
@@ -188,11 +183,3 @@ class SpreadProducts(SpreadResidues):
             contributors[lines.numbers] += 1
             last[lines.numbers] = owner
         return Cut(np.where(contributors == 1, last, planned.owners))
-
-
-def _renumber(lines: IndexArray, count: int) -> tuple[IndexArray, IndexArray]:
-    """The different ones of `lines`, numbers below `count`, rising; and for each of `lines` its place among them."""
-    is_there = np.zeros(count, np.bool_)
-    is_there[lines] = True
-    places = np.cumsum(is_there, dtype=np.int64) - 1
-    return np.flatnonzero(is_there).astype(np.int64, copy=False), places[lines]

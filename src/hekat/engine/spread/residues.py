@@ -146,7 +146,7 @@ class SpreadResidues:
             {
                 owner: call("concatenate", [a.data.of[owner] for a in arrays if owner in a.data.of])
                 if any(owner in a.data.of for a in arrays)
-                else call("load", np.zeros((0, 1), np.uint64), arrays[0].modulus)
+                else lambda engine: nothing(engine, arrays[0].modulus)
                 for owner in cut.counts
             },
             cut.counts,
@@ -314,8 +314,13 @@ class SpreadResidues:
         """What `owner` holds of `a`; none of it is an array too."""
         part: ResidueArray | None = a.data.of.get(owner)
         if part is None:
-            part = self._crew.engines[owner].load(np.zeros((0, 1), np.uint64), a.modulus)
+            part = nothing(self._crew.engines[owner], a.modulus)
         return part
+
+
+def nothing(engine: Engine, modulus: Modulus) -> ResidueArray:
+    """No residue, in `engine`."""
+    return engine.load(np.zeros((0, 1), np.uint64), modulus)
 
 
 def positions_of(cut: Cut, owner: int) -> IndexArray | slice:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from hekat.engine.ring_checks import (
 )
 from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.spread.crew import Crew
+from hekat.engine.spread.cut import cut_range
 
 # Chunks, that is ring elements, from which a block is cut: some hundred microseconds of one core.
 LEAST_CHUNKS: Final = 8
@@ -160,8 +160,7 @@ class SpreadRing:
         if count < self._least_chunks:
             owner = self._crew.next_member()
             return list(self._crew.run({owner: make(0, count)}, {owner: count}).values())
-        edges = [round(share * count) for share in accumulate(self._crew.shares, initial=0.0)]
-        runs = {owner: run for owner, run in enumerate(pairwise(edges)) if run[1] > run[0]}
+        runs = {owner: run for owner, run in enumerate(cut_range(count, self._crew.shares)) if run[1] > run[0]}
         items = {owner: stop - start for owner, (start, stop) in runs.items()}
         results = self._crew.run({owner: make(*run) for owner, run in runs.items()}, items, kind=kind)
         return [results[owner] for owner in runs]
