@@ -16,8 +16,8 @@ from hekat.job.run import run_job
 from hekat.model import evaluate
 from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.settings import ModelSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, build_model, train
+from hekat.protocol.stopwatch import Stopwatch
 
 BANKS = {"guest": "homo_guest", "host-1": "homo_host_1", "host-2": "homo_host_2"}
 MODELS = {"logistic": ModelSettings("logistic", l2=1e-4), "mlp": ModelSettings("mlp", hidden=(32, 16), l2=1e-4, seed=1)}

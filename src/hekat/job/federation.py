@@ -23,11 +23,11 @@ from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.patience import patience_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
 from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair, generate_keys
 
 PROTOCOL = "horizontal"

@@ -14,8 +14,8 @@ from hekat.data import Table
 from hekat.job.prepare import Prepared
 from hekat.protocol.horizontal.recorded_sums import SumRecorder, SumShape
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.stopwatch import Stopwatch
 
 LEAST_SAMPLE_ROWS = 2048
 SAMPLE_BATCHES = 4

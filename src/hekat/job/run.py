@@ -35,11 +35,11 @@ from hekat.model import evaluate
 from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.own_state import OwnState
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, train
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors

@@ -25,8 +25,8 @@ from hekat.protocol.horizontal.aggregation import Aggregate, Aggregation
 from hekat.protocol.horizontal.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.streamed_tensor import StreamedTensor, scale_streamed
+from hekat.protocol.stopwatch import Stopwatch
 
 T = TypeVar("T")
 

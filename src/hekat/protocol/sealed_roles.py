@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from hekat.channel import Channel, PartyKey, SealedChannel
 from hekat.ledger import Ledger, RecordedChannel
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 
 T = TypeVar("T")
 

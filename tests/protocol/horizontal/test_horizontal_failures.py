@@ -25,8 +25,8 @@ from hekat.protocol.horizontal.messages import PublicKeyMessage, SharedSecretsMe
 from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 

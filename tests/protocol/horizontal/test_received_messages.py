@@ -21,7 +21,7 @@ from hekat.protocol.horizontal.messages import (
 )
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts
 from hekat.wire import from_bytes, to_bytes
 

@@ -17,11 +17,11 @@ from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.counters import counter_lanes, decode_counter_sums, encode_counters, plain_counters
 from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.standardise import Standardiser
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.training import LocalRun, build_model, train
 from hekat.protocol.horizontal.validation import Validation, ValidationState, hold_out
 from hekat.protocol.horizontal.validation_counts import MAX_LABEL, SUM_UNITS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.stopwatch import Stopwatch
 
 HALF = ValidationSettings(hold_out=0.5)
 FEDAVG = TrainingSettings(algorithm="fedavg", round_count=3, batch_rows=8, local_epochs=2, seed=6)

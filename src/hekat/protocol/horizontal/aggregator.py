@@ -39,9 +39,9 @@ from hekat.protocol.horizontal.received import check_ranges
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, MIN_ALPHA, HorizontalSettings
 from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import first_upload_number
 from hekat.protocol.horizontal.validation import FINAL_STEP
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 

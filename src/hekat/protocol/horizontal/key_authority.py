@@ -21,8 +21,8 @@ from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.ways import make_way
 from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
+from hekat.protocol.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
 
 T = TypeVar("T")

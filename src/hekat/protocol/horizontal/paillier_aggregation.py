@@ -17,9 +17,9 @@ from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_of
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.streamed_tensor import ScaledTensors
 from hekat.protocol.horizontal.witness import Witness
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt
 from hekat.wire import from_bytes, to_bytes
 

@@ -8,7 +8,7 @@ from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
 from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.received import check_ciphertexts
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 

@@ -15,8 +15,8 @@ from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_o
 from hekat.protocol.horizontal.received import check_plain_mean
 from hekat.protocol.horizontal.round_end import finish_round
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.streamed_tensor import ScaledTensors
+from hekat.protocol.stopwatch import Stopwatch
 
 
 class PlainAggregation:

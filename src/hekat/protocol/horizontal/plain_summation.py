@@ -11,7 +11,7 @@ from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMess
 from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.received import check_plain_update
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 
 
 class PlainSummation:

@@ -28,9 +28,9 @@ from hekat.protocol.horizontal.server_step import ServerStep
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
 from hekat.protocol.horizontal.stop_rules import should_stop
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.validation import Validation, ValidationState, hold_out
+from hekat.protocol.stopwatch import Stopwatch
 
 LOSS_UNITS = 2**20
 

@@ -22,7 +22,6 @@ from hekat.protocol.horizontal.counters import IntArray
 from hekat.protocol.horizontal.score_bins import cut_anew, first_edges
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.standardise import Standardiser
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.validation_counts import (
     HITS,
     ROWS,
@@ -36,6 +35,7 @@ from hekat.protocol.horizontal.validation_counts import (
     regression_metrics,
     score_metrics,
 )
+from hekat.protocol.stopwatch import Stopwatch
 
 FINAL_STEP = "validation/final"
 """The sum after the last round; the aggregator serves it by this name."""

@@ -31,7 +31,7 @@ from hekat.protocol.horizontal.opening.included import upload_digest_of
 from hekat.protocol.horizontal.opening.shared import draw_salt, salt_digest
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.roster import Roster
-from hekat.protocol.horizontal.stopwatch import Stopwatch
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import Accumulator, SecretSum, block_values, choose_parameters, generate_secret
 from hekat.wire import to_bytes
 

@@ -32,8 +32,8 @@ from hekat.protocol.horizontal.opening.way import OpeningWay
 from hekat.protocol.horizontal.participation import participation_of
 from hekat.protocol.horizontal.patience import PeerWait
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.stopwatch import Stopwatch
 from hekat.protocol.horizontal.upload_state import UploadState
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, LatticeParameters
 
 
