@@ -1,9 +1,8 @@
-"""Puts one run on one HTML page that asks nothing of anybody else: no script, font, style or picture from elsewhere."""
+"""Puts one horizontal run on one HTML page."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hekat.report import findings, plots
@@ -13,13 +12,21 @@ from hekat.report.byte_text import byte_sentences, byte_table
 from hekat.report.clipped import clip_table
 from hekat.report.html_table import table_html
 from hekat.report.losses import loss_headline, loss_sentences, sample_sentences
+from hekat.report.page_parts import (
+    checks_html,
+    figure_html,
+    head_html,
+    notes_html,
+    page_html,
+    paragraphs_html,
+    section_html,
+    settings_html,
+)
 from hekat.report.plot_bits import plot_bits
 from hekat.report.plot_clipping import plot_clipping
 from hekat.report.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.seen import seen_table
-from hekat.report.style import STYLE
 from hekat.report.tables import (
-    Table,
     party_table,
     result_table,
     role_byte_table,
@@ -28,8 +35,6 @@ from hekat.report.tables import (
 )
 from hekat.report.validation_tables import validation_round_table, validation_sentence, validation_table
 
-# The browser itself then refuses whatever might come from elsewhere.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SETTING_NAMES = {
     "algorithm": "algorithm",
     "rounds": "rounds, at most",
@@ -76,80 +81,69 @@ def render_page(summary: Mapping[str, Any]) -> str:
     title = f"Hekat run: {summary['job']}"
     sections = [
         _head(summary, title),
-        _section(
+        section_html(
             "Who took part",
             table_html(party_table(summary)),
-            _paragraphs(*sample_sentences(summary), *loss_sentences(summary)),
-            _items(summary["notes"]),
+            paragraphs_html(*sample_sentences(summary), *loss_sentences(summary)),
+            notes_html(summary["notes"]),
         ),
-        _section(
+        section_html(
             "Results",
             table_html(result_table(summary)),
-            _paragraphs(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
-            _figure(plots.plot_results(summary)),
+            paragraphs_html(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
+            figure_html(plots.plot_results(summary)),
             table_html(validation_table(summary)),
         ),
         _bits(summary),
-        _section(
+        section_html(
             "How training went",
-            _paragraphs(findings.round_sentence(summary), validation_sentence(summary)),
-            _figure(plots.plot_convergence(summary)),
+            paragraphs_html(findings.round_sentence(summary), validation_sentence(summary)),
+            figure_html(plots.plot_convergence(summary)),
             table_html(validation_round_table(summary), small=True),
         ),
         _exactness(summary),
-        _section(
+        section_html(
             "Time",
-            _paragraphs(*findings.time_sentences(summary)),
-            _figure(plots.plot_time(summary)),
+            paragraphs_html(*findings.time_sentences(summary)),
+            figure_html(plots.plot_time(summary)),
             table_html(time_table(summary)),
-            _figure(plot_role_time(summary)),
+            figure_html(plot_role_time(summary)),
             table_html(role_time_table(summary), small=True),
         ),
-        _section(
+        section_html(
             "Bytes",
-            _paragraphs(*byte_sentences(summary)),
-            _figure(plots.plot_bytes(summary)),
+            paragraphs_html(*byte_sentences(summary)),
+            figure_html(plots.plot_bytes(summary)),
             table_html(byte_table(summary)),
-            _figure(plot_role_bytes(summary)),
+            figure_html(plot_role_bytes(summary)),
             table_html(role_byte_table(summary)),
             table_html(byte_step_table(summary)),
         ),
-        _section(
+        section_html(
             "Clipped values",
-            _paragraphs(findings.clipping_sentence(summary)),
-            _figure(plot_clipping(summary)),
+            paragraphs_html(findings.clipping_sentence(summary)),
+            figure_html(plot_clipping(summary)),
             table_html(clip_table(summary), small=True),
         ),
         _aggregator(summary),
-        _settings(summary),
-        _checks(summary),
+        settings_html(summary, _SETTING_NAMES),
+        checks_html(summary),
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(sections)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    return page_html(title, sections)
 
 
 def _head(summary: Mapping[str, Any], title: str) -> str:
-    parts = [f"<h1>{_text(title)}</h1>"]
-    parts.append(
-        f'<p class="when">Run <code>{_text(summary["run_id"])}</code>, finished {_text(summary["finished_at"])}</p>'
+    alarm = (
+        "Protection was set to <code>none</code>: the aggregator could read every party's update. Updates can give "
+        "away the rows they were made from. Use this setting for comparisons on public data only."
     )
-    if not findings.is_encrypted(summary):
-        parts.append(
-            '<p class="alarm" role="alert"><strong>This run was NOT protected.</strong> '
-            "Protection was set to <code>none</code>: the aggregator could read every party's update. Updates can give "
-            "away the rows they were made from. Use this setting for comparisons on public data only.</p>"
-        )
-    parts.append(f'<p class="verdict">{_text(findings.verdict(summary))}</p>')
-    for caution in (loss_headline(summary), findings.key_warning(summary)):
-        if caution is not None:
-            parts.append(f'<p class="caution">{_text(caution)}</p>')
-    return "<header>\n" + "\n".join(parts) + "\n</header>"
+    return head_html(
+        summary,
+        title,
+        findings.verdict(summary),
+        alarm=None if findings.is_encrypted(summary) else alarm,
+        cautions=(loss_headline(summary), findings.key_warning(summary)),
+    )
 
 
 def _exactness(summary: Mapping[str, Any]) -> str:
@@ -158,10 +152,10 @@ def _exactness(summary: Mapping[str, Any]) -> str:
         "can differ from the one in ordinary floating point only by rounding, and by how much at most is known "
         "beforehand. This check compares the two in each sum; a point shows the value that came nearest to its bound."
     )
-    return _section(
+    return section_html(
         "Is the encrypted sum right?",
-        _paragraphs(*findings.exactness_sentences(summary), explained if summary["exactness"] else None),
-        _figure(plots.plot_exactness(summary)),
+        paragraphs_html(*findings.exactness_sentences(summary), explained if summary["exactness"] else None),
+        figure_html(plots.plot_exactness(summary)),
     )
 
 
@@ -169,82 +163,15 @@ def _bits(summary: Mapping[str, Any]) -> str:
     table = bits_table(summary)
     if table is None:
         return ""
-    return _section(
+    return section_html(
         "How many bits a value needs",
-        _paragraphs(bits_sentence(summary)),
-        _figure(plot_bits(summary)),
+        paragraphs_html(bits_sentence(summary)),
+        figure_html(plot_bits(summary)),
         table_html(table),
     )
 
 
 def _aggregator(summary: Mapping[str, Any]) -> str:
     if not summary["aggregator_saw"]:
-        return _section("What the aggregator could see", _paragraphs("Not recorded in this summary."))
-    return _section("What the aggregator could see", table_html(seen_table(summary)))
-
-
-def _settings(summary: Mapping[str, Any]) -> str:
-    settings = summary["settings"]
-    names = [name for name in _SETTING_NAMES if name in settings] + [n for n in settings if n not in _SETTING_NAMES]
-    chosen: list[tuple[str, ...]] = [(_SETTING_NAMES.get(name, str(name)), _value(settings[name])) for name in names]
-    machine: list[tuple[str, ...]] = [
-        (f"engine: {key}" if key != "name" else "engine", _value(value)) for key, value in summary["engine"].items()
-    ]
-    machine += [(key, _value(value)) for key, value in summary["machine"].items()]
-    machine += [(f"{key} version", value) for key, value in summary["versions"].items()]
-    return _section(
-        "Settings, versions, machine",
-        table_html(Table("Settings of the job", ("setting", "value"), tuple(chosen), text_columns=2)),
-        table_html(Table("Machine and versions", ("what", "value"), tuple(machine), text_columns=2)),
-        f'<p class="note">Job file SHA-256: <code>{_text(summary["job_digest"])}</code>. '
-        "All parties must hold the same file; sessions between different ones do not open.</p>",
-    )
-
-
-def _checks(summary: Mapping[str, Any]) -> str:
-    run = _text(summary["run_id"])
-    return _section(
-        "Check it yourself",
-        "<p>In the folder where the run was started:</p>",
-        f"<pre>hekat audit runs/{run}     # verifies every ledger: who learned what, in which step\n"
-        f"hekat report runs/{run}    # writes this page anew from summary.json</pre>",
-        "<p>Every figure here comes from <code>summary.json</code> in the run's folder. Each role's ledger in "
-        "<code>ledger/</code> is chained and signed with that role's own key, so a changed line shows.</p>",
-    )
-
-
-def _section(title: str, *parts: str) -> str:
-    return f"<section>\n<h2>{_text(title)}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
-
-
-def _paragraphs(*sentences: str | None) -> str:
-    return "\n".join(f"<p>{_text(sentence)}</p>" for sentence in sentences if sentence)
-
-
-def _items(lines: Iterable[str]) -> str:
-    items = "\n".join(f"<li>{_text(_capitalise(line))}</li>" for line in lines)
-    return f"<p>Keep in mind:</p>\n<ul>\n{items}\n</ul>" if items else ""
-
-
-def _figure(drawing: str | None) -> str:
-    return f"<figure>\n{drawing}\n</figure>" if drawing else ""
-
-
-def _value(value: Any) -> str:
-    match value:
-        case None:
-            return "not set"
-        case bool():
-            return "yes" if value else "no"
-        case list():
-            return ", ".join(str(item) for item in value) or "none"
-        case _:
-            return str(value)
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _text(text: str) -> str:
-    return html.escape(text, quote=True)
+        return section_html("What the aggregator could see", paragraphs_html("Not recorded in this summary."))
+    return section_html("What the aggregator could see", table_html(seen_table(summary)))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from hekat.job.party_views import PartyView
+
 
 class PartyFacts(TypedDict):
     """One role. `rows` and `columns` are of its own table, before the intersection; None for the arbiter.
@@ -110,7 +112,8 @@ class Compared(TypedDict):
 class VerticalSummary(TypedDict):
     """All of summary.json. `seconds_by_role` by the finer steps of `parts_of_time`, `seconds_by_part` by what these
     add up to ("keys", "encrypt", "products", "decrypt", "plain", "intersection", "others") and "idle": waiting, so that
-    the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows."""
+    the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows. `seen` is
+    what every role's signed ledger says that it learned (`job.party_views.views_of_parties`)."""
 
     format: int
     protocol: Literal["vertical_linear"]
@@ -137,5 +140,6 @@ class VerticalSummary(TypedDict):
     seconds_by_part: dict[str, dict[str, float]]
     bytes: Bytes
     learned: list[LearnedFacts]
+    seen: list[PartyView]
     exactness: list[ExactnessCheck]
     notes: list[str]
