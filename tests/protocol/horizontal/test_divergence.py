@@ -11,9 +11,9 @@ from hekat.errors import InputError, PartyStoppedError
 from hekat.protocol.horizontal import training as training_loop
 from hekat.protocol.horizontal.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.settings import MAX_ALPHA, ModelSettings, TrainingSettings
-from hekat.protocol.horizontal.stop_rules import should_stop
 from hekat.protocol.horizontal.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training import build_model
+from hekat.protocol.stop_rules import should_stop
 
 LOCAL = TrainingSettings(round_count=5, batch_rows=8)
 

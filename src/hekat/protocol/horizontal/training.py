@@ -27,9 +27,9 @@ from hekat.protocol.horizontal.own_state import OwnState, first_own_state
 from hekat.protocol.horizontal.server_step import ServerStep
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.standardise import Standardiser, fit_standardiser
-from hekat.protocol.horizontal.stop_rules import should_stop
 from hekat.protocol.horizontal.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.validation import Validation, ValidationState, hold_out
+from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.stopwatch import Stopwatch
 
 LOSS_UNITS = 2**20

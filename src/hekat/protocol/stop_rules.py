@@ -1,13 +1,25 @@
-"""When training ends before its last round, told from losses that every party has."""
+"""When training ends before its last round or epoch, told from losses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from hekat.protocol.horizontal.settings import TrainingSettings
+
+class StopSettings(Protocol):
+    """What a stop rule needs of training settings; 0 turns a rule off."""
+
+    @property
+    def patience(self) -> int: ...
+
+    @property
+    def min_improvement(self) -> float: ...
+
+    @property
+    def stop_at_loss(self) -> float: ...
 
 
-def should_stop(losses: Sequence[float], training: TrainingSettings) -> bool:
+def should_stop(losses: Sequence[float], training: StopSettings) -> bool:
     """True once the last loss is at most `stop_at_loss`, or nothing improves any more.
 
     The latter where the best loss of the last `patience` rounds is not `min_improvement` below the best before them.

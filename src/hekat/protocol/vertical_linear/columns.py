@@ -1,0 +1,140 @@
+"""A party's own columns and labels, made ready for training: checked, standardised, as targets of each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Features, Table, check_finite, encode_labels, find_constant_columns, is_dense
+from hekat.data.column_moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
+from hekat.errors import InputError
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Features (rows, columns) as training takes them, (x - means) / spreads; 0 and 1 without standardising.
+
+    Sparse rows are scaled and not centred: a mean taken away would leave no zero.
+    """
+
+    features: Features
+    means: FloatArray
+    spreads: FloatArray
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of any prepared feature."""
+        return float(largest_magnitudes(self.features).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What a guest's labels are in training, (rows, K): -1 and 1 by class, or standardised numbers of a regression."""
+
+    values: FloatArray
+    mean: float = 0.0
+    spread: float = 1.0
+
+
+def prepare_columns(table: Table, *, standardise: bool) -> Columns:
+    """The columns of `table`, by their own mean and spread where `standardise`.
+
+    Raises InputError for no columns, fewer than 2 rows, NaN or infinity, and a column with one value.
+    """
+    if not table.features.shape[1]:
+        raise InputError(
+            f"{table.name} has no columns",
+            expected="at least one feature at every party",
+            got="none",
+            cure="give the party a column, or leave it out of the job",
+        )
+    if len(table) < 2:
+        raise InputError(
+            f"{table.name} has too few rows",
+            expected="at least 2 rows that all parties have",
+            got=str(len(table)),
+            cure="check that all parties write ids alike",
+        )
+    check_finite(table)
+    _refuse_constant_columns(table)
+    column_count = table.features.shape[1]
+    if not standardise:
+        return Columns(table.features, np.zeros(column_count), np.ones(column_count))
+    means, spreads = _moments_of(table.features)
+    return Columns(apply_standardiser(table.features, means, spreads), means, spreads)
+
+
+def apply_standardiser(features: Features, means: FloatArray, spreads: FloatArray) -> Features:
+    """(x - means) / spreads, dense or sparse as they are. Raises InputError for sparse rows and means other than 0."""
+    if is_dense(features):
+        return np.asarray((features - means) / spreads)
+    if means.any():
+        raise InputError(
+            "sparse rows cannot be centred",
+            expected="dense rows, or a model that was trained on sparse ones",
+            got="sparse rows and means that are not 0",
+            cure="use sparse = true where the model is trained, or dense rows here",
+        )
+    scaled = features.copy()
+    scaled.data = features.data / spreads[features.indices]
+    return scaled
+
+
+def prepare_targets(table: Table, settings: VerticalLinearSettings) -> Targets:
+    """The guest's labels as targets. Raises InputError where there are none, or all are the same."""
+    if table.labels is None:
+        raise InputError(
+            f"guest {settings.guest} has no labels",
+            expected="a label for each row at the guest",
+            got="none",
+            cure="name the label column in the guest's site file, or name the party that has it as guest",
+        )
+    labels = encode_labels(table, settings.classes).labels
+    assert labels is not None
+    if (labels == labels[:1]).all():
+        raise InputError(
+            f"labels of guest {settings.guest} are all the same",
+            expected="at least two different labels among the common rows",
+            got="one",
+            cure="check the label column, and which rows the parties have in common",
+        )
+    if settings.task == "linear":
+        return _numeric_targets(labels.astype(np.float64), standardise=settings.training.standardise)
+    if settings.column_count == 1:
+        return Targets(np.where(labels == 1, 1.0, -1.0)[:, np.newaxis])
+    return Targets(np.where(labels[:, np.newaxis] == np.arange(settings.column_count), 1.0, -1.0))
+
+
+def _numeric_targets(labels: FloatArray, *, standardise: bool) -> Targets:
+    if not standardise:
+        return Targets(labels[:, np.newaxis])
+    mean = float(labels.mean())
+    spread = float(labels.std())
+    return Targets(((labels - mean) / spread)[:, np.newaxis], mean, spread)
+
+
+def _moments_of(features: Features) -> tuple[FloatArray, FloatArray]:
+    """Mean (0 for sparse rows) and spread of each column; a far mean or a tiny unit costs no digits."""
+    unit = largest_magnitudes(features)  # above 0: constant columns were refused
+    rough = column_means(features, unit) * unit
+    deviation = largest_deviations(features, rough, unit) * unit
+    offset, square = deviation_moments(features, rough, deviation)
+    spreads = np.sqrt(np.maximum(square - offset**2, 0.0)) * deviation
+    means = rough + offset * deviation if is_dense(features) else np.zeros(unit.size)
+    return means, spreads
+
+
+def _refuse_constant_columns(table: Table) -> None:
+    constant = find_constant_columns(table)
+    if constant:
+        raise InputError(
+            f"{table.name} has a feature with one value",
+            expected="at least two different values in each column",
+            got=f"column {constant[0]!r} ({len(constant)} in all)",
+            cure="leave it out in the site file: it can tell no row from another",
+        )
