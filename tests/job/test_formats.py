@@ -9,8 +9,9 @@ import pytest
 
 from hekat.cli.main import main
 from hekat.errors import JobError, StateError
+from hekat.job.any_job import JOB_FORMAT
 from hekat.job.formats import FORMATS
-from hekat.job.job_file import JOB_FORMAT, load_job
+from hekat.job.job_file import load_job
 from hekat.job.site_file import load_site
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 from hekat.state.array_file import decode_arrays, encode_arrays

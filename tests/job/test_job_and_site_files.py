@@ -10,7 +10,8 @@ import pytest
 from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.job_file import load_job
 from hekat.job.prepare import prepare
-from hekat.job.site_file import check_site_allows, find_source, load_site
+from hekat.job.site_file import find_source, load_site
+from hekat.job.site_policy import check_site_allows
 from hekat.protocol.horizontal.opening.committee import form_committee
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"

@@ -14,7 +14,7 @@ from typing import Any
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import HekatError
 from hekat.job.calibrate import SealSeconds, SumSeconds, calibrate_seal, calibrate_sum
-from hekat.job.federation import PROTOCOL
+from hekat.job.job_file import PROTOCOL
 from hekat.job.prepare import Prepared
 from hekat.job.rehearsed_training import RoundSums, rehearse_seconds, rehearse_sums
 from hekat.protocol.horizontal.cost import (

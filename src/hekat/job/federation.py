@@ -11,7 +11,7 @@ from pathlib import Path
 from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
 from hekat.data import Table
 from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
-from hekat.job.job_file import Job
+from hekat.job.job_file import PROTOCOL, Job
 from hekat.job.model_source import PartyModel
 from hekat.job.traffic import SumTraffic, Traffic, sum_traffic_of, traffic_of
 from hekat.ledger import RecordedChannel
@@ -29,8 +29,6 @@ from hekat.protocol.horizontal.witness import Witness
 from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair, generate_keys
-
-PROTOCOL = "horizontal"
 
 
 @dataclass(frozen=True)

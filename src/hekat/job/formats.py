@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.job.job_file import JOB_FORMAT
+from hekat.job.any_job import JOB_FORMAT
 from hekat.job.site_file import SITE_FORMAT
 from hekat.job.summary_format import SUMMARY_FORMAT
 from hekat.job.trained_model import MODEL_FORMAT

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hekat.data import ColumnSpec, ColumnSpecs
+from hekat.data import ColumnSpecs
 from hekat.errors import JobError
+from hekat.job.any_job import read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.compared_bits import check_compared_bits
 from hekat.job.format_1 import optimiser_settings_of_format_1
-from hekat.job.section import Section, check_format, parse_toml, read_bytes
+from hekat.job.section import Section
 from hekat.protocol.horizontal.settings import (
     PROTECTIONS,
     CodecSettings,
@@ -19,12 +19,9 @@ from hekat.protocol.horizontal.settings import (
     TrainingSettings,
 )
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
-from hekat.state.file_format import FileFormat
 
-JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
-TIMEOUT_S_PER_PARTY = 120.0
+PROTOCOL = "horizontal"
 _KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice"}
-MAX_TIMEOUT_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -50,20 +47,13 @@ class Job:
 
 def load_job(path: Path) -> Job:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
-    data_bytes = read_bytes(path, "job file")  # once: the digest is of the very bytes that are parsed
-    top = parse_toml(data_bytes, path, "job file")
-    version = check_format(top, JOB_FORMAT)
-    protocol = top.take("protocol", str)
-    if protocol != "horizontal":
-        raise JobError(
-            "there is no such protocol", expected="'horizontal'", got=repr(protocol), cure='set protocol = "horizontal"'
-        )
-    name = top.take("name", str)
+    head = read_head_of(path, PROTOCOL)
+    top = head.rest
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
-    settings = _read_settings(top, version)
-    timeout_s = _read_timeout(top, len(settings.parties))
-    columns = _read_columns(top.take_section("columns"))
+    settings = _read_settings(top, head.version)
+    timeout_s = read_timeout(top, len(settings.parties))
+    columns = read_columns(top.take_section("columns"))
     sparse = top.take("sparse", bool, False)
     compare = top.take_section("compare")
     compare_alone = compare.take("alone", bool, False)
@@ -76,8 +66,8 @@ def load_job(path: Path) -> Job:
     checks.finish()
     top.finish()
     return Job(
-        name=name,
-        digest=hashlib.sha256(data_bytes).digest(),
+        name=head.name,
+        digest=head.digest,
         settings=settings,
         data=data,
         test_data=test_data,
@@ -89,19 +79,6 @@ def load_job(path: Path) -> Job:
         columns=columns,
         sparse=sparse,
     )
-
-
-def _read_timeout(top: Section, party_count: int) -> float:
-    """Seconds a role waits for a message. Roles take turns on this machine, so the default grows with the parties."""
-    timeout_s = top.take("timeout_s", float, TIMEOUT_S_PER_PARTY * party_count)
-    if not 0 < timeout_s <= MAX_TIMEOUT_S:
-        raise JobError(
-            "timeout_s refused",
-            expected=f"seconds above 0, up to {MAX_TIMEOUT_S:g} (7 days)",
-            got=str(timeout_s),
-            cure="change timeout_s, or leave it out",
-        )
-    return timeout_s
 
 
 def _read_settings(top: Section, version: int) -> HorizontalSettings:
@@ -193,7 +170,7 @@ def _read_training(section: Section, version: int) -> TrainingSettings:
         batch_rows=section.take("batch_rows", int, default.batch_rows),
         learning_rate=section.take("learning_rate", float, default.learning_rate),
         optimiser=section.take("optimiser", str, default.optimiser),
-        optimiser_settings=_read_numbers(section.take_section("optimiser_settings")),
+        optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
         standardise=section.take("standardise", bool, default.standardise),
         patience=section.take("patience", int, default.patience),
         min_improvement=section.take("min_improvement", float, default.min_improvement),
@@ -227,18 +204,3 @@ def _read_validation(section: Section) -> ValidationSettings:
     )
     section.finish()
     return validation
-
-
-def _read_columns(section: Section) -> ColumnSpecs:
-    specs = []
-    for name, column in section.take_sections().items():
-        categories = column.take_optional_texts("categories") or ()
-        other = column.take("other", bool, False)
-        fill = column.take_optional_text_or_number("fill")
-        column.finish()
-        specs.append(ColumnSpec(name, categories, other, fill))
-    return ColumnSpecs(tuple(specs))
-
-
-def _read_numbers(section: Section) -> dict[str, float]:
-    return {key: section.take(key, float) for key in section.remaining()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.job.job_file import JOB_FORMAT, TIMEOUT_S_PER_PARTY
+from hekat.job.any_job import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new_job import NET_MODULE, NewJob
 from hekat.job.template_lines import chosen, default, example, setting
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, ModelSettings, TrainingSettings

@@ -18,7 +18,8 @@ from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
 from hekat.job.job_file import Job, load_job
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
-from hekat.job.site_file import Site, check_site_allows, find_source, load_site
+from hekat.job.site_file import Site, find_source, load_site
+from hekat.job.site_policy import check_site_allows
 from hekat.job.trained_model import check_can_export
 from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model

@@ -1,4 +1,4 @@
-"""The site file: where this machine keeps each party's data and keys, and what it lets a job do."""
+"""The site file: where this machine keeps each party's data and keys, and what it says it lets a job do."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.errors import JobError, PolicyError
+from hekat.errors import JobError
 from hekat.job.data_source import DataSource, read_source
-from hekat.job.job_file import Job
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
+from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
@@ -19,7 +19,8 @@ SITE_FORMAT = FileFormat("site file", ("0.1.0",))
 
 @dataclass(frozen=True)
 class PartySite:
-    """What this machine holds for one party. `paillier_key` is only ever the leader's.
+    """What this machine holds for one party. `paillier_key` is only for a role that makes a key for a job: the leader,
+    or in a vertical job the arbiter, and without one the guest and the host.
 
     `state` is the folder of upload numbers and releases; where it is None they lie in the run's folder. `models` is the
     code of models that are not Hekat's own.
@@ -37,13 +38,18 @@ class SitePolicy:
     """What the site allows; a job that asks for more is refused before anything is read or sent.
 
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
-    leave: there one role, or any party, could open single updates.
+    leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
+    regression: under `arbiter` a party sees its own gradients, and so equations on the labels. `label_leak_waiver` lets
+    a job waive the limit on those, `joined_rows` lets this process put the parties' rows together for a comparison.
     """
 
     protections: tuple[str, ...] = ("lattice", "paillier")
     openings: tuple[str, ...] = ("committee",)
     min_key_bits: int = 2048
     exactness_check: bool = False
+    vertical_forms: tuple[str, ...] = FORMS
+    label_leak_waiver: bool = False
+    joined_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,84 +85,6 @@ def load_site(path: Path) -> Site:
     machine = _read_machine(top.take_section("machine"))
     top.finish()
     return Site(folder, parties, common, policy, machine, common_models)
-
-
-def check_site_allows(site: Site, job: Job) -> None:
-    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
-    settings, policy = job.settings, site.policy
-    wanted = {settings.protection, *(("none",) if job.compare_plain else ())}
-    for protection in sorted(wanted - set(policy.protections)):
-        raise PolicyError(
-            f"the site does not allow protection '{protection}'",
-            expected=" or ".join(policy.protections) or "no job at all: policy.protections is empty",
-            got=protection,
-            cure=(
-                "set compare.plain = false in the job"
-                if protection != settings.protection
-                else f"set protection.kind = {policy.protections[0]!r} in the job"
-                if policy.protections
-                else "change the job"
-            )
-            + ", or let the site's owner add it to policy.protections",
-        )
-    if settings.protection == "lattice" and settings.opening not in policy.openings:
-        raise PolicyError(
-            f"the site does not allow opening '{settings.opening}'",
-            expected=" or ".join(policy.openings) or "no opening at all: policy.openings is empty",
-            got=settings.opening,
-            cure=(
-                f"set protection.opening = {policy.openings[0]!r} in the job" if policy.openings else "change the job"
-            )
-            + ", or let the site's owner add it to policy.openings",
-        )
-    if settings.protection == "paillier" and settings.key_bits < policy.min_key_bits:
-        raise PolicyError(
-            "the job's key is smaller than the site allows",
-            expected=f"at least {policy.min_key_bits} bits",
-            got=f"{settings.key_bits} bits",
-            cure="raise protection.key_bits in the job",
-        )
-    if job.check_exactness and not policy.exactness_check:
-        raise PolicyError(
-            "the site does not allow the exactness check",
-            expected="policy.exactness_check = true (all parties' updates are compared in one process)",
-            got="false",
-            cure="set checks.exactness = false in the job",
-        )
-    for party in settings.parties:
-        if party not in site.parties:
-            raise JobError(
-                f"the site file knows no party {party!r}",
-                expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
-                got=party,
-                cure=f"add [party.{party}] to the site file, or correct the job's parties",
-            )
-    _check_holds_nothing(site, settings.aggregator, "aggregator")
-    if settings.authority is not None:
-        _check_holds_nothing(site, settings.authority, "key authority")
-
-
-def _check_holds_nothing(site: Site, name: str, role: str) -> None:
-    """Raise PolicyError where a role that only adds or opens has a Paillier key or rows of its own."""
-    held = site.parties.get(name)
-    if held is None:
-        return
-    if held.paillier_key is not None:
-        raise PolicyError(
-            f"the {role} is given a private key",
-            expected="an aggregator that can add ciphertexts and open none"
-            if role == "aggregator"
-            else "an authority without keys: it is sent what it opens",
-            got=f"paillier_key under [party.{name}]",
-            cure=f"remove the key from the {role}'s site",
-        )
-    if held.data:
-        raise PolicyError(
-            f"the {role} is given data",
-            expected=f"a {role} without rows of its own" if role != "aggregator" else "an aggregator without rows",
-            got=f"data under [party.{name}]",
-            cure="move the data to a party",
-        )
 
 
 def find_source(site: Site, party: str | None, name: str) -> DataSource:
@@ -211,6 +139,9 @@ def _read_policy(section: Section) -> SitePolicy:
         openings=_read_names(section, "openings", OPENINGS, default.openings),
         min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
         exactness_check=section.take("exactness_check", bool, default.exactness_check),
+        vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
+        label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
+        joined_rows=section.take("joined_rows", bool, default.joined_rows),
     )
     section.finish()
     return policy

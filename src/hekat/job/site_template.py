@@ -14,6 +14,7 @@ _COMMENTS: Mapping[str, str] = {
     "label": _LABEL,
     "ignore": _IGNORE,
     "id": "the column that names a row, for predictions; is no feature and is never sent",
+    "ids": "numpy.save(path, ids): what names a row, for predictions; is no feature and is never sent",
     "separator": 'between cells: ",", ";", "\\t" or "|"',
     "decimal": '"." or ","',
     "encoding": "of the file's text",
@@ -42,6 +43,7 @@ _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "csv": {"id": "record"},
     "parquet": {"id": "record"},
     "npz": {"labels": "labels.npy"},
+    "npy": {"ids": "ids.npy"},
 }
 
 
@@ -124,6 +126,9 @@ def _policy() -> list[str]:
         default("openings", list(policy.openings), 'of "committee", "authority", "shared": docs/security.md'),
         default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
+        default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/vertical.md"),
+        default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
+        default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
     ]
 
 

@@ -13,7 +13,8 @@ from hekat.job.example_rows import example_files
 from hekat.job.job_file import load_job
 from hekat.job.job_template import job_text
 from hekat.job.new_job import NET_MODULE, NewJob
-from hekat.job.site_file import check_site_allows, load_site
+from hekat.job.site_file import load_site
+from hekat.job.site_policy import check_site_allows
 from hekat.job.site_template import site_text
 from hekat.job.starter_net import STARTER_NET
 from hekat.state.disk_errors import disk_errors_as_state_errors

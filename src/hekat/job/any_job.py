@@ -1,0 +1,88 @@
+"""What every job file holds, whatever its protocol: its head, how long a role waits, what is public of columns."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hekat.data import ColumnSpec, ColumnSpecs
+from hekat.errors import JobError
+from hekat.job.section import Section, check_format, parse_toml, read_bytes
+from hekat.state.file_format import FileFormat
+
+JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
+PROTOCOLS = ("horizontal", "vertical_linear", "psi")
+TIMEOUT_S_PER_PARTY = 120.0
+MAX_TIMEOUT_S = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class JobHead:
+    """The first lines of a job file; `rest` is what is still to be read. `digest` is over the file's bytes: parties
+    with different files are told before they start."""
+
+    protocol: str
+    name: str
+    version: int
+    digest: bytes
+    rest: Section
+
+
+def read_head(path: Path) -> JobHead:
+    """The head of the job at `path`. Raises JobError where it is no job file or names an unknown protocol."""
+    data_bytes = read_bytes(path, "job file")  # once: the digest is of the very bytes that are parsed
+    top = parse_toml(data_bytes, path, "job file")
+    version = check_format(top, JOB_FORMAT)
+    protocol = top.take("protocol", str)
+    if protocol not in PROTOCOLS:
+        raise JobError(
+            "there is no such protocol",
+            expected=" or ".join(repr(known) for known in PROTOCOLS),
+            got=repr(protocol),
+            cure="set protocol to one of them",
+        )
+    return JobHead(protocol, top.take("name", str), version, hashlib.sha256(data_bytes).digest(), top)
+
+
+def read_head_of(path: Path, protocol: str) -> JobHead:
+    """As `read_head`, for a reader of one protocol's jobs. Raises JobError for a job of another."""
+    head = read_head(path)
+    if head.protocol != protocol:
+        raise JobError(
+            f"this is a job of protocol '{head.protocol}'",
+            expected=f"a job of protocol '{protocol}'",
+            got=f"protocol = {head.protocol!r} in {path.name}",
+            cure="give a job file of that protocol",
+        )
+    return head
+
+
+def read_timeout(top: Section, role_count: int) -> float:
+    """Seconds a role waits for a message. Roles take turns on this machine, so the default grows with their number."""
+    timeout_s = top.take("timeout_s", float, TIMEOUT_S_PER_PARTY * role_count)
+    if not 0 < timeout_s <= MAX_TIMEOUT_S:
+        raise JobError(
+            "timeout_s refused",
+            expected=f"seconds above 0, up to {MAX_TIMEOUT_S:g} (7 days)",
+            got=str(timeout_s),
+            cure="change timeout_s, or leave it out",
+        )
+    return timeout_s
+
+
+def read_columns(section: Section) -> ColumnSpecs:
+    """What a job says of columns that hold categories or have empty cells."""
+    specs = []
+    for name, column in section.take_sections().items():
+        categories = column.take_optional_texts("categories") or ()
+        other = column.take("other", bool, False)
+        fill = column.take_optional_text_or_number("fill")
+        column.finish()
+        specs.append(ColumnSpec(name, categories, other, fill))
+    return ColumnSpecs(tuple(specs))
+
+
+def read_numbers(section: Section) -> dict[str, float]:
+    """Every remaining key of a section, each a number."""
+    return {key: section.take(key, float) for key in section.remaining()}
