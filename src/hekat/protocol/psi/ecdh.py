@@ -1,0 +1,100 @@
+"""Set intersection by Diffie-Hellman: both parties multiply both lists, and equal ids end as equal points.
+
+    1. each hashes its ids, and random values that fill its list up, to points of the curve
+    2. each multiplies its list by a scalar of this run and sends it in a random order
+    3. the answerer multiplies the asker's list by its own scalar and sends that back, in the order it came; where only
+       the number is to be learnt, in another random order
+    4. the asker multiplies the answerer's list by its own scalar, and compares the two
+
+What is on its way is a point times an unknown scalar, which tells nothing about the id (decisional Diffie-Hellman).
+Source: Meadows 1986; Huberman-Franklin-Hogg 1999.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from hekat.errors import InputError
+from hekat.protocol.psi.curve import check_points, map_to_curve, multiply
+from hekat.protocol.psi.found import Found
+from hekat.protocol.psi.ids import Ids
+from hekat.protocol.psi.messages import AnsweredPointsMessage, MaskedPointsMessage
+from hekat.protocol.psi.pair import Pair
+from hekat.protocol.psi.rows import Digests, Positions, draw_order, match_rows, random_rows
+from hekat.protocol.psi.transfer import check_distinct, parts_of, receive_rows, refuse, send_rows
+
+MASKED_STEP, ANSWERED_STEP = "masked-points", "answered-points"
+
+
+def ask(pair: Pair, ids: Ids) -> Found:
+    """The asker's side: its own common rows, and their places in the answerer's list.
+
+    Raises ProtocolError for points that an honest peer does not send.
+    """
+    scalar = X25519PrivateKey.generate()
+    order = _send_own(pair, ids, scalar)
+    theirs = np.concatenate(
+        [
+            _multiply(pair, scalar, rows, part, f"masking ids of {pair.peer}")
+            for part, rows in zip(
+                parts_of(pair.peer_count),
+                receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count),
+                strict=True,
+            )
+        ]
+    )
+    mine = np.concatenate(list(receive_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, pair.own_count)))
+    with pair.run.stopwatch.measure("compare"):
+        check_distinct(pair, theirs, "points")
+        check_distinct(pair, mine, "answers")
+        list_places, their_places = match_rows(mine, theirs)
+    return Found(order[list_places], their_places)
+
+
+def answer(pair: Pair, ids: Ids, *, cardinality_only: bool) -> Positions:
+    """The answerer's side: returns the row of its own that stands at each place of the list it sent.
+
+    Raises ProtocolError for points that an honest peer does not send.
+    """
+    scalar = X25519PrivateKey.generate()
+    order = _send_own(pair, ids, scalar)
+    answers = []
+    received = receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count)
+    for part, rows in zip(parts_of(pair.peer_count), received, strict=True):
+        answers.append(_multiply(pair, scalar, rows, part, f"masking ids of {pair.peer}"))
+        if not cardinality_only:
+            send_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, answers[-1])
+    with pair.run.stopwatch.measure("compare"):
+        # Before anything is told by a count: a point sent several times would be known again in any order.
+        joined = np.concatenate(answers)
+        check_distinct(pair, joined, "points")
+    if cardinality_only:
+        send_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, joined[draw_order(len(joined))])
+    return order
+
+
+def _send_own(pair: Pair, ids: Ids, scalar: X25519PrivateKey) -> Positions:
+    """Send the list of own ids and padding; returns what stands at each of its places: a row, or more for padding."""
+    order = draw_order(pair.own_count)
+    digests = np.concatenate([ids.digests, random_rows(pair.own_count - len(ids))])
+    for part in parts_of(pair.own_count):
+        with pair.run.stopwatch.measure("hash"):
+            points = map_to_curve(pair.context, digests[order[part]])
+        with pair.run.stopwatch.measure("points"):
+            masked = multiply(scalar, points)
+        send_rows(pair, MASKED_STEP, MaskedPointsMessage, masked)
+        pair.report("masking own ids", part.stop, pair.own_count)
+    return order
+
+
+def _multiply(pair: Pair, scalar: X25519PrivateKey, rows: Digests, part: slice, what: str) -> Digests:
+    try:
+        with pair.run.stopwatch.measure("check points"):
+            check_points(rows)
+        with pair.run.stopwatch.measure("points"):
+            products = multiply(scalar, rows)
+    except InputError as error:
+        raise refuse(pair, error.what, error.expected, error.got) from None
+    pair.report(what, part.stop, pair.peer_count)
+    return products

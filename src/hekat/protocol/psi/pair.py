@@ -1,0 +1,100 @@
+"""Two parties that compare their sets: what both know of each other before any id is used."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from hekat.errors import InputError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.psi.ids import MAX_ID_COUNT, Ids
+from hekat.protocol.psi.messages import AnnouncementMessage
+from hekat.protocol.psi.padding import padded_count
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.rsa import KeyPair
+
+# A peer computes on its whole list, and may serve others first. One that leaves is told of at once, whatever this is.
+WAIT_S: Final = 3600.0
+ANNOUNCE_STEP: Final = "announce"
+_DOMAIN: Final = b"hekat/psi/pair/1"
+
+
+@dataclass(frozen=True)
+class IntersectionRun:
+    """What the machine gives a role; none of it changes what is sent.
+
+    `progress(what, done, total)` is called some times a second. `key_pair` stands in for the signer's fresh one, in
+    tests and benchmarks only: a key that signs in two runs lets whoever asks in the second one ask about the first.
+    """
+
+    stopwatch: Stopwatch
+    progress: Callable[[str, int, int], None] | None = None
+    key_pair: KeyPair | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """This party's side of one comparison. Counts are those of the lists, padding included.
+
+    `context` is the same at both and in no other run: ids are hashed under it.
+    """
+
+    channel: RecordedChannel
+    peer: str
+    own_count: int
+    peer_count: int
+    context: bytes
+    run: IntersectionRun
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Tell whoever watches how far `what` is."""
+        if self.run.progress is not None:
+            self.run.progress(what, done, total)
+
+
+def meet(channel: RecordedChannel, peers: tuple[str, ...], ids: Ids, run: IntersectionRun, *, asks: bool) -> list[Pair]:
+    """Tell each peer what this party's ids are, and learn it of them; `asks`: whether this party compares.
+
+    Raises InputError where ids are of different kinds, ProtocolError for a size that is no rung.
+    """
+    mine = AnnouncementMessage(kinds=ids.kinds, padded_count=padded_count(len(ids)))
+    for peer in peers:
+        channel.send(peer, ANNOUNCE_STEP, mine)
+    pairs = []
+    for peer in peers:
+        theirs = channel.receive(peer, ANNOUNCE_STEP, AnnouncementMessage, timeout_s=WAIT_S)
+        _check_announcement(theirs, ids, peer)
+        asker, answerer = (channel.party, peer) if asks else (peer, channel.party)
+        context = _context_of(channel.session_id, asker, answerer)
+        pairs.append(Pair(channel, peer, mine.padded_count, theirs.padded_count, context, run))
+    return pairs
+
+
+def _check_announcement(theirs: AnnouncementMessage, ids: Ids, peer: str) -> None:
+    if theirs.kinds != ids.kinds:
+        raise InputError(
+            f"ids of party {peer} are of another kind than those of {ids.name}: no two could be equal",
+            expected=_describe(ids.kinds),
+            got=_describe(theirs.kinds),
+            cure="give the same id columns in the same order at all parties, all as texts or all as whole numbers",
+        )
+    count = theirs.padded_count
+    if not 1 <= count <= padded_count(MAX_ID_COUNT) or padded_count(count) != count:
+        raise ProtocolError(
+            f"party {peer} announced a list of a size that there is not",
+            expected=f"a rung of the ladder, for at most {MAX_ID_COUNT:,} ids",
+            got=f"{count:,}",
+            cure="bring all parties to the same release",
+        )
+
+
+def _describe(kinds: tuple[str, ...]) -> str:
+    shown = ", ".join(f"{kind:.20}" for kind in kinds[:8])
+    return f"{len(kinds)} column{'s' * (len(kinds) != 1)} ({shown if shown.isprintable() else 'unreadable'})"
+
+
+def _context_of(session_id: bytes, asker: str, answerer: str) -> bytes:
+    parts = (_DOMAIN, session_id, asker.encode(), answerer.encode())
+    return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()

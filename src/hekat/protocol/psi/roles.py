@@ -1,0 +1,137 @@
+"""The roles of a set intersection: one party compares its set with those of the others, and tells them what is common.
+
+    1. everybody tells, to those it compares with, the kinds of its id columns and the padded size of its set
+    2. the guest compares with each host in turn (`ecdh`, `rsa_blind`), and learns what it has in common with that host
+    3. the guest takes what it found with every host
+    4. it tells each host that is to learn it which rows of that host's are common to all
+
+With one host that alone learns, the two exchange their roles: the host compares, the guest is told nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+
+from hekat.errors import InputError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.psi import ecdh, rsa_blind
+from hekat.protocol.psi.found import (
+    Found,
+    check_rows,
+    hear_count,
+    hear_rows,
+    in_stable_order,
+    tell_count,
+    tell_rows,
+)
+from hekat.protocol.psi.ids import Ids
+from hekat.protocol.psi.pair import IntersectionRun, Pair, meet
+from hekat.protocol.psi.rows import Positions
+from hekat.protocol.psi.settings import IntersectionSettings
+
+__all__ = ["Intersection", "IntersectionRun", "run_intersection"]
+
+NOTE_STEP = "intersection"
+
+
+@dataclass(frozen=True, eq=False)
+class Intersection:
+    """What this party learnt. None: not for it to learn.
+
+    rows    numbers of its own rows that are common to all parties, int64 (count,), in an order that is equal at every
+            party: place k is the same id everywhere
+    count   how many are common
+    """
+
+    rows: Positions | None = field(repr=False)
+    count: int | None
+
+
+def run_intersection(
+    channel: RecordedChannel, ids: Ids, settings: IntersectionSettings, run: IntersectionRun
+) -> Intersection:
+    """This party's role: compare `ids` with those of the others, and learn what the settings give it to learn.
+
+    Raises InputError for a party that the settings do not know, a set of one id, and ids of another kind than a
+    peer's; ProtocolError, naming the peer, for what no honest one sends; ChannelError where a peer leaves.
+    """
+    _check_party(channel, settings)
+    _check_size(channel, ids, settings)
+    asker = settings.hosts[0] if settings.roles_exchanged else settings.guest
+    others = tuple(name for name in settings.parties if name != asker)
+    _note_learning(channel, settings, asker)
+    if channel.party == asker:
+        return _compare(meet(channel, others, ids, run, asks=True), ids, settings)
+    (pair,) = meet(channel, (asker,), ids, run, asks=False)
+    return _answer(pair, ids, settings)
+
+
+def _compare(pairs: list[Pair], ids: Ids, settings: IntersectionSettings) -> Intersection:
+    found = [_ask(pair, ids, settings) for pair in pairs]
+    learners = [(pair, one) for pair, one in zip(pairs, found, strict=True) if pair.peer in settings.learners]
+    if settings.cardinality_only:
+        count = len(found[0].rows)
+        for pair, _ in learners:
+            tell_count(pair, count)
+        return Intersection(None, count)
+    for pair, one in zip(pairs, found, strict=True):
+        check_rows(pair, one.rows, ids)
+    common = reduce(np.intersect1d, (one.rows for one in found))
+    common = in_stable_order(common, ids)
+    for pair, one in learners:
+        tell_rows(pair, one.places[np.isin(one.rows, common)], common, ids)
+    return Intersection(common, len(common))
+
+
+def _ask(pair: Pair, ids: Ids, settings: IntersectionSettings) -> Found:
+    if settings.kind == "ecdh":
+        return ecdh.ask(pair, ids)
+    return rsa_blind.ask(pair, ids, key_bits=settings.key_bits)
+
+
+def _answer(pair: Pair, ids: Ids, settings: IntersectionSettings) -> Intersection:
+    if settings.kind == "ecdh":
+        order = ecdh.answer(pair, ids, cardinality_only=settings.cardinality_only)
+    else:
+        order = rsa_blind.answer(pair, ids, key_bits=settings.key_bits)
+    if pair.channel.party not in settings.learners:
+        return Intersection(None, None)
+    if settings.cardinality_only:
+        return Intersection(None, hear_count(pair, ids))
+    rows = hear_rows(pair, order, ids)
+    return Intersection(rows, len(rows))
+
+
+def _check_party(channel: RecordedChannel, settings: IntersectionSettings) -> None:
+    if channel.party not in settings.parties:
+        raise InputError(
+            f"party {channel.party} has no part in this intersection",
+            expected=f"one of: {', '.join(settings.parties)}",
+            got=repr(channel.party),
+            cure="name it as guest or as a host",
+        )
+
+
+def _check_size(channel: RecordedChannel, ids: Ids, settings: IntersectionSettings) -> None:
+    if len(ids) > 1:
+        return
+    if not settings.allow_single:
+        raise InputError(
+            f"{ids.name} has one id: its intersection would tell whether the others know one person",
+            expected="at least 2 ids",
+            got="1",
+            cure="give it more rows, or set allow_single = true where asking about one person is what is meant",
+        )
+    channel.ledger.note(NOTE_STEP, "this party takes part with one id", "disclosed")
+
+
+def _note_learning(channel: RecordedChannel, settings: IntersectionSettings, asker: str) -> None:
+    """What every party learns, in the words of the ledger."""
+    what = "how many rows are common" if settings.cardinality_only else "which of its rows are common to all parties"
+    ledger = channel.ledger
+    ledger.note(NOTE_STEP, f"by {settings.kind}; {', '.join(settings.learners)} learn {what}", "disclosed")
+    if len(settings.hosts) > 1:
+        ledger.note(NOTE_STEP, f"{asker} also learns which of its rows each single host has", "disclosed")

@@ -1,0 +1,101 @@
+"""What the parties of a set intersection agree on before it begins, checked once."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from hekat.channel.channel import check_party_names
+from hekat.errors import InputError
+
+KINDS: Final = ("ecdh", "rsa_blind")
+DEFAULT_KEY_BITS: Final = 3072
+MAX_KEY_BITS: Final = 8192
+
+
+@dataclass(frozen=True)
+class IntersectionSettings:
+    """Who compares, with whom, how, and who learns what.
+
+    guest             compares its set with that of every host, and so learns what it has in common with each of them
+    hosts             one or more
+    kind              "ecdh": Diffie-Hellman on Curve25519; "rsa_blind": blind signatures of the host
+    learns            who learns which rows are common to all; None: everybody. With one host and learns = (host,) the
+                      two exchange their roles, and the guest learns nothing
+    cardinality_only  those who learn, learn how many rows are common and not which; ecdh and one host only
+    key_bits          rsa_blind only: the size of the host's key, made anew for every run
+    allow_single      a party may ask with a set of one id, which is to ask about one person
+    """
+
+    guest: str
+    hosts: tuple[str, ...]
+    kind: str = "ecdh"
+    learns: tuple[str, ...] | None = None
+    cardinality_only: bool = False
+    key_bits: int = DEFAULT_KEY_BITS
+    allow_single: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hosts", tuple(self.hosts))
+        if self.learns is not None:
+            object.__setattr__(self, "learns", tuple(self.learns))
+        _check_parties(self)
+        _check_kind(self)
+        _check_learns(self)
+        if self.cardinality_only and len(self.hosts) > 1:
+            _refuse(
+                "cardinality_only", "one host, since the guest counts with each of them", f"{len(self.hosts)} hosts"
+            )
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The guest, then the hosts."""
+        return (self.guest, *self.hosts)
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The parties that learn the result, in the order of `parties`."""
+        return self.parties if self.learns is None else tuple(name for name in self.parties if name in self.learns)
+
+    @property
+    def roles_exchanged(self) -> bool:
+        """Whether the only host compares in the guest's place, so that the guest learns nothing."""
+        return self.guest not in self.learners
+
+
+def _check_parties(settings: IntersectionSettings) -> None:
+    check_party_names(settings.parties)
+    if not settings.hosts:
+        _refuse("hosts", "at least one host to compare with", "none")
+
+
+def _check_kind(settings: IntersectionSettings) -> None:
+    if settings.kind not in KINDS:
+        close = difflib.get_close_matches(str(settings.kind), KINDS, n=1, cutoff=0.4)
+        _refuse(
+            "kind",
+            " or ".join(map(repr, KINDS)),
+            repr(settings.kind),
+            f"did you mean {close[0]!r}?" if close else "",
+        )
+    if settings.kind == "rsa_blind" and settings.cardinality_only:
+        _refuse("cardinality_only", "kind 'ecdh': what is signed blindly is mapped to its id again", "kind 'rsa_blind'")
+    bits = settings.key_bits
+    if isinstance(bits, bool) or not isinstance(bits, int) or not DEFAULT_KEY_BITS <= bits <= MAX_KEY_BITS or bits % 2:
+        _refuse("key_bits", f"an even number of bits from {DEFAULT_KEY_BITS} to {MAX_KEY_BITS}", repr(bits))
+
+
+def _check_learns(settings: IntersectionSettings) -> None:
+    if settings.learns is None:
+        return
+    unknown = [name for name in settings.learns if name not in settings.parties]
+    if unknown or not settings.learns or len(set(settings.learns)) != len(settings.learns):
+        got = f"{unknown[0]!r}" if unknown else "nobody" if not settings.learns else "a name twice"
+        _refuse("learns", f"names among {', '.join(settings.parties)}", got)
+    if settings.roles_exchanged and len(settings.hosts) > 1:
+        _refuse("learns", f"{settings.guest!r} among them, since it compares with every host", "hosts only")
+
+
+def _refuse(name: str, expected: str, got: str, cure: str = "") -> None:
+    raise InputError(f"setting {name} refused", expected=expected, got=got, cure=cure or f"change {name}")
