@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +38,7 @@ class RunProgress:
         self._tasks: dict[str, TaskID] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._begun: dict[str, float] = {}
+        self._reaching = threading.Lock()
 
     def open_folder(self, folder: Path) -> None:
         """Remember where the run lies, for whoever interrupts it."""
@@ -60,6 +62,21 @@ class RunProgress:
         elif done == total or done % max(1, total // 4) == 0:
             seconds = time.perf_counter() - self._begun[phase]
             self._console.print(f"  {done}/{total}  {text}  {seconds:.1f} s", highlight=False)
+
+    def reach(self, work: str, done: int, total: int) -> None:
+        """Show how far `work` is; without a terminal it is told once, at its end."""
+        with self._reaching:
+            if self._bars is not None:
+                if work not in self._tasks:
+                    self._tasks[work] = self._bars.add_task(printable(work), total=total, text="")
+                self._bars.update(self._tasks[work], completed=done, total=total)
+                return
+            begun = self._begun.setdefault(work, time.perf_counter())
+            if done >= total and work not in self._counts:
+                self._counts[work] = (done, total)
+                seconds = time.perf_counter() - begun
+                line = f"  {work}: {total:,}  {seconds:.1f} s"
+                self._console.print(printable(line), highlight=False, markup=False)
 
     def search_key(self, tried: int, found: int) -> None:
         text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""

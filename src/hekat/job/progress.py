@@ -15,6 +15,9 @@ class Progress(Protocol):
 
     def advance(self, phase: str, text: str) -> None: ...
 
+    def reach(self, work: str, done: int, total: int) -> None:
+        """`work`, of which nobody said beforehand that it would come, is so far; many times a second, from any thread."""
+
     def search_key(self, tried: int, found: int) -> None: ...
 
     def lose(self, party: str, step: str, reason: str) -> None: ...
@@ -30,6 +33,9 @@ class Silence:
         return None
 
     def advance(self, phase: str, text: str) -> None:
+        return None
+
+    def reach(self, work: str, done: int, total: int) -> None:
         return None
 
     def search_key(self, tried: int, found: int) -> None:

@@ -29,7 +29,7 @@ def page_html(title: str, sections: Sequence[str]) -> str:
 def head_html(
     summary: Mapping[str, Any], title: str, verdict: str, *, alarm: str | None = None, cautions: Iterable[str | None]
 ) -> str:
-    """What stands on top: which run, the verdict, cautions; with `alarm`, that nothing was protected, and what follows."""
+    """What stands on top: which run, the verdict, cautions; with `alarm`, that nothing was protected, and why."""
     run_id, finished_at = escaped(summary["run_id"]), escaped(summary["finished_at"])
     parts = [f"<h1>{escaped(title)}</h1>", f'<p class="when">Run <code>{run_id}</code>, finished {finished_at}</p>']
     if alarm is not None:
