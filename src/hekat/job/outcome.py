@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hekat.data import Table
-from hekat.engine.select import get_engine
 from hekat.errors import PartyLostError
 from hekat.job.aggregator_view import AggregatorView
 from hekat.job.clip_history import clip_history
@@ -24,7 +18,7 @@ from hekat.job.described_settings import describe_settings
 from hekat.job.federation import Federation
 from hekat.job.notes import make_notes
 from hekat.job.prepare import Prepared
-from hekat.job.summary_format import SUMMARY_FORMAT
+from hekat.job.run_facts import facts_of_run
 from hekat.job.traffic import SumTraffic, Traffic
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -78,14 +72,7 @@ def summarise(
     task = "classification" if settings.classes is not None else "regression"
     finished = [run for run in (plain, main) if run is not None]
     return {
-        "format": SUMMARY_FORMAT.newest,
-        "run_id": run_id,
-        "job": job.name,
-        "job_digest": job.digest.hex(),
-        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "machine": {"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
-        "engine": {"name": get_engine().name, **get_engine().describe()},
+        **facts_of_run(run_id, job.name, job.digest),
         "settings": describe_settings(settings),
         "parties": [_describe_party(name, table, settings) for name, table in prepared.tables.items()],
         "test_rows": None if prepared.test_table is None else len(prepared.test_table),
@@ -113,25 +100,6 @@ def summarise(
             releases=main.releases,
         ),
     }
-
-
-def _versions() -> dict[str, str]:
-    names = ("hekat", "numpy", "cryptography", "gmpy2", "scikit-learn")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or "unknown"
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
-
-
-def _core_count() -> int:
-    import os
-
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
 
 
 def _describe_party(name: str, table: Table, settings: HorizontalSettings) -> dict[str, Any]:
