@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError,
 from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
 from hekat.job.compared_bits import with_bits
 from hekat.job.federation import Federation, Listener
-from hekat.job.job_file import Job
+from hekat.job.job_file import PROTOCOL
 from hekat.job.outcome import Finished, TrainedAlone, summarise
 from hekat.job.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.job.prepare import Prepared
 from hekat.job.progress import Progress, Silence
 from hekat.job.rehearsed_losses import check_losses
+from hekat.job.run_events import logged_run
 from hekat.job.trained_model import save_trained_model
 from hekat.job.training_state_file import Resumed, load_resumed, save_state
 from hekat.job.upload_states import (
@@ -43,9 +44,7 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors
-from hekat.state.file_format import this_release
 
-EVENTS_FILE = "events.jsonl"
 CHECKPOINT_FILE = "checkpoint.npz"
 SUMMARY_FILE = "summary.json"
 
@@ -88,49 +87,18 @@ def _run(
     check_losses(prepared.job.settings, losses, 0 if state is None else state.rounds_done)
     check_upload_states(prepared, resume_from)
     directory = create_run_directory(root)
-    with _open_events(directory, prepared.job) as events:
+    with logged_run(directory, prepared.job.name, prepared.job.settings.parties, PROTOCOL) as events:
         progress.open_folder(directory.path)
         session = _Session(prepared, directory, events, progress, losses, () if resumed is None else resumed.releases)
-        try:
-            if resumed is not None:
-                events.write(
-                    "resumed",
-                    run=str(resume_from),
-                    rounds_done=resumed.state.rounds_done,
-                    begun_by=resumed.releases[0],
-                    releases=resumed.releases,
-                )
-            return session.run(state, resume_from, own)
-        except BaseException as error:
-            with suppress(StateError):  # a full disk has told of itself already
-                events.write("stopped", **_describe_stop(error))
-            raise
-
-
-def _open_events(directory: RunDirectory, job: Job) -> EventLog:
-    """The run's event log with its first line; where the disk takes not even that, no folder is left behind."""
-    path = directory.path / EVENTS_FILE
-    try:
-        events = EventLog(path)
-        events.write(
-            "started",
-            run_id=directory.run_id,
-            job=job.name,
-            parties=job.settings.parties,
-            hekat=this_release(),
-        )
-    except StateError:
-        path.unlink(missing_ok=True)
-        directory.path.rmdir()
-        raise
-    return events
-
-
-def _describe_stop(error: BaseException) -> dict[str, str]:
-    if not isinstance(error, PartyStoppedError):
-        return {"error": type(error).__name__}
-    cause = type(error.__cause__ or error).__name__
-    return {"error": cause, "party": error.party, "step": error.step, "saved": error.saved or "nothing"}
+        if resumed is not None:
+            events.write(
+                "resumed",
+                run=str(resume_from),
+                rounds_done=resumed.state.rounds_done,
+                begun_by=resumed.releases[0],
+                releases=resumed.releases,
+            )
+        return session.run(state, resume_from, own)
 
 
 def _name_timeout_key(cause: BaseException | None, timeout_s: float) -> BaseException | None:
