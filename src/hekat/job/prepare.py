@@ -17,6 +17,7 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
 from hekat.job.job_file import Job, load_job
+from hekat.job.load_keys import load_key_pair, load_party_keys
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.job.site_policy import check_site_allows
@@ -30,7 +31,6 @@ from hekat.protocol.horizontal.training import build_model
 from hekat.protocol.horizontal.validation import hold_out
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
-from hekat.wire.keyfile import describe_key_file, load_private_key
 
 MAX_PARAMETERS = 2**31
 # The largest power of two that the encrypted histogram of a column's exponents tells.
@@ -103,7 +103,7 @@ def prepare(
         tables,
         test_table,
         _load_key(site, job, ask_passphrase),
-        _load_party_keys(site, settings.everyone),
+        load_party_keys(site, settings.everyone),
         model_notes,
     )
 
@@ -198,11 +198,6 @@ def _check_classes_differ(tables: Mapping[str, Table]) -> None:
         )
 
 
-def _load_party_keys(site: Site, names: tuple[str, ...]) -> dict[str, PartyKey]:
-    paths = {name: site.parties[name].party_key for name in names if name in site.parties}
-    return {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
-
-
 def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) -> KeyPair | None:
     settings = job.settings
     for party in settings.parties:
@@ -217,13 +212,4 @@ def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) 
     path = site.parties[settings.leader].paillier_key
     if path is None or settings.protection != "paillier":
         return None
-    is_protected = describe_key_file(path)["protection"] == "passphrase"
-    private = load_private_key(path, ask_passphrase() if is_protected and ask_passphrase is not None else None)
-    if private.public.bits != settings.key_bits:
-        raise JobError(
-            "the leader's key file does not fit the job",
-            expected=f"a key of {settings.key_bits} bits",
-            got=f"{private.public.bits} bits",
-            cure="change protection.key_bits, or make a key of that size: hekat keys generate",
-        )
-    return KeyPair(private.public, private)
+    return load_key_pair(path, "the leader", settings.key_bits, ask_passphrase)

@@ -100,7 +100,13 @@ def check_holds_nothing(site: Site, name: str, role: str) -> None:
             got=f"paillier_key under [party.{name}]",
             cure=f"remove the key from the {role}'s site",
         )
-    if held.data:
+    check_holds_no_rows(site, name, role)
+
+
+def check_holds_no_rows(site: Site, name: str, role: str) -> None:
+    """Raise PolicyError where a role that holds no rows by the protocol has a table."""
+    held = site.parties.get(name)
+    if held is not None and held.data:
         raise PolicyError(
             f"the {role} is given data",
             expected=f"a {role} without rows of its own" if role != "aggregator" else "an aggregator without rows",

@@ -1,0 +1,35 @@
+"""Loads the keys that a site keeps for roles: signing keys, and Paillier keys for the roles that make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from hekat.channel import PartyKey
+from hekat.errors import JobError
+from hekat.job.site_file import Site
+from hekat.scheme.paillier import KeyPair
+from hekat.wire.keyfile import describe_key_file, load_private_key
+
+
+def load_party_keys(site: Site, names: Iterable[str]) -> dict[str, PartyKey]:
+    """The signing keys that the site keeps, by role."""
+    paths = {name: site.parties[name].party_key for name in names if name in site.parties}
+    return {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
+
+
+def load_key_pair(path: Path, owner: str, key_bits: int, ask_passphrase: Callable[[], bytes] | None) -> KeyPair:
+    """The Paillier key in the file at `path`; `owner` says whose it is, as in "the leader".
+
+    Raises JobError for a key of another size than the job's, KeyRefusedError for a file that cannot be opened.
+    """
+    is_protected = describe_key_file(path)["protection"] == "passphrase"
+    private = load_private_key(path, ask_passphrase() if is_protected and ask_passphrase is not None else None)
+    if private.public.bits != key_bits:
+        raise JobError(
+            f"{owner}'s key file does not fit the job",
+            expected=f"a key of {key_bits} bits",
+            got=f"{private.public.bits} bits",
+            cure="change protection.key_bits, or make a key of that size: hekat keys generate",
+        )
+    return KeyPair(private.public, private)
