@@ -1,4 +1,4 @@
-"""Numbers as integers at a public scale, and how far a gradient of such integers can lie from the exact one."""
+"""Numbers as integers at a public scale, and how far a gradient made of such integers can lie from the exact one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hekat.protocol.vertical_linear.settings import FixedPoint
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# What features and scores reach at their scale, at most: products and their sums over 2^30 rows stay below 2^141.
-FEATURE_LIMIT_BITS = 47
-VALUE_LIMIT_BITS = 62
+# What features and scores reach at their scale, below these powers of two: the residual of up to 2^8 parties then fits
+# into int64, and a gradient over up to 2^24 rows into 127 bits.
+FEATURE_LIMIT_BITS = 40
+VALUE_LIMIT_BITS = 54
 
 
 def encode_numbers(values: FloatArray, scale_bits: int, limit_bits: int, what: str) -> IntArray:
@@ -38,7 +39,7 @@ def encode_numbers(values: FloatArray, scale_bits: int, limit_bits: int, what: s
 
 
 def encode_features(features: Features, fixed_point: FixedPoint, party: str) -> Any:
-    """Features (rows, columns) as int64 at their scale, dense or sparse as they are; Raises BoundError."""
+    """Features (rows, columns) as int64 at their scale, dense or sparse as they are. Raises BoundError."""
     what = f"features of {party}"
     bits = fixed_point.feature_bits
     if is_dense(features):
@@ -47,6 +48,15 @@ def encode_features(features: Features, fixed_point: FixedPoint, party: str) -> 
 
     stored = encode_numbers(features.data, bits, FEATURE_LIMIT_BITS, what)
     return csr_array((stored, features.indices, features.indptr), shape=features.shape)
+
+
+def decode_features(integers: Any, fixed_point: FixedPoint) -> Features:
+    """The float64 columns that integers of `encode_features` stand for, exactly: those that training works on."""
+    if isinstance(integers, np.ndarray):
+        return np.ldexp(integers.astype(np.float64), -fixed_point.feature_bits)
+    columns = integers.astype(np.float64)
+    columns.data = np.ldexp(columns.data, -fixed_point.feature_bits)
+    return columns
 
 
 def encode_scores(scores: FloatArray, fixed_point: FixedPoint, party: str) -> IntArray:
@@ -60,17 +70,27 @@ def decode_products(products: npt.NDArray[Any], fixed_point: FixedPoint) -> Floa
     return np.ldexp(np.asarray(products).astype(np.float64), -scale_bits)
 
 
-def step_error_bound(largest_feature: float, mean_residual: float, party_count: int, fixed_point: FixedPoint) -> float:
-    """How far any entry of X^T d / rows can lie from that of the exact features and residuals.
+def step_error_bound(largest_feature: float, party_count: int, fixed_point: FixedPoint) -> float:
+    """How far any entry of X^T d / rows can lie from that of exact arithmetic on the same columns and weights.
 
-    With features x' = x + e, |e| <= 2^-(feature_bits + 1), and residuals d' that are sums of `party_count` rounded
-    parts, |d' - d| <= party_count 2^-(value_bits + 1), the mean of x' d' - x d = x (d' - d) + e d' is at most
-    largest_feature |d' - d| + 2^-(feature_bits + 1) mean |d'|. `largest_feature` is max |x| over the party's own
-    columns (1 for an intercept, whose e is 0), `mean_residual` the mean of |d'| over the batch, or more. What float64
-    itself rounds, in scores and products, is not counted: see `float_error`.
+    The columns are those of `decode_features`, which integers hold exactly. Residuals are sums of `party_count` parts,
+    each rounded to 2^-value_bits: |d' - d| <= party_count 2^-(value_bits + 1). So the mean of x (d' - d) over a batch
+    is at most `largest_feature` = max |x| times that. What float64 rounds on the way is not counted: see `float_error`.
     """
-    residual_error = party_count * 2.0 ** -(fixed_point.value_bits + 1)
-    return largest_feature * residual_error + 2.0 ** -(fixed_point.feature_bits + 1) * mean_residual
+    return largest_feature * party_count * 2.0 ** -(fixed_point.value_bits + 1)
+
+
+def column_error_bound(
+    largest_feature: float, weight_size: float, score_factor: float, mean_residual: float, fixed_point: FixedPoint
+) -> float:
+    """How far rounding all columns to 2^-feature_bits can move any entry of the exact gradient X^T d / rows.
+
+    With x' = x + e, |e| <= 2^-(feature_bits + 1): scores move by at most `weight_size` = sum |w| over all columns of
+    all parties times that, residuals by `score_factor` as much; and the mean of x' d' - x d = x' (d' - d) + e d is at
+    most max |x'| |d' - d| + 2^-(feature_bits + 1) mean |d|.
+    """
+    half_unit = 2.0 ** -(fixed_point.feature_bits + 1)
+    return half_unit * ((largest_feature + half_unit) * score_factor * weight_size + mean_residual)
 
 
 def float_error(largest_feature: float, score_size: float, term_count: int, row_count: int) -> float:

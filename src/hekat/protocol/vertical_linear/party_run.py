@@ -31,7 +31,7 @@ class EpochRecord:
     """One epoch as a party saw it: `loss` and `gradient_error_bound` are None where the party does not learn them.
 
     `gradient_error_bound` is the largest distance of any entry of this party's gradients from that of exact arithmetic
-    in any step of the epoch, by the fixed-point bound.
+    on the same columns, rounded to 2^-feature_bits, in any step of the epoch, by the fixed-point bound.
     """
 
     epoch: int

@@ -12,7 +12,7 @@ from hekat.data import Features
 from hekat.data.column_moments import largest_magnitudes
 from hekat.errors import BoundError
 from hekat.model import Parameters
-from hekat.protocol.vertical_linear.fixed_point import float_error, step_error_bound
+from hekat.protocol.vertical_linear.fixed_point import column_error_bound, float_error, step_error_bound
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, residual_of
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
@@ -52,7 +52,7 @@ class Witness:
         self.checks: list[StepCheck] = []
 
     def begin(self, party: str, features: Features, targets: FloatArray | None = None) -> None:
-        """A party's prepared columns (rows, columns), and the guest's targets (rows, K)."""
+        """A party's prepared columns (rows, columns), not yet rounded, and the guest's targets (rows, K)."""
         with self._lock:
             self._features[party] = features
             if targets is not None:
@@ -102,12 +102,15 @@ class Witness:
         sizes = sum(np.asarray(abs(columns[party]) @ np.abs(weights[party])) for party in parties) + np.abs(intercept)
         score_size = float(sizes.max() + np.abs(self._targets[rows]).max())
         term_count = sum(one.shape[1] for one in columns.values())
-        # Of the rounded residuals, which exceed the exact ones by no more than half a unit a party.
-        mean_residual = float(np.abs(d).mean(axis=0).max()) + len(parties) * 2.0**-self._settings.fixed_point.value_bits
+        mean_residual = float(np.abs(d).mean(axis=0).max())
+        weight_size = float(sum(np.abs(one).sum(axis=0) for one in weights.values()).max())
         worst = StepCheck(step, parties[0], -1.0, 1.0)
         for party in parties:
             largest = max(1.0, float(largest_magnitudes(columns[party]).max(initial=0.0)))
-            bound = step_error_bound(largest, mean_residual, len(parties), self._settings.fixed_point)
+            bound = step_error_bound(largest, len(parties), self._settings.fixed_point)
+            bound += column_error_bound(
+                largest, weight_size, self._residual.score_factor, mean_residual, self._settings.fixed_point
+            )
             bound += float_error(largest, score_size, term_count, len(rows)) + deposited.allowances[party]
             exact = {WEIGHTS: np.asarray(columns[party].T @ d) / len(rows), INTERCEPT: d.sum(axis=0) / len(rows)}
             error = max(
