@@ -258,6 +258,18 @@ def test_rows_that_a_site_file_names(call, folder: Path) -> None:
     assert (code, json.loads(out)["metrics"]) == (0, {})
 
 
+def test_rows_with_ids_in_several_columns(call, folder: Path) -> None:
+    (folder / "site.toml").write_text(SITE.replace('id = "patient"', 'id = ["patient", "visit"]'))
+    write_rows(folder / "patients.csv", "patient,visit,age,dose,ward,ill")
+    code, _, err = call(
+        "--site", "site.toml", "--party", "alpha", "--source", "patients", "--out", "answers.csv", "--json"
+    )
+    assert (code, err) == (0, "")
+    rows = read(folder / "answers.csv")
+    assert list(rows[0]) == ["patient", "visit", "prediction", "probability_no", "probability_yes"]
+    assert [(row["patient"], row["visit"]) for row in rows] == [("p1", "some"), ("p2", "free"), ("p3", "text")]
+
+
 def test_a_file_is_replaced_only_when_asked(call, folder: Path) -> None:
     write_rows(folder / "new.csv")
     (folder / "answers.csv").write_text("mine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -322,6 +323,21 @@ def test_a_site_is_read_with_paths_beside_it(tmp_path) -> None:
     assert not site.machine.single_tenant
 
 
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ({"source": "csv", "path": "a", "id": "who"}, {"path": "a", "id": "who"}),
+        ({"source": "parquet", "path": "a", "id": ["who", "born"]}, {"path": "a", "id": ("who", "born")}),
+        ({"source": "npy", "features": "a", "ids": "b"}, {"features": "a", "ids": "b"}),
+        ({"source": "npy", "ids": "b"}, {"ids": "b"}),
+    ],
+)
+def test_sources_with_ids(source, options, tmp_path) -> None:
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in source.items())
+    site = load_site(write_site(tmp_path, f"[common_data.rows]\n{lines}\n"))
+    assert find_source(site, None, "rows").options == options
+
+
 def test_a_machine_without_other_tenants_is_read(tmp_path) -> None:
     assert load_site(write_site(tmp_path, "[machine]\nsingle_tenant = true\n" + SITE)).machine.single_tenant
 
@@ -342,6 +358,11 @@ def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
         ("[party.a.data.rows]\nsource = 'csv'", "party.a.data.rows.path is missing"),
         ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nlable = 'y'", "lable is not a setting"),
         ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nlabel = 'y'", "label is not a setting"),
+        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = []", "party.a.data.rows.id refused.*got an empty list"),
+        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = ['x', 'x']", "rows.id refused.*got one that is there"),
+        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = 7", "rows.id refused.*or a list.*got a whole number"),
+        ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nids = 'b'", "ids is not a setting"),
+        ("[party.a.data.rows]\nsource = 'npy'\nlabels = 'b'", "party.a.data.rows.features is missing"),
         ("[party.a.data]\nrows = 'a.csv'", "party.a.data.rows has the wrong type"),
         ("[party.a]\npaillier_key = 3", "paillier_key has the wrong type"),
         ("[policy]\nprotections = ['pailier']", "policy.protections names no protection"),

@@ -1,13 +1,27 @@
 """Tables: what one party's rows are, where they are read from, and what is refused before training."""
 
-from hekat.data.check import check_finite, check_for_training, check_has_labels, check_has_rows, has_one_class
+from hekat.data.check import (
+    check_finite,
+    check_for_training,
+    check_has_ids,
+    check_has_labels,
+    check_has_no_labels,
+    check_has_rows,
+    find_constant_columns,
+    has_one_class,
+)
+from hekat.data.choose_columns import id_column_names
 from hekat.data.column_specs import ColumnSpec, ColumnSpecs
 from hekat.data.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
 from hekat.data.csv_file import load_csv
+from hekat.data.encode_columns import check_all_used
 from hekat.data.features import Features, is_dense
+from hekat.data.id_texts import IdKind
+from hekat.data.ids import Ids, make_ids
 from hekat.data.labels import encode_labels
 from hekat.data.libsvm_file import load_libsvm
-from hekat.data.load import SOURCE_KINDS, load_table, named_columns
+from hekat.data.load import SOURCE_KINDS, load_table, load_vertical_table, named_columns
+from hekat.data.load_ids import load_ids
 from hekat.data.npy_file import load_npy
 from hekat.data.npz_file import load_npz
 from hekat.data.parquet_file import load_parquet
@@ -24,25 +38,35 @@ __all__ = [
     "ColumnSpecs",
     "CsvDialect",
     "Features",
+    "IdKind",
+    "Ids",
     "Table",
     "arrange_columns",
+    "check_all_used",
     "check_finite",
     "check_for_training",
+    "check_has_ids",
     "check_has_labels",
+    "check_has_no_labels",
     "check_has_rows",
     "check_same_schema",
     "describe_schema_difference",
     "encode_labels",
+    "find_constant_columns",
     "has_one_class",
     "hold_out_rows",
+    "id_column_names",
     "is_dense",
     "load_csv",
+    "load_ids",
     "load_libsvm",
     "load_npy",
     "load_npz",
     "load_parquet",
     "load_python",
     "load_table",
+    "load_vertical_table",
+    "make_ids",
     "named_columns",
     "schema_digest",
 ]

@@ -8,6 +8,12 @@ from hekat.data.features import is_dense
 from hekat.data.table import Table
 from hekat.errors import InputError
 
+ID_CURE = (
+    "where the site file describes this data: id = COLUMN or id = [COLUMN, COLUMN] of a csv or parquet source, "
+    "ids = FILE of npy; an npz archive holds an array ids, a python function returns (X, y, names, ids); a libsvm file "
+    "has no place for ids"
+)
+
 
 def check_finite(table: Table) -> None:
     """Raise InputError at the first NaN or infinite feature, by column and row (1 is the first row of data)."""
@@ -50,6 +56,29 @@ def check_has_labels(table: Table) -> None:
         )
 
 
+def check_has_no_labels(table: Table) -> None:
+    """Raise InputError for a table with labels, for parties that hold columns alone."""
+    if table.labels is not None:
+        raise InputError(
+            f"{table.name} has labels, and so has another party",
+            expected="labels at one party, the guest",
+            got="labels at a host",
+            cure="in the site file name the label column under ignore instead of label; in an array source leave "
+            "labels out",
+        )
+
+
+def check_has_ids(table: Table) -> None:
+    """Raise InputError for a table without ids, for parties that hold different columns of the same records."""
+    if table.ids is None:
+        raise InputError(
+            f"{table.name} has no ids",
+            expected="an id for each row, by which parties find the rows that they share",
+            got="none",
+            cure=ID_CURE,
+        )
+
+
 def check_for_training(table: Table) -> None:
     """Raise InputError unless `table` can be trained on: labels and two rows.
 
@@ -71,3 +100,20 @@ def has_one_class(table: Table) -> bool:
     """Whether labels are classes (int64) and all rows are of one of them."""
     labels = table.labels
     return labels is not None and labels.dtype.kind in "iu" and bool((labels == labels[:1]).all())
+
+
+def find_constant_columns(table: Table) -> tuple[str, ...]:
+    """The names of columns that hold one value in every row, zeros that sparse rows leave out counted; all of them
+    where there are no rows."""
+    features = table.features
+    if is_dense(features):
+        is_constant = (features == features[:1]).all(axis=0)
+    else:
+        row_count, column_count = features.shape
+        lowest, highest = np.full(column_count, np.inf), np.full(column_count, -np.inf)
+        np.minimum.at(lowest, features.indices, features.data)
+        np.maximum.at(highest, features.indices, features.data)
+        has_zero = np.bincount(features.indices, minlength=column_count) < row_count
+        lowest[has_zero], highest[has_zero] = np.minimum(lowest[has_zero], 0), np.maximum(highest[has_zero], 0)
+        is_constant = lowest >= highest
+    return tuple(table.feature_names[column] for column in np.flatnonzero(is_constant))

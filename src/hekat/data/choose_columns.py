@@ -1,4 +1,4 @@
-"""Which columns of a file are features, which one is the label and which the id."""
+"""Which columns of a file are features, which one is the label and which are ids."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True)
 class ChosenColumns:
-    """Columns of a file by name; features are all that are neither label, id nor ignored, in the file's order."""
+    """Columns of a file by name; features are all that are neither label, ids nor ignored, in the file's order."""
 
     features: tuple[str, ...]
     label: str | None
-    id: str | None
+    ids: tuple[str, ...]
 
 
 def check_names_differ(path: Path, names: Sequence[str], *, place: str, empty: str, cure: str) -> None:
@@ -34,28 +34,59 @@ def check_names_differ(path: Path, names: Sequence[str], *, place: str, empty: s
 
 
 def choose_columns(
-    path: Path, names: Sequence[str], *, label: str | None, id: str | None, ignore: Sequence[str]
+    path: Path, names: Sequence[str], *, label: str | None, id: str | Sequence[str] | None, ignore: Sequence[str]
 ) -> ChosenColumns:
     """The choice that the site file's options make among `names`. Raises InputError with the name that was meant."""
-    wanted = [("label", label), ("id", id), *(("ignore", name) for name in ignore)]
+    ids = id_column_names(id)
     taken: dict[str, str] = {}
     there = set(names)
-    for role, name in wanted:
+    for role, name in [("label", label), *(("id", name) for name in ids), *(("ignore", name) for name in ignore)]:
         if name is None:
             continue
         if name not in there:
             raise _no_such_column(path, role, name, names)
-        if taken.setdefault(name, role) != role:
+        before = taken.setdefault(name, role)
+        if before != role:
             raise InputError(
-                f"{path}: column {name!r} is both {taken[name]} and {role}",
+                f"{path}: column {name!r} is both {before} and {role}",
                 expected="one part for each column",
-                got=f"{taken[name]} and {role}",
+                got=f"{before} and {role}",
                 cure="remove it from one of them in the site file",
             )
     features = tuple(name for name in names if name not in taken)
     if not features:
-        raise InputError(f"{path} has no feature columns", expected="at least one besides label and ignore", got="none")
-    return ChosenColumns(features, label, id)
+        raise InputError(
+            f"{path} has no feature columns",
+            expected="at least one besides label, id and ignore",
+            got=f"{len(names)} columns, all of them label, id or ignored",
+            cure="add a column to learn from, or name fewer under ignore in the site file; a party without any has no "
+            "part in training",
+        )
+    return ChosenColumns(features, label, ids)
+
+
+def choose_id_columns(path: Path, names: Sequence[str], id: str | Sequence[str]) -> ChosenColumns:
+    """The columns of ids alone among `names`; the others may hold anything. Raises InputError."""
+    ids = id_column_names(id)
+    for name in ids:
+        if name not in names:
+            raise _no_such_column(path, "id", name, names)
+    return ChosenColumns((), None, ids)
+
+
+def id_column_names(id: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that an option `id` names, one or several; none where it is absent. Raises InputError."""
+    if id is None:
+        return ()
+    names = (id,) if isinstance(id, str) else tuple(id)
+    if not names or len(set(names)) != len(names):
+        raise InputError(
+            "id refused",
+            expected="the name of a column, or a list of different ones",
+            got="one that is there twice" if names else "an empty list",
+            cure="correct id in the site file",
+        )
+    return names
 
 
 def _no_such_column(path: Path, role: str, name: str, names: Sequence[str]) -> InputError:

@@ -66,9 +66,13 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class ColumnSpecs:
-    """The columns that a job describes, the same at every party; all others hold numbers and have no empty cell."""
+    """The columns that a job describes, the same at every party; all others hold numbers and have no empty cell.
+
+    `everywhere` says whether every table must have all of them: not where parties hold different columns.
+    """
 
     specs: tuple[ColumnSpec, ...] = ()
+    everywhere: bool = True
 
     def __post_init__(self) -> None:
         names = [spec.name for spec in self.specs]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from hekat.errors import InputError
 
@@ -47,6 +49,11 @@ class CsvDialect:
                 got=repr(self.encoding),
                 cure="correct encoding in the site file",
             ) from None
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> CsvDialect:
+        """The dialect that the options of a source describe; what they do not name is as usual. Raises InputError."""
+        return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
 
     @property
     def reading_encoding(self) -> str:

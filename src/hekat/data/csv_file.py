@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import csv
-import math
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
-import numpy as np
-
-from hekat.data.choose_columns import ChosenColumns, check_names_differ, choose_columns
+from hekat.data.choose_columns import ChosenColumns, check_names_differ, choose_columns, choose_id_columns
 from hekat.data.column_specs import ColumnSpecs
 from hekat.data.csv_dialect import CsvDialect
-from hekat.data.encode_columns import encode_columns, toml_key
-from hekat.data.raw_table import RawColumn, RawTable, TextColumn
+from hekat.data.csv_rows import CsvRows
+from hekat.data.encode_columns import encode_columns
+from hekat.data.ids import Ids
+from hekat.data.raw_table import RawTable
 from hekat.data.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
@@ -26,7 +23,7 @@ def load_csv(
     path: Path,
     *,
     label: str | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     dialect: CsvDialect | None = None,
     columns: ColumnSpecs | None = None,
@@ -38,18 +35,46 @@ def load_csv(
     Labels and ids are texts as they stand there; blank lines are passed over. Raises InputError with line and column,
     never the cell.
     """
-    dialect, columns = dialect or CsvDialect(), columns or ColumnSpecs()
-    with _opened(path, dialect) as (names, records):
-        rows = _Rows(path, dialect, names, choose_columns(path, names, label=label, id=id, ignore=ignore), columns)
-        for line, cells in records:
-            rows.add(line, cells)
-    return encode_columns(rows.finish(name or str(path)), columns, sparse=sparse)
+    dialect, columns, name = dialect or CsvDialect(), columns or ColumnSpecs(), name or str(path)
+
+    def choose(names: Sequence[str]) -> ChosenColumns:
+        return choose_columns(path, names, label=label, id=id, ignore=ignore)
+
+    return encode_columns(_read(path, dialect, choose, columns, name), columns, sparse=sparse)
+
+
+def load_csv_ids(
+    path: Path, *, id: str | Sequence[str], dialect: CsvDialect | None = None, name: str | None = None
+) -> Ids:
+    """The columns of ids in `path` alone; its other columns may hold anything. Raises InputError as `load_csv`."""
+
+    def choose(names: Sequence[str]) -> ChosenColumns:
+        return choose_id_columns(path, names, id)
+
+    ids = _read(path, dialect or CsvDialect(), choose, ColumnSpecs(), name or str(path)).ids
+    assert ids is not None
+    return ids
 
 
 def csv_column_names(path: Path, dialect: CsvDialect | None = None) -> tuple[str, ...]:
     """The names in the header of the file at `path`, all of them. Raises InputError."""
     with _opened(path, dialect or CsvDialect()) as (names, _):
         return tuple(names)
+
+
+def _read(
+    path: Path,
+    dialect: CsvDialect,
+    choose: Callable[[Sequence[str]], ChosenColumns],
+    columns: ColumnSpecs,
+    name: str,
+) -> RawTable:
+    """The columns that `choose` picks among those of the header."""
+    with _opened(path, dialect) as (names, records):
+        rows = CsvRows(path, dialect, names, choose(names), columns)
+        for line, cells in records:
+            rows.add(line, cells)
+    return rows.finish(name)
 
 
 @contextmanager
@@ -61,124 +86,6 @@ def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterat
         if header is None:
             raise InputError(f"{path} has no header", expected="column names in the first line", got="blank lines")
         yield _names_in(path, dialect, header[1]), records
-
-
-class _Rows:
-    """The rows read so far; numbers in one flat array, since a list of Python floats takes four times the memory."""
-
-    def __init__(
-        self, path: Path, dialect: CsvDialect, names: Sequence[str], chosen: ChosenColumns, specs: ColumnSpecs
-    ) -> None:
-        self._path, self._dialect, self._chosen = path, dialect, chosen
-        self._count = len(names)
-        position = {name: number for number, name in enumerate(names)}
-        texts = {spec.name for spec in specs if spec.categories}
-        self._filled = {spec.name for spec in specs if spec.fill is not None}
-        self._number_names = [name for name in chosen.features if name not in texts]
-        self._number_positions = [position[name] for name in self._number_names]
-        self._numbers: array[float] = array("d")
-        # Texts as numbers in the order of their first appearance, -1 for an empty cell.
-        self._codes = {name: array("q") for name in chosen.features if name in texts}
-        self._texts: dict[str, dict[str, int]] = {name: {} for name in self._codes}
-        self._text_positions = {name: position[name] for name in self._codes}
-        self._label = None if chosen.label is None else position[chosen.label]
-        self._id = None if chosen.id is None else position[chosen.id]
-        self._labels: list[str] = []
-        self._ids: list[str] = []
-        self._lines = array("q")
-
-    def add(self, line: int, cells: list[str]) -> None:
-        if len(cells) != self._count:
-            raise InputError(
-                f"{self._path}, line {line} has another number of cells than the header",
-                expected=str(self._count),
-                got=str(len(cells)),
-                cure="correct that line; a cell that holds the separator needs double quotes",
-            )
-        self._add_numbers(line, [cells[position] for position in self._number_positions])
-        for name, position in self._text_positions.items():
-            text = cells[position].strip()
-            known = self._texts[name]
-            self._codes[name].append(-1 if self._dialect.is_missing(text) else known.setdefault(text, len(known)))
-        if self._label is not None:
-            self._labels.append(self._required(line, "label", cells[self._label]))
-        if self._id is not None:
-            self._ids.append(self._required(line, "id", cells[self._id]))
-        self._lines.append(line)
-
-    def finish(self, name: str) -> RawTable:
-        """All columns in the order of the header."""
-        row_count = len(self._lines)
-        numbers = np.frombuffer(self._numbers, dtype=np.float64).reshape(row_count, len(self._number_names))
-        columns: dict[str, RawColumn] = {column: numbers[:, i] for i, column in enumerate(self._number_names)}
-        for column, codes in self._codes.items():
-            columns[column] = TextColumn(np.array(codes, dtype=np.int64), tuple(self._texts[column]))
-        return RawTable(
-            name=name,
-            columns={column: columns[column] for column in self._chosen.features},
-            row_count=row_count,
-            labels=None if self._label is None else np.array(self._labels, dtype=np.str_),
-            ids=None if self._id is None else tuple(self._ids),
-            lines=np.array(self._lines, dtype=np.int64),
-        )
-
-    def _add_numbers(self, line: int, cells: list[str]) -> None:
-        """Read whole rows at once; a row that holds anything but plain numbers is read cell by cell."""
-        numbers = self._read_plain(cells)
-        if numbers is None:
-            numbers = [
-                self._read_number(line, name, cell) for name, cell in zip(self._number_names, cells, strict=True)
-            ]
-        self._numbers.extend(numbers)
-
-    def _read_plain(self, cells: list[str]) -> list[float] | None:
-        """The numbers of a row; None where a cell needs a closer look."""
-        dialect = self._dialect
-        if dialect.missing and not {cell.strip() for cell in cells}.isdisjoint(dialect.missing):
-            return None
-        if dialect.decimal == ",":
-            if any("." in cell for cell in cells):
-                return None
-            cells = [cell.replace(",", ".") for cell in cells]
-        try:
-            numbers = [float(cell) for cell in cells]
-        except ValueError:
-            return None
-        return numbers if all(map(math.isfinite, numbers)) and not any("_" in cell for cell in cells) else None
-
-    def _read_number(self, line: int, name: str, cell: str) -> float:
-        bad = self._dialect.describe_bad_number(cell)
-        if not bad:
-            return float(self._dialect.to_point(cell))
-        if name in self._filled and self._dialect.is_missing(cell.strip()):
-            return math.nan
-        self._refuse(line, name, bad)
-
-    def _refuse(self, line: int, name: str, got: str) -> NoReturn:
-        section = f"[columns.{toml_key(name)}]"
-        cures = {
-            "an empty cell": f"fill it in, remove the line, or let the job say fill = NUMBER under {section}",
-            "a number with a decimal comma": 'say decimal = "," in the site file',
-            "a text": "correct the cell, name the column under ignore (or label, or id) in the site file, or, where "
-            f"it holds categories, list them for all parties in the job: {section} categories = [...]",
-        }
-        raise InputError(
-            f"{self._path}, line {line}, column {name!r} is not a finite number",
-            expected=f"a number such as 12, -0{self._dialect.decimal}5 or 1e-3",
-            got=got,
-            cure=cures.get(got, "correct the cell, or name the column under ignore in the site file"),
-        )
-
-    def _required(self, line: int, role: str, cell: str) -> str:
-        text = cell.strip()
-        if self._dialect.is_missing(text):
-            raise InputError(
-                f"{self._path}, line {line} has no {role}",
-                expected=f"{'an' if role == 'id' else 'a'} {role} in every row",
-                got="an empty cell",
-                cure="fill it in or remove the line",
-            )
-        return text
 
 
 def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:

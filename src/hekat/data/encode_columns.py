@@ -49,12 +49,13 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
     Sparse rows hold what is encoded already, so a description of columns is refused for them.
     """
     features = table.features
-    if len(specs):
+    described = [spec.name for spec in specs if specs.everywhere or spec.name in table.feature_names]
+    if described:
         if not is_dense(features):
             raise InputError(
                 f"{table.name} is sparse, and the job describes columns to encode",
                 expected="no [columns] in the job, or a source of single columns (csv, parquet, npz, npy)",
-                got=f"[columns.{specs.specs[0].name}] and sparse rows",
+                got=f"[columns.{described[0]}] and sparse rows",
                 cure="encode the categories where the file is made, and remove [columns] from the job",
             )
         columns = {name: features[:, number] for number, name in enumerate(table.feature_names)}
@@ -205,17 +206,28 @@ def _vocabulary_mismatch(raw: RawTable, spec: ColumnSpec, rows: IntArray) -> Inp
     )
 
 
-def _check_all_there(raw: RawTable, specs: ColumnSpecs) -> None:
+def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:
+    """Raise InputError where none of the `tables`, one of each party, has a column that the job describes."""
+    features = frozenset(name for table in tables for name in table.feature_names)
     for spec in specs:
+        if not features.issuperset(spec.feature_names):
+            raise _no_such_column("no party has a", spec, sorted(features))
+
+
+def _check_all_there(raw: RawTable, specs: ColumnSpecs) -> None:
+    for spec in specs if specs.everywhere else ():
         if spec.name not in raw.columns:
-            names = list(raw.columns)
-            close = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.6)
-            shown = ", ".join(names[:_MAX_SHOWN]) + (", ..." if len(names) > _MAX_SHOWN else "")
-            raise InputError(
-                f"{raw.name} has no feature column {spec.name!r}, which the job describes",
-                expected=f"one of {shown}",
-                got=f"[columns.{toml_key(spec.name)}]",
-                cure=f"did you mean {close[0]!r}?"
-                if close
-                else f"rename the column at {raw.name}, or remove the section from the job",
-            )
+            raise _no_such_column(f"{raw.name} has no", spec, list(raw.columns))
+
+
+def _no_such_column(lacking: str, spec: ColumnSpec, names: Sequence[str]) -> InputError:
+    close = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.6)
+    shown = ", ".join(names[:_MAX_SHOWN]) + (", ..." if len(names) > _MAX_SHOWN else "")
+    return InputError(
+        f"{lacking} feature column {spec.name!r}, which the job describes",
+        expected=f"one of {shown}",
+        got=f"[columns.{toml_key(spec.name)}]",
+        cure=f"did you mean {close[0]!r}?"
+        if close
+        else "rename the column in the data, or remove the section from the job",
+    )

@@ -36,7 +36,9 @@ def checked_features(values: Any, name: str) -> Features:
             f"{what} are not a table",
             expected="shape (rows, columns), at least one column",
             got=f"shape {features.shape}",
-            cure="give a two-dimensional array, one row for each record",
+            cure="add a column to learn from: a party without any has no part in training"
+            if features.ndim == 2
+            else "give a two-dimensional array, one row for each record",
         )
     check_column_count(features.shape[1], name)
     return read_only(features) if is_dense(features) else _read_only_rows(features)

@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.features import check_column_count
+from hekat.data.ids import Ids, make_ids
 from hekat.data.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
 
 
-def load_npy(features: Path, *, labels: Path | None = None, name: str | None = None) -> Table:
-    """The table of the arrays in `features` (rows, columns) and `labels` (rows,); columns are called column_1 and on.
+def load_npy(features: Path, *, labels: Path | None = None, ids: Path | None = None, name: str | None = None) -> Table:
+    """The table of the arrays in `features` (rows, columns), `labels` (rows,) and `ids` (rows,) or (rows, columns).
 
-    Raises InputError; nothing in the files is executed.
+    Columns are called column_1 and on. Raises InputError; nothing in the files is executed.
     """
     array = read_npy(features)
     return Table(
@@ -25,7 +26,13 @@ def load_npy(features: Path, *, labels: Path | None = None, name: str | None = N
         None if labels is None else read_npy(labels),
         numbered_columns(array.shape[1] if array.ndim == 2 else 0, str(features)),
         name or str(features),
+        None if ids is None else load_npy_ids(ids, name=name or str(features)),
     )
+
+
+def load_npy_ids(path: Path, *, name: str | None = None) -> Ids:
+    """The ids in `path`, an array (rows,) or (rows, columns). Raises InputError; nothing in it is executed."""
+    return make_ids(read_npy(path), name or str(path))
 
 
 def numbered_columns(count: int, name: str) -> tuple[str, ...]:

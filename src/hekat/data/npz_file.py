@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.data.ids import Ids, make_ids
 from hekat.data.npy_file import numbered_columns, read_npy
 from hekat.data.source_file import readable_file
 from hekat.data.table import Table
@@ -23,6 +25,7 @@ _NAMES = {
 }
 # What scipy.sparse.save_npz writes.
 _SPARSE_NAMES = ("data", "indices", "indptr", "shape", "format")
+_KNOWN_NAMES = frozenset(_SPARSE_NAMES).union(*_NAMES.values())
 
 
 def load_npz(path: Path, *, labels: Path | None = None, name: str | None = None) -> Table:
@@ -33,7 +36,7 @@ def load_npz(path: Path, *, labels: Path | None = None, name: str | None = None)
     is executed.
     """
     with readable_file(path):
-        arrays = _read_arrays(path)
+        arrays = _read_arrays(path, _KNOWN_NAMES)
     features = _find(arrays, "features")
     if features is None:
         features = _sparse_features(path, arrays)
@@ -53,8 +56,22 @@ def load_npz(path: Path, *, labels: Path | None = None, name: str | None = None)
         found_labels,
         numbered_columns(column_count, str(path)) if names is None else _as_texts(names),
         name or str(path),
-        None if ids is None else _as_texts(ids),
+        None if ids is None else make_ids(ids, name or str(path)),
     )
+
+
+def load_npz_ids(path: Path, *, name: str | None = None) -> Ids:
+    """The array `ids` (rows,) or (rows, columns) in `path`; no other array is read. Raises InputError as `load_npz`."""
+    with readable_file(path):
+        ids = _read_arrays(path, _NAMES["ids"]).get("ids")
+    if ids is None:
+        raise InputError(
+            f"{path} holds no ids",
+            expected="an array called ids",
+            got="none",
+            cure="save with np.savez(path, features=..., ids=...)",
+        )
+    return make_ids(ids, name or str(path))
 
 
 def _find(arrays: dict[str, npt.NDArray[Any]], wanted: str) -> npt.NDArray[Any] | None:
@@ -99,8 +116,8 @@ def _not_csr(path: Path, got: str) -> InputError:
     )
 
 
-def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    known = {key for keys in _NAMES.values() for key in keys} | set(_SPARSE_NAMES)
+def _read_arrays(path: Path, known: Collection[str]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of the archive whose names are `known`."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             is_npy = file.read(6) == b"\x93NUMPY"

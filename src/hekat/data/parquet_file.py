@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data.choose_columns import check_names_differ, choose_columns
+from hekat.data.choose_columns import check_names_differ, choose_columns, choose_id_columns
 from hekat.data.column_specs import ColumnSpecs
 from hekat.data.encode_columns import encode_columns
+from hekat.data.ids import Ids, make_ids
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.data.source_file import readable_file
 from hekat.data.table import Table
@@ -26,7 +27,7 @@ def load_parquet(
     path: Path,
     *,
     label: str | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
@@ -40,17 +41,27 @@ def load_parquet(
     arrow = _import_pyarrow()
     with _opened(path, arrow) as file:
         chosen = choose_columns(path, file.schema_arrow.names, label=label, id=id, ignore=ignore)
-        wanted = [one for one in (*chosen.features, chosen.label, chosen.id) if one is not None]
+        wanted = [one for one in (*chosen.features, chosen.label, *chosen.ids) if one is not None]
         read = file.read(columns=wanted)
     reader = _Reader(path, arrow)
+    name = name or str(path)
     raw = RawTable(
-        name=name or str(path),
+        name=name,
         columns={one: reader.feature(one, read.column(one)) for one in chosen.features},
         row_count=read.num_rows,
         labels=None if label is None else reader.labels(label, read.column(label)),
-        ids=None if id is None else reader.ids(id, read.column(id)),
+        ids=reader.ids(chosen.ids, read, name) if chosen.ids else None,
     )
     return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse)
+
+
+def load_parquet_ids(path: Path, *, id: str | Sequence[str], name: str | None = None) -> Ids:
+    """The columns of ids in `path`; no other column is read. Raises InputError as `load_parquet`."""
+    arrow = _import_pyarrow()
+    with _opened(path, arrow) as file:
+        chosen = choose_id_columns(path, file.schema_arrow.names, id)
+        read = file.read(columns=list(chosen.ids))
+    return _Reader(path, arrow).ids(chosen.ids, read, name or str(path))
 
 
 def parquet_column_names(path: Path) -> tuple[str, ...]:
@@ -123,12 +134,20 @@ class _Reader:
             return np.array(column.cast("string").to_pylist(), dtype=np.str_)
         return self._numbers(name, column)
 
-    def ids(self, name: str, column: Any) -> tuple[str, ...]:
-        """One text a row; whole numbers as their digits."""
+    def ids(self, names: Sequence[str], table: Any, owner: str) -> Ids:
+        """Texts, whole numbers or dates; none may be null."""
+        return make_ids({name: self._id_column(name, table.column(name)) for name in names}, owner)
+
+    def _id_column(self, name: str, column: Any) -> npt.NDArray[Any]:
         self._check_no_nulls(name, column, "id")
-        if not (self._is_text(column.type) or self._arrow.types.is_integer(column.type)):
-            self._refuse_type(name, column.type, "texts or whole numbers for an id")
-        return tuple(str(value) for value in column.cast("string").to_pylist())
+        types = self._arrow.types
+        if self._is_text(column.type):
+            column = column.cast("string")
+        elif types.is_date(column.type):
+            column = column.cast("date32")
+        elif not types.is_integer(column.type):
+            self._refuse_type(name, column.type, "texts, whole numbers or dates for an id")
+        return np.asarray(column.to_numpy())
 
     def _numbers(self, name: str, column: Any) -> npt.NDArray[np.float64]:
         types = self._arrow.types

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hekat.data.ids import Ids, make_ids
 from hekat.data.site_function import load_function
 from hekat.data.table import Table
 from hekat.errors import InputError
@@ -20,8 +21,32 @@ def load_python(
     X may be sparse (scipy.sparse), y may be None. Raises InputError, also for whatever the function raises; the message
     has its type and line only.
     """
+    return _as_table(_call(function, folder, arguments), function, name or function)
+
+
+def load_python_ids(
+    function: str, folder: Path, arguments: Mapping[str, Any] | None = None, *, name: str | None = None
+) -> Ids:
+    """The ids that `function` returns: beside a table, or alone, as a list, an array or a dict of columns.
+
+    A tuple is taken for (X, y, names, ids). Raises InputError as `load_python`.
+    """
+    result = _call(function, folder, arguments)
+    name = name or function
+    ids = _as_table(result, function, name).ids if isinstance(result, Table | tuple) else result
+    if ids is None:
+        raise InputError(
+            f"{function} returns no ids",
+            expected="ids, (X, y, names, ids), or a hekat.data.Table with ids",
+            got="none",
+            cure="return an id for each row",
+        )
+    return make_ids(ids, name)
+
+
+def _call(function: str, folder: Path, arguments: Mapping[str, Any] | None) -> Any:
     source = load_function(function, folder, returns="(X, y, names)", example="hospital_data:load")
-    return _as_table(source.call(arguments or {}), function, name or function)
+    return source.call(arguments or {})
 
 
 def _as_table(result: Any, function: str, name: str) -> Table:
@@ -39,4 +64,4 @@ def _as_table(result: Any, function: str, name: str) -> Table:
     if isinstance(names, str):
         raise InputError(f"{function} returns one text for its column names", expected="one text for each column")
     column_names = tuple(str(column) for column in names)
-    return Table(features, labels, column_names, name, tuple(str(one) for one in ids[0]) if ids else None)
+    return Table(features, labels, column_names, name, None if not ids or ids[0] is None else make_ids(ids[0], name))

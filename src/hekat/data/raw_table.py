@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.features import FloatArray
+from hekat.data.ids import Ids
 
 IntArray = npt.NDArray[np.int64]
 
@@ -33,7 +34,7 @@ class RawTable:
     columns: Mapping[str, RawColumn]
     row_count: int
     labels: npt.NDArray[Any] | None = None
-    ids: tuple[str, ...] | None = None
+    ids: Ids | None = None
     lines: IntArray | None = None
 
     def place(self, row: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.features import Features, checked_features, is_dense, read_only
+from hekat.data.ids import Ids, make_ids
 from hekat.errors import InputError
 
 
@@ -18,17 +19,18 @@ class Table:
     """Features beside labels (rows,) or None and ids or None; nothing in it can be changed.
 
     Features are float64 (rows, columns): an array, C-contiguous, or a scipy.sparse.csr_array in canonical form. Labels
-    are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers. `ids`,
-    one text a row, are for whoever holds the rows: they are no feature and are never sent or shown. `notes` say what
-    was done to the rows when they were read. Integers and booleans are taken as float64 features. Raises InputError for
-    anything but numbers, for sizes that do not agree, and for ids that repeat; NaN and infinity are for `check_finite`.
+    are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers. `ids`
+    are for whoever holds the rows: they are no feature, are never shown, and leave a party only blinded, for a set
+    intersection; whatever `make_ids` takes is taken here too. `notes` say what was done to the rows when they were
+    read. Integers and booleans are taken as float64 features. Raises InputError for anything but numbers, for sizes
+    that do not agree, and for ids that repeat; NaN and infinity are for `check_finite`.
     """
 
     features: Features
     labels: npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
     name: str = "table"
-    ids: tuple[str, ...] | None = None
+    ids: Ids | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -38,8 +40,8 @@ class Table:
         if self.labels is not None:
             object.__setattr__(self, "labels", read_only(self._checked_labels(np.asarray(self.labels))))
         if self.ids is not None:
-            object.__setattr__(self, "ids", tuple(self.ids))
-            self._check_ids(self.ids)
+            object.__setattr__(self, "ids", make_ids(self.ids, self.name))
+            self._check_id_count(self.ids)
 
     def _check_names(self) -> None:
         names = self.feature_names
@@ -78,21 +80,13 @@ class Table:
             )
         return labels
 
-    def _check_ids(self, ids: tuple[str, ...]) -> None:
-        if not all(isinstance(one, str) and one for one in ids) or len(ids) != len(self):
+    def _check_id_count(self, ids: Ids) -> None:
+        if len(ids) != len(self):
             raise InputError(
                 f"ids of {self.name} do not fit its rows",
-                expected=f"{len(self)} texts, one for each row",
-                got=f"{len(ids)} entries, {sum(not isinstance(one, str) or not one for one in ids)} of them no text",
+                expected=f"{len(self)} ids, one for each row",
+                got=f"{len(ids)}",
                 cure="give one id for every row",
-            )
-        repeated = len(ids) - len(set(ids))
-        if repeated:
-            raise InputError(
-                f"{self.name} has ids that repeat",
-                expected="a different id in each row",
-                got=f"{repeated} rows with an id that an earlier row has",
-                cure="remove rows that are there twice, or name another id column in the site file",
             )
 
     def __len__(self) -> int:
@@ -109,5 +103,5 @@ class Table:
             self,
             features=self.features[rows],
             labels=None if self.labels is None else self.labels[rows],
-            ids=None if self.ids is None else tuple(self.ids[row] for row in rows.tolist()),
+            ids=None if self.ids is None else self.ids.take(rows),
         )

@@ -49,7 +49,7 @@ def _columns_by_name(section: Section) -> dict[str, Any]:
     return {
         "path": section.take("path", str),
         "label": section.take_optional("label", str),
-        "id": section.take_optional("id", str),
+        "id": section.take_optional_text_or_texts("id"),
         "ignore": section.take_optional_texts("ignore") or (),
     }
 
@@ -67,7 +67,13 @@ def _npz(section: Section) -> dict[str, Any]:
 
 
 def _npy(section: Section) -> dict[str, Any]:
-    return {"features": section.take("features", str), "labels": section.take_optional("labels", str)}
+    ids = section.take_optional("ids", str)
+    return {
+        # Ids alone serve for a set intersection.
+        "features": section.take("features", str) if ids is None else section.take_optional("features", str),
+        "labels": section.take_optional("labels", str),
+        "ids": ids,
+    }
 
 
 def _python(section: Section) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hekat.data import Table, is_dense, load_table, named_columns
+from hekat.data import Ids, Table, id_column_names, is_dense, load_table, named_columns
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
@@ -30,7 +30,7 @@ class Predictions:
     classes: tuple[str, ...] | None
     answers: Labels = field(repr=False)
     probabilities: FloatArray | None = field(repr=False)
-    ids: tuple[str, ...] | None = field(repr=False)
+    ids: Ids | None = field(repr=False)
     ignored: tuple[str, ...]
     metrics: dict[str, float]
 
@@ -38,14 +38,16 @@ class Predictions:
         return int(self.answers.shape[0])
 
     def to_csv(self) -> bytes:
-        """A header and a line for each row: id where there is one, prediction, probability_CLASS for each class."""
+        """A header and a line for each row: id where there is one (several: by their names), prediction,
+        probability_CLASS for each class."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         classes = self.classes or ()
-        head = ["id"] if self.ids is not None else []
+        rows = [()] * len(self) if self.ids is None else self.ids.to_rows()
+        head: tuple[str, ...] = () if self.ids is None else self.ids.names if len(self.ids.names) > 1 else ("id",)
         writer.writerow([*head, "prediction", *(f"probability_{name}" for name in classes)])
         for row, answer in enumerate(self.answers.tolist()):
-            cells: list[Any] = [] if self.ids is None else [self.ids[row]]
+            cells: list[Any] = [*rows[row]]
             cells.append(self.classes[answer] if self.classes is not None else repr(answer))
             if self.probabilities is not None:
                 cells += [repr(value) for value in self.probabilities[row].tolist()]
@@ -141,7 +143,7 @@ def _without_strangers(trained: TrainedModel, source: DataSource, folder: Path) 
     if present is None:
         return source, ()
     options = source.options
-    taken = {*options.get("ignore", ()), options.get("label"), options.get("id")}
+    taken = {*options.get("ignore", ()), options.get("label"), *id_column_names(options.get("id"))}
     known = set(trained.source_columns)
     _check_none_missing([name for name in trained.source_columns if name not in present or name in taken], present)
     strangers = tuple(name for name in present if name not in known and name not in taken)

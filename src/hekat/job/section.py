@@ -77,6 +77,22 @@ class Section:
         values = self.take_optional(key, list)
         return None if values is None else _all_texts(values, self._name(key))
 
+    def take_optional_text_or_texts(self, key: str) -> str | tuple[str, ...] | None:
+        """A text, or a list of different texts, at least one; None where absent."""
+        value = self._values.get(key)
+        if value is None or isinstance(value, str):
+            return self.take_optional(key, str)
+        texts = self.take_texts(key) if isinstance(value, list) else ()
+        if not texts or len(set(texts)) != len(texts):
+            kind = "an empty list" if value == [] else _TYPE_NAMES.get(type(value), "a date or time")
+            raise JobError(
+                f"{self._name(key)} refused",
+                expected="a text in quotes, or a list of different ones",
+                got="one that is there twice" if texts else kind,
+                cure=f"correct {self._name(key)}",
+            )
+        return texts
+
     def take_choice(self, key: str, choices: tuple[str, ...]) -> str:
         """One of `choices`, the first where absent; a control character such as a tab may be among them."""
         self._known.append(key)

@@ -1,0 +1,78 @@
+"""Loads the ids of a source alone, for parties that ask which records they share and train on nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hekat.data.check import ID_CURE
+from hekat.data.csv_dialect import CsvDialect
+from hekat.data.csv_file import load_csv_ids
+from hekat.data.ids import Ids
+from hekat.data.load import check_kind
+from hekat.data.npy_file import load_npy_ids
+from hekat.data.npz_file import load_npz_ids
+from hekat.data.parquet_file import load_parquet_ids
+from hekat.data.python_source import load_python_ids
+from hekat.errors import InputError
+
+
+def load_ids(kind: str, options: Mapping[str, Any], folder: Path, *, name: str) -> Ids:
+    """The ids of a source; its other columns may hold anything, also texts and gaps, and need not be there.
+
+    `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. Raises InputError
+    where the source has no ids, no rows, rows without an id, or rows that are alike.
+    """
+    check_kind(kind)
+    ids = _LOADERS[kind](options, folder, name)
+    if not len(ids):
+        raise InputError(
+            f"{name} has no rows", expected="at least one row", got="0 rows", cure="check where the data is read"
+        )
+    return ids
+
+
+def _csv(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    id = _required(options, "id", name)
+    return load_csv_ids(folder / options["path"], id=id, dialect=CsvDialect.of_options(options), name=name)
+
+
+def _parquet(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    return load_parquet_ids(folder / options["path"], id=_required(options, "id", name), name=name)
+
+
+def _npz(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    return load_npz_ids(folder / options["path"], name=name)
+
+
+def _npy(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    return load_npy_ids(folder / _required(options, "ids", name), name=name)
+
+
+def _python(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    return load_python_ids(options["function"], folder, options.get("arguments"), name=name)
+
+
+def _libsvm(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    raise _no_ids(name, "a libsvm file")
+
+
+def _required(options: Mapping[str, Any], key: str, name: str) -> Any:
+    if not options.get(key):
+        raise _no_ids(name, f"no {key}")
+    return options[key]
+
+
+def _no_ids(name: str, got: str) -> InputError:
+    return InputError(f"{name} has no ids", expected="an id for each row", got=got, cure=ID_CURE)
+
+
+_LOADERS: dict[str, Callable[[Mapping[str, Any], Path, str], Ids]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "libsvm": _libsvm,
+    "npz": _npz,
+    "npy": _npy,
+    "python": _python,
+}
