@@ -173,6 +173,17 @@ def test_json_that_is_no_description(described: object) -> None:
         ColumnSpecs.from_json(described)
 
 
+def test_notes_of_a_table_stay_beside_those_of_its_columns(tmp_path: Path) -> None:
+    source = "import numpy as np\nfrom hekat.data import Table\n"
+    source += "def load(): return Table(np.array([[np.nan]]), None, ('a',), notes=('as the registry has it',))\n"
+    (tmp_path / "rows.py").write_text(source)
+    specs = ColumnSpecs((ColumnSpec("a", fill=1),))
+    table = load_table(
+        "python", {"function": "rows:load"}, tmp_path, name="n", classes=None, columns=specs, for_training=False
+    )
+    assert table.notes == ("as the registry has it", "1 empty cell of column 'a' filled as the job says")
+
+
 def test_columns_are_arranged_by_name() -> None:
     labels = np.array([0, 1])
     first = Table(np.array([[1.0, 2.0], [3.0, 4.0]]), labels, ("a", "b"), "n", ids=("p", "q"))

@@ -43,7 +43,10 @@ def test_whole_numbers_match_texts_of_their_digits_and_no_others() -> None:
     assert numbers.describe() == (
         'ids are whole numbers: a whole number matches the text of its digits, 7 matches "7" and not "007"'
     )
-    assert texts.describe() == "ids are texts"
+    padded = "; some texts are digits with zeros in front, which no whole number matches"
+    assert texts.describe() == "ids are texts" + padded
+    assert make_ids({"a": ["0", "7", "0x", "10"], "b": ["x"] * 4}, "n").describe() == "ids are texts"
+    assert make_ids({"a": [1], "b": ["01"]}, "n").describe().endswith(padded)
 
 
 def test_columns_do_not_run_into_each_other() -> None:

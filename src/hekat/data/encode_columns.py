@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -60,7 +60,8 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
             )
         columns = {name: features[:, number] for number, name in enumerate(table.feature_names)}
         raw = RawTable(table.name, columns, len(table), table.labels, table.ids)
-        return encode_columns(raw, specs, sparse=sparse)
+        encoded = encode_columns(raw, specs, sparse=sparse)
+        return replace(encoded, notes=(*table.notes, *encoded.notes))
     held = to_sparse(features) if sparse else to_dense(features, table.name)
     return Table(held, table.labels, table.feature_names, table.name, table.ids, table.notes)
 

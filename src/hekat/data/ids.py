@@ -53,11 +53,13 @@ class Ids:
 
     def describe(self) -> str:
         """What kinds of ids these are and what they match, without any of them: for the notes of a report."""
-        return f"ids are {' and '.join(self.kinds)}" + (
-            ': a whole number matches the text of its digits, 7 matches "7" and not "007"'
-            if "whole numbers" in self.kinds
-            else ""
-        )
+        described = f"ids are {' and '.join(dict.fromkeys(self.kinds))}"
+        if "whole numbers" in self.kinds:
+            described += ': a whole number matches the text of its digits, 7 matches "7" and not "007"'
+        pairs = zip(self.columns, self.kinds, strict=True)
+        if any(kind == "texts" and any(map(_is_padded, column.tolist())) for column, kind in pairs):
+            described += "; some texts are digits with zeros in front, which no whole number matches"
+        return described
 
 
 def make_ids(values: Any, name: str) -> Ids:
@@ -97,6 +99,10 @@ def _named_columns(values: Any, name: str) -> dict[str, Sequence[Any] | npt.NDAr
             cure="give one id for every row",
         )
     return {"id": values}
+
+
+def _is_padded(text: str) -> bool:
+    return text[0] == "0" and len(text) > 1 and text.isdecimal()
 
 
 def _check_distinct(ids: Ids, name: str) -> None:

@@ -76,10 +76,10 @@ def load_vertical_table(
 ) -> Table:
     """As `load_table`, of a party that holds columns of its own: the table has labels where `is_labelled`, and ids.
 
-    With `is_labelled` None labels may be there or not: rows to predict for. Without `needs_ids` ids may be there or not:
-    parties hold the same rows in the same order. `columns` may describe columns of other parties too: those that the
-    table lacks are passed over (see `check_all_used`). The notes say what kind of ids it has. One row is enough here:
-    how many rows there are is a matter of the intersection. Raises InputError.
+    With `is_labelled` None labels may be there or not: rows to predict for. Without `needs_ids` so may ids: parties
+    hold the same rows in the same order. `columns` may describe columns of other parties too: those that the table
+    lacks are passed over (see `check_all_used`). The notes say what kind of ids it has. One row is enough here: how
+    many rows there are is a matter of the intersection. Raises InputError.
     """
     specs = replace(columns or ColumnSpecs(), everywhere=False)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse)
