@@ -14,7 +14,6 @@ from hekat.protocol.psi.ids import Ids
 from hekat.protocol.psi.roles import Intersection, IntersectionRun, run_intersection
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.sealed_roles import SealedRoles
-from hekat.scheme.rsa import KeyPair
 
 PARTY_KEYS = {name: PartyKey.generate() for name in ("guest", "bank", "shop", "clinic")}
 
@@ -24,6 +23,7 @@ class Listening:
 
     def __init__(self, channel: RecordedChannel, change: Callable[[Any], Any] = lambda message: message) -> None:
         self._channel, self._change = channel, change
+        self.session = channel.session_id
         self.received: list[tuple[str, str, Any]] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -53,14 +53,17 @@ class Played:
 
 @pytest.fixture(scope="session")
 def intersect(rsa_keys) -> Callable[..., Played]:
-    """Plays an intersection of the ids of every party; `change` alters what the party of that name sends."""
+    """Plays an intersection of the ids of every party; `change` alters what the party of that name sends.
+
+    Unless `own_keys`, the signer has the stored key of the job's size.
+    """
 
     def play(
         ids: Mapping[str, Ids],
         settings: IntersectionSettings,
         change: Mapping[str, Callable[[Any], Any]] | None = None,
         stand_ins: Mapping[str, Callable[[RecordedChannel], Any]] | None = None,
-        key_pair: KeyPair | None = None,
+        own_keys: bool = False,
     ) -> Played:
         roles = SealedRoles({name: PARTY_KEYS[name] for name in settings.parties}, "test", "psi", bytes(32))
         played = Played({}, {}, {}, {name: [] for name in settings.parties})
@@ -74,7 +77,7 @@ def intersect(rsa_keys) -> Callable[..., Played]:
                 run = IntersectionRun(
                     roles.stopwatches[name],
                     progress=lambda *what: played.progress[name].append(what),
-                    key_pair=key_pair or rsa_keys(settings.key_bits),
+                    key_pair=None if own_keys else rsa_keys(settings.key_bits),
                 )
                 return run_intersection(channel, ids[name], settings, run)
             finally:

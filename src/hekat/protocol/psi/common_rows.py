@@ -1,0 +1,32 @@
+"""The rows of one party's table that all parties have, in the order common to all."""
+
+from __future__ import annotations
+
+from hekat.data import Table, check_has_ids
+from hekat.errors import InputError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.psi.ids import make_ids
+from hekat.protocol.psi.roles import IntersectionRun, run_intersection
+from hekat.protocol.psi.rows import Positions
+from hekat.protocol.psi.settings import IntersectionSettings
+
+
+def common_rows_of(
+    channel: RecordedChannel, table: Table, settings: IntersectionSettings, run: IntersectionRun
+) -> Positions:
+    """The numbers (count,) int64 of this party's rows that all have; place k is the same id at every party.
+
+    Raises InputError where the table has no ids, and where no row is common; else as `run_intersection`.
+    """
+    check_has_ids(table)
+    assert table.ids is not None
+    found = run_intersection(channel, make_ids(table.ids.columns, table.name), settings, run)
+    assert found.rows is not None
+    if not found.rows.size:
+        raise InputError(
+            "no row is common to all parties",
+            expected="ids that all parties have",
+            got="none",
+            cure="check that all parties write ids alike: the same columns, the same spelling, texts or numbers",
+        )
+    return found.rows
