@@ -11,6 +11,7 @@ from typing import Literal
 from hekat.errors import InputError, PolicyError
 from hekat.protocol.horizontal.participation_settings import check_participation, sample_size_of
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
+from hekat.protocol.role_names import check_role_name
 from hekat.scheme.lattice import choose_parameters
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_KEY_BITS
 
@@ -23,11 +24,8 @@ PROTECTIONS = ("lattice", "paillier", "none")
 OPENINGS = ("committee", "authority", "shared")
 ALGORITHMS = ("fedsgd", "fedavg", "fedprox", "scaffold")
 DEFAULT_PROXIMAL_MU = 0.01
-MAX_NAME_LENGTH = 64
 # Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
 KEY_TIMEOUT_S = 900.0
-# A name is a file's name too, with an ending; file systems take 255 bytes.
-MAX_NAME_BYTES = 100
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
@@ -191,7 +189,7 @@ def check_row_count(party: str, row_count: int, settings: HorizontalSettings) ->
 def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_parties: bool) -> None:
     """Refuse party lists that cannot protect anybody, or that are ambiguous."""
     for name in (*parties, aggregator):
-        _check_name(name)
+        check_role_name(name)
     if len(parties) < 2:
         raise PolicyError(
             "too few parties to train together",
@@ -217,19 +215,6 @@ def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_partie
             expected="at least 3 parties",
             got="2",
             cure="add a party, or say allow_two_parties = true if both accept that",
-        )
-
-
-def _check_name(name: str) -> None:
-    """Names become ledger files, so they hold nothing that a path gives a meaning."""
-    is_long = len(name) > MAX_NAME_LENGTH or len(name.encode(errors="replace")) > MAX_NAME_BYTES
-    if not name or is_long or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
-        raise PolicyError(
-            "a party's name cannot be used",
-            expected=f"1 to {MAX_NAME_LENGTH} letters, digits, '.', '_' or '-' ({MAX_NAME_BYTES} bytes at most), "
-            "not beginning with '.' or '-'",
-            got=repr(name[: MAX_NAME_LENGTH + 1]),
-            cure="rename it in the job file and in every site file",
         )
 
 
@@ -275,7 +260,7 @@ def _check_opening(settings: HorizontalSettings) -> None:
     if settings.authority is None:
         _refuse("protection.authority", "the name of the role that opens sums", "nothing")
     else:
-        _check_name(settings.authority)
+        check_role_name(settings.authority)
         if settings.authority in (*settings.parties, settings.aggregator):
             raise PolicyError(
                 "the key authority has another role as well",
