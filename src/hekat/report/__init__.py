@@ -1,10 +1,10 @@
 """The self-contained report of a run, and its tables for terminals and notebooks; all from the run's summary alone."""
 
-from hekat.report.findings import verdict
 from hekat.report.notebook import RunReport, open_run
 from hekat.report.summary import load_summary
 from hekat.report.tables import Table
-from hekat.report.terminal import Finding, terminal_findings, terminal_tables
+from hekat.report.view import Finding
+from hekat.report.views import terminal_findings, terminal_tables, verdict
 from hekat.report.write import write_report
 
 __all__ = [

@@ -55,6 +55,11 @@ def notes_html(lines: Iterable[str]) -> str:
     return f"<p>Keep in mind:</p>\n<ul>\n{items}\n</ul>" if items else ""
 
 
+def html_of_tables(*tables: Table | None) -> str:
+    """These tables, one below the other."""
+    return "\n".join(table_html(table) for table in tables if table is not None)
+
+
 def figure_html(drawing: str | None) -> str:
     """A drawing in its frame; empty where nothing was drawn."""
     return f"<figure>\n{drawing}\n</figure>" if drawing else ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hekat.errors import StateError
 from hekat.job.summary_format import SUMMARY_FORMAT
 from hekat.report import shape
+from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.tables import METRIC_ORDER
 
 SUMMARY_FILE = "summary.json"
@@ -124,7 +126,7 @@ _CLIP_HISTORY = shape.same_lengths(
 _INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
 _SECONDS = shape.nullable(shape.amount)
 
-_SUMMARY = shape.record(
+_HORIZONTAL = shape.record(
     {
         "run_id": shape.text,
         "job": shape.text,
@@ -161,6 +163,14 @@ _SUMMARY = shape.record(
 )
 
 
+_SHAPES: Mapping[str, shape.Check] = {"horizontal": _HORIZONTAL, "psi": PSI_SUMMARY}
+
+
+def protocol_of(summary: Mapping[str, Any]) -> str:
+    """The protocol of the run; a horizontal run's summary does not name it."""
+    return str(summary.get("protocol", "horizontal"))
+
+
 def load_summary(run_folder: Path) -> Summary:
     """The checked summary of the run in `run_folder`, in the form `hekat run` wrote it.
 
@@ -171,10 +181,17 @@ def load_summary(run_folder: Path) -> Summary:
     if not isinstance(summary, dict) or "format" not in summary:
         _refuse_damaged(path, "a summary with its format version", "something else")
     SUMMARY_FORMAT.check(summary["format"], str(path), StateError)
-    fault = _SUMMARY(summary)
+    fault = _SHAPES[_known_protocol(path, summary)](summary)
     if fault is not None:
         _refuse_damaged(path, f"{fault[1]} at {fault[0].lstrip('.')[:120]}", "something else there")
     return summary
+
+
+def _known_protocol(path: Path, summary: Mapping[str, Any]) -> str:
+    protocol = protocol_of(summary)
+    if protocol not in _SHAPES:
+        _refuse_damaged(path, f"a run of protocol {' or '.join(_SHAPES)}", "another protocol")
+    return protocol
 
 
 def _read(run_folder: Path, path: Path) -> bytes:

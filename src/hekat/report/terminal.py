@@ -1,9 +1,9 @@
-"""The report of a run for a terminal: its tables, and its findings as short paragraphs."""
+"""The report of a horizontal run for a terminal: its tables, and its findings as short paragraphs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hekat.report.bits import bits_sentence, bits_table
@@ -14,14 +14,7 @@ from hekat.report.losses import loss_sentences, sample_sentences
 from hekat.report.seen import seen_table
 from hekat.report.tables import Table, metric_names, result_table, time_table
 from hekat.report.validation_tables import validation_round_table, validation_sentence, validation_table
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A title and its lines."""
-
-    title: str
-    lines: list[str]
+from hekat.report.view import Finding
 
 
 def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:

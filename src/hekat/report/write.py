@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.report.page import render_page
 from hekat.report.summary import load_summary
+from hekat.report.views import render_page
 from hekat.state import replace_file
 
 REPORT_FILE = "report.html"

@@ -1,0 +1,50 @@
+"""The job file of a set intersection that stands alone: who compares which ids, and who learns what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hekat.job.any_job import read_head_of, read_timeout
+from hekat.job.section import Section
+from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
+
+PROTOCOL = "psi"
+
+
+@dataclass(frozen=True)
+class IntersectionJob:
+    """A checked job. `digest` is over the file's bytes; `data` is what each site calls the table with the ids."""
+
+    name: str
+    digest: bytes
+    settings: IntersectionSettings
+    data: str
+    timeout_s: float
+
+
+def load_intersection_job(path: Path) -> IntersectionJob:
+    """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""
+    head = read_head_of(path, PROTOCOL)
+    top = head.rest
+    guest, hosts = top.take("guest", str), top.take_texts("hosts")
+    data = top.take("data", str)
+    settings = read_intersection(top.take_section("intersection"), guest, hosts)
+    timeout_s = read_timeout(top, len(settings.parties))
+    top.finish()
+    return IntersectionJob(head.name, head.digest, settings, data, timeout_s)
+
+
+def read_intersection(section: Section, guest: str, hosts: tuple[str, ...]) -> IntersectionSettings:
+    """What the section [intersection] says. Raises JobError or InputError."""
+    settings = IntersectionSettings(
+        guest=guest,
+        hosts=hosts,
+        kind=section.take("kind", str, KINDS[0]),
+        learns=section.take_optional_texts("learns"),
+        cardinality_only=section.take("cardinality_only", bool, False),
+        key_bits=section.take("key_bits", int, DEFAULT_KEY_BITS),
+        allow_single=section.take("allow_single", bool, False),
+    )
+    section.finish()
+    return settings

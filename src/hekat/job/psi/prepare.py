@@ -1,0 +1,75 @@
+"""Everything a set intersection needs, loaded and checked before anything starts: ids and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hekat.channel import PartyKey
+from hekat.data import Ids, load_ids
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import JobError, PolicyError
+from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
+from hekat.job.site_file import Site, find_source, load_site
+from hekat.protocol.psi.ids import Ids as ComparedIds
+from hekat.protocol.psi.ids import make_ids
+
+
+@dataclass(frozen=True)
+class PreparedIntersection:
+    """A checked job with this machine's ids: `ids` as the tables have them, `compared` as the protocol takes them.
+
+    `party_keys` are the signing keys that the site keeps; parties without one sign with a key made for the run.
+    """
+
+    job: IntersectionJob
+    site: Site
+    ids: dict[str, Ids] = field(repr=False)
+    compared: dict[str, ComparedIds] = field(repr=False)
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+
+
+def prepare_intersection(
+    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+) -> PreparedIntersection:
+    """Load the job, the site file beside it (or at `site_path`), and every party's ids; nothing is written or sent.
+
+    No key of this protocol outlives a run, so `ask_passphrase` is never called. Raises a HekatError that names the
+    file, key or party, what was expected and the cure; never an id.
+    """
+    job = load_intersection_job(job_path)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    check_site_allows_intersection(site, job)
+    settings = job.settings
+    ids = {}
+    for party in settings.parties:
+        source = find_source(site, party, job.data)
+        ids[party] = load_ids(source.kind, source.options, site.folder, name=party)
+    compared = {party: make_ids([column.tolist() for column in found.columns], party) for party, found in ids.items()}
+    with declare_tenancy(site.machine.single_tenant):
+        get_engine()
+    paths = {name: site.parties[name].party_key for name in settings.parties}
+    keys = {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
+    return PreparedIntersection(job, site, ids, compared, keys)
+
+
+def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
+    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
+    settings = job.settings
+    if settings.kind == "rsa_blind" and settings.key_bits < site.policy.min_key_bits:
+        raise PolicyError(
+            "the job's key is smaller than the site allows",
+            expected=f"at least {site.policy.min_key_bits} bits",
+            got=f"{settings.key_bits} bits",
+            cure="raise intersection.key_bits in the job",
+        )
+    for party in settings.parties:
+        if party not in site.parties:
+            raise JobError(
+                f"the site file knows no party {party!r}",
+                expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
+                got=party,
+                cure=f"add [party.{party}] to the site file, or correct the job's guest and hosts",
+            )

@@ -1,0 +1,1 @@
+"""The report of a set intersection that stands alone."""

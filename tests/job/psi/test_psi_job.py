@@ -1,0 +1,166 @@
+"""A job of protocol psi: its file, what is refused before anything is sent, the run and what each party keeps of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+
+import pytest
+
+from hekat.errors import HekatError, InputError, JobError, PartyStoppedError, PolicyError
+from hekat.job.psi.run import run_intersection_job
+from hekat.report import load_summary
+
+COMMON = {f"c{number}" for number in range(11, 40, 2)}
+
+
+def kept(folder, party: str) -> list[str]:
+    with (folder / "intersection" / f"{party}.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["customer"]
+    return [row[0] for row in rows]
+
+
+def test_those_who_learn_keep_their_ids_in_one_order(prepared, workplace) -> None:
+    result = run_intersection_job(prepared('learns = ["bank", "telco"]'), workplace / "runs")
+    bank, telco = kept(result.folder, "bank"), kept(result.folder, "telco")
+    assert set(bank) == COMMON
+    assert bank == telco
+    assert sorted(path.name for path in (result.folder / "intersection").iterdir()) == ["bank.csv", "telco.csv"]
+    assert stat.S_IMODE((result.folder / "intersection").stat().st_mode) == 0o700
+    assert stat.S_IMODE((result.folder / "intersection" / "bank.csv").stat().st_mode) == 0o600
+
+
+def test_the_summary_says_who_learned_what(prepared, workplace) -> None:
+    result = run_intersection_job(prepared('learns = ["bank"]'), workplace / "runs")
+    summary = load_summary(result.folder)
+    assert summary == result.summary
+    assert summary["protocol"] == "psi"
+    assert summary["common"] == len(COMMON)
+    assert [(party["name"], party["ids"], party["padded"], party["learned"]) for party in summary["parties"]] == [
+        ("bank", 40, 256, "rows"),
+        ("insurer", 50, 256, "nothing"),
+        ("telco", 26, 256, "nothing"),
+    ]
+    total = summary["seconds"]["total"]
+    for seconds in summary["seconds_by_role"].values():
+        assert sum(seconds.values()) == pytest.approx(total)
+        assert seconds["idle"] >= 0
+    views = {view["party"]: view for view in summary["seen"]}
+    assert list(views) == ["bank", "insurer", "telco"]
+    assert not any(row["step"] == "common-rows" for row in views["insurer"]["learned"])
+
+
+def test_nothing_of_an_id_is_written_but_for_its_owner(prepared, workplace) -> None:
+    folder = run_intersection_job(prepared(), workplace / "runs").folder
+    for path in folder.rglob("*"):
+        if path.is_file() and path.parent.name != "intersection":
+            assert "c11" not in path.read_text(), path.name
+
+
+def test_only_how_many(prepared, workplace) -> None:
+    result = run_intersection_job(prepared("cardinality_only = true", hosts='"insurer"'), workplace / "runs")
+    assert result.summary["common"] == 30
+    assert {party["learned"] for party in result.summary["parties"]} == {"count"}
+    assert list((result.folder / "intersection").iterdir()) == []
+
+
+def test_nothing_in_common_is_an_answer(prepared, workplace) -> None:
+    (workplace / "insurer.csv").write_text("customer\n" + "".join(f"x{number}\n" for number in range(9)))
+    result = run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")
+    assert result.summary["common"] == 0
+    assert kept(result.folder, "bank") == kept(result.folder, "insurer") == []
+    assert any("no id is common" in note for note in result.summary["notes"])
+
+
+def test_events_tell_how_it_went(prepared, workplace) -> None:
+    folder = run_intersection_job(prepared(), workplace / "runs").folder
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert [event["event"] for event in events] == ["started", "finished"]
+    assert events[0]["protocol"] == "psi"
+
+
+def test_progress_is_told_of_every_role(prepared, workplace) -> None:
+    told = {}
+
+    class Watcher:
+        def open_folder(self, folder) -> None:
+            told["folder"] = folder
+
+        def reach(self, work: str, done: int, total: int) -> None:
+            assert 0 < done <= total
+            told[work] = (done, total)
+
+    result = run_intersection_job(prepared(), workplace / "runs", Watcher())
+    assert told.pop("folder") == result.folder
+    assert {work.split(":")[0] for work in told} == {"bank", "insurer", "telco"}
+    assert all(done == total for done, total in told.values())
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "what"),
+    [
+        (['kind = "edch"'], InputError, "did you mean 'ecdh'"),
+        (['learns = ["nobody"]'], InputError, "'nobody'"),
+        (["cardinality_only = true"], InputError, "cardinality_only"),
+        (['kind = "rsa_blind"', "key_bits = 2048"], InputError, "key_bits"),
+        (["cardinality = true"], JobError, "did you mean cardinality_only"),
+    ],
+)
+def test_a_wrong_line_is_named(prepared, lines, error, what) -> None:
+    with pytest.raises(error, match=what):
+        prepared(*lines)
+
+
+def test_a_key_below_what_the_site_allows_is_refused(prepared, workplace) -> None:
+    with (workplace / "site.toml").open("a") as file:
+        file.write("\n[policy]\nmin_key_bits = 4096\n")
+    assert prepared().job.settings.kind == "ecdh"
+    with pytest.raises(PolicyError, match="smaller than the site allows"):
+        prepared('kind = "rsa_blind"')
+
+
+@pytest.mark.parametrize(
+    ("site", "what"),
+    [
+        (("[party.telco.data.customers]", "[party.tel.data.customers]"), "knows no party 'telco'"),
+        (("[party.telco.data.customers]", "[party.telco.data.clients]"), "no data called 'customers'"),
+        (('path = "telco.csv"\nid = "customer"', 'path = "telco.csv"'), "telco has no ids"),
+    ],
+)
+def test_a_site_that_does_not_have_it_is_refused(prepared, workplace, site, what) -> None:
+    text = (workplace / "site.toml").read_text()
+    (workplace / "site.toml").write_text(text.replace(*site))
+    assert (workplace / "site.toml").read_text() != text
+    with pytest.raises(HekatError, match=what):
+        prepared()
+
+
+def test_ids_that_repeat_are_refused_without_being_named(prepared, workplace) -> None:
+    (workplace / "telco.csv").write_text("customer\nc1\nc2\nc1\n")
+    with pytest.raises(InputError, match="telco") as caught:
+        prepared()
+    assert "c1" not in str(caught.value)
+
+
+def test_one_id_stops_the_run_unless_the_job_says_so(prepared, workplace) -> None:
+    (workplace / "bank.csv").write_text("customer\nc13\n")
+    with pytest.raises(PartyStoppedError) as caught:
+        run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")
+    assert "allow_single" in str(caught.value.__cause__)
+    (folder,) = (workplace / "runs").iterdir()
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["event"], last["party"]) == ("stopped", "bank")
+    result = run_intersection_job(prepared("allow_single = true", hosts='"insurer"'), workplace / "runs")
+    assert result.summary["common"] == 1
+
+
+def test_a_horizontal_job_is_not_one(prepared, workplace) -> None:
+    prepared()
+    text = (workplace / "job.toml").read_text().replace('"psi"', '"horizontal"')
+    (workplace / "job.toml").write_text(text)
+    from hekat.job.psi.job_file import load_intersection_job
+
+    with pytest.raises(JobError, match="protocol 'horizontal'"):
+        load_intersection_job(workplace / "job.toml")
