@@ -67,7 +67,7 @@ def seen_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _table(view: Mapping[str, Any]) -> Table:
-    rows = [(HOWS[row["how"]], row["step"], "its own note", _note(row)) for row in view["noted"]]
+    rows: list[tuple[str, ...]] = [(HOWS[row["how"]], row["step"], "its own note", _note(row)) for row in view["noted"]]
     rows += _received(view["learned"])
     rows.sort(key=lambda row: list(HOWS.values()).index(row[0]))
     spread = f" A … stands for each of {', '.join(view['steps'])}." if view["steps"] else ""

@@ -22,7 +22,7 @@ CUSTOMERS = {"bank": range(40), "insurer": range(10, 60), "telco": range(55, 4, 
 
 
 def write_customers(path: Path, numbers: list[int]) -> None:
-    path.write_text("customer,age\n" + "".join(f"c{number},{number % 7}\n" for number in numbers))
+    path.write_text("customer,age\n" + "".join(f"client{number},{number % 7}\n" for number in numbers))
 
 
 @pytest.fixture

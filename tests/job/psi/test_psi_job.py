@@ -12,7 +12,7 @@ from hekat.errors import HekatError, InputError, JobError, PartyStoppedError, Po
 from hekat.job.psi.run import run_intersection_job
 from hekat.report import load_summary
 
-COMMON = {f"c{number}" for number in range(11, 40, 2)}
+COMMON = {f"client{number}" for number in range(11, 40, 2)}
 
 
 def kept(folder, party: str) -> list[str]:
@@ -56,7 +56,7 @@ def test_nothing_of_an_id_is_written_but_for_its_owner(prepared, workplace) -> N
     folder = run_intersection_job(prepared(), workplace / "runs").folder
     for path in folder.rglob("*"):
         if path.is_file() and path.parent.name != "intersection":
-            assert "c11" not in path.read_text(), path.name
+            assert "client" not in path.read_text(), path.name
 
 
 def test_only_how_many(prepared, workplace) -> None:
@@ -138,14 +138,14 @@ def test_a_site_that_does_not_have_it_is_refused(prepared, workplace, site, what
 
 
 def test_ids_that_repeat_are_refused_without_being_named(prepared, workplace) -> None:
-    (workplace / "telco.csv").write_text("customer\nc1\nc2\nc1\n")
+    (workplace / "telco.csv").write_text("customer\nclient1\nclient2\nclient1\n")
     with pytest.raises(InputError, match="telco") as caught:
         prepared()
-    assert "c1" not in str(caught.value)
+    assert "client" not in str(caught.value)
 
 
 def test_one_id_stops_the_run_unless_the_job_says_so(prepared, workplace) -> None:
-    (workplace / "bank.csv").write_text("customer\nc13\n")
+    (workplace / "bank.csv").write_text("customer\nclient13\n")
     with pytest.raises(PartyStoppedError) as caught:
         run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")
     assert "allow_single" in str(caught.value.__cause__)
