@@ -53,6 +53,8 @@ def test_columns_do_not_run_into_each_other() -> None:
     ids = make_ids({"name": ["a", "ab", "a"], "born": ["bc", "c", "b"]}, "n")
     assert ids.to_rows() == [("a", "bc"), ("ab", "c"), ("a", "b")], "a name that repeats is no repeated row"
     assert ids.names == ("name", "born")
+    assert ids.to_bytes() == [b"\1\0\0\0a\2\0\0\0bc", b"\2\0\0\0ab\1\0\0\0c", b"\1\0\0\0a\1\0\0\0b"]
+    assert make_ids(["\u00e9"], "n").to_bytes() == [b"\2\0\0\0\xc3\xa9"]
 
 
 def test_rows_are_taken_in_step_and_nothing_can_be_changed() -> None:

@@ -51,6 +51,11 @@ class Ids:
         """For each row its texts, one for each column."""
         return list(zip(*(column.tolist() for column in self.columns), strict=True))
 
+    def to_bytes(self) -> list[bytes]:
+        """For each row bytes that are equal only for equal ids: of each column the length, 4 bytes, and the UTF-8."""
+        encoded = ([_with_length(text.encode()) for text in column.tolist()] for column in self.columns)
+        return [b"".join(parts) for parts in zip(*encoded, strict=True)]
+
     def describe(self) -> str:
         """What kinds of ids these are and what they match, without any of them: for the notes of a report."""
         described = f"ids are {' and '.join(dict.fromkeys(self.kinds))}"
@@ -115,3 +120,7 @@ def _check_distinct(ids: Ids, name: str) -> None:
             got=f"{repeated} rows with an id that an earlier row has",
             cure="remove rows that are there twice, or name another id column, or several, in the site file",
         )
+
+
+def _with_length(encoded: bytes) -> bytes:
+    return len(encoded).to_bytes(4, "little") + encoded
