@@ -6,7 +6,6 @@ for is always there. It keeps that of the round before too: a run may stop betwe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from hekat.errors import StateError
 from hekat.job.job_file import Job
+from hekat.job.numbered_files import numbered_path, numbers_of
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
 from hekat.protocol.horizontal.own_state import OwnState, own_state_shapes
@@ -29,6 +29,7 @@ OWN_STATE_FOLDER = "own_states"
 OWN_STATE_FORMAT = 1
 _KIND = "own state"
 _GROUPS = ("control", "owed")
+_WORD = "round"
 _CURE = "put the run's folder back as it was left, or begin a new run"
 
 
@@ -46,9 +47,9 @@ def save_own_state(folder: Path, job: Job, party: str, own: OwnState) -> None:
     }
     with disk_errors_as_state_errors(f"{folder} could not be written"):
         folder.mkdir(mode=0o700, exist_ok=True)
-        replace_file(_path_of(folder, party, own.round), encode_arrays(_KIND, metadata, arrays))
-        for number in _rounds_of(folder, party)[:-2]:
-            _path_of(folder, party, number).unlink()
+        replace_file(numbered_path(folder, party, _WORD, own.round), encode_arrays(_KIND, metadata, arrays))
+        for number in numbers_of(folder, party, _WORD)[:-2]:
+            numbered_path(folder, party, _WORD, number).unlink()
 
 
 def load_own_states(folder: Path, job: Job, state: TrainingState, model: Model) -> dict[str, OwnState]:
@@ -69,9 +70,9 @@ def load_own_states(folder: Path, job: Job, state: TrainingState, model: Model) 
 
 
 def _load(folder: Path, job: Job, party: str, number: int, shapes: Shapes) -> OwnState:
-    path = _path_of(folder, party, number)
+    path = numbered_path(folder, party, _WORD, number)
     with disk_errors_as_state_errors(f"{path} cannot be read"):
-        is_there, others = path.is_file(), _rounds_of(folder, party)
+        is_there, others = path.is_file(), numbers_of(folder, party, _WORD)
     if not is_there:
         raise StateError(
             f"what {party} alone kept of the run is missing",
@@ -101,15 +102,3 @@ def _check(path: Path, arrays: Mapping[str, npt.NDArray[Any]], shapes: Shapes) -
 
 def _refuse(path: Path, expected: str, got: str) -> StateError:
     return StateError(f"{path} cannot be taken up", expected=expected, got=got, cure=_CURE)
-
-
-def _path_of(folder: Path, party: str, number: int) -> Path:
-    return folder / f"{party}-round-{number}.npz"
-
-
-def _rounds_of(folder: Path, party: str) -> list[int]:
-    """The rounds that there are files of, in their order."""
-    if not folder.is_dir():
-        return []
-    pattern = re.compile(re.escape(party) + r"-round-(\d+)\.npz")
-    return sorted(int(found[1]) for path in folder.iterdir() if (found := pattern.fullmatch(path.name)))

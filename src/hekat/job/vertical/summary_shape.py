@@ -47,12 +47,12 @@ class Result(TypedDict):
 class EpochFacts(TypedDict):
     """`loss`: the guest's, of the weights in progress, averaged over batches. `gradient_error_bound` by party: the
     largest distance of an entry of its gradients from that of exact arithmetic; parties that do not learn it are left
-    out. `seconds` since the last epoch ended, or training began."""
+    out. `seconds` since the last epoch ended, or training began; None of an epoch of the run that was resumed."""
 
     epoch: int
     loss: float | None
     gradient_error_bound: dict[str, float]
-    seconds: float
+    seconds: float | None
 
 
 class RoleBytes(TypedDict):
