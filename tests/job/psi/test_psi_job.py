@@ -113,6 +113,11 @@ def test_a_wrong_line_is_named(prepared, lines, error, what) -> None:
         prepared(*lines)
 
 
+def test_a_name_that_would_lead_out_of_the_folder_is_refused(prepared) -> None:
+    with pytest.raises(PolicyError, match="a party's name cannot be used"):
+        prepared(hosts='"../telco"')
+
+
 def test_a_key_below_what_the_site_allows_is_refused(prepared, workplace) -> None:
     with (workplace / "site.toml").open("a") as file:
         file.write("\n[policy]\nmin_key_bits = 4096\n")

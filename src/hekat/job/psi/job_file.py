@@ -8,6 +8,7 @@ from pathlib import Path
 from hekat.job.any_job import read_head_of, read_timeout
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
+from hekat.protocol.role_names import check_role_name
 
 PROTOCOL = "psi"
 
@@ -24,10 +25,12 @@ class IntersectionJob:
 
 
 def load_intersection_job(path: Path) -> IntersectionJob:
-    """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""
+    """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
     head = read_head_of(path, PROTOCOL)
     top = head.rest
     guest, hosts = top.take("guest", str), top.take_texts("hosts")
+    for name in (guest, *hosts):
+        check_role_name(name)
     data = top.take("data", str)
     settings = read_intersection(top.take_section("intersection"), guest, hosts)
     timeout_s = read_timeout(top, len(settings.parties))

@@ -11,6 +11,7 @@ from hekat.data import Ids, load_ids
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import JobError, PolicyError
+from hekat.job.load_keys import load_party_keys
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.protocol.psi.ids import Ids as ComparedIds
@@ -50,9 +51,7 @@ def prepare_intersection(
     compared = {party: make_ids([column.tolist() for column in found.columns], party) for party, found in ids.items()}
     with declare_tenancy(site.machine.single_tenant):
         get_engine()
-    paths = {name: site.parties[name].party_key for name in settings.parties}
-    keys = {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
-    return PreparedIntersection(job, site, ids, compared, keys)
+    return PreparedIntersection(job, site, ids, compared, load_party_keys(site, settings.parties))
 
 
 def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
