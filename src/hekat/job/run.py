@@ -9,20 +9,21 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError, StateError
+from hekat.errors import PartyLostError, PartyStoppedError, StateError
 from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
 from hekat.job.compared_bits import with_bits
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import PROTOCOL
+from hekat.job.named_timeout import name_timeout_key
 from hekat.job.outcome import Finished, TrainedAlone, summarise
 from hekat.job.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.job.prepare import Prepared
 from hekat.job.progress import Progress, Silence
 from hekat.job.rehearsed_losses import check_losses
 from hekat.job.run_events import logged_run
+from hekat.job.session_keys import session_keys, write_public_keys
 from hekat.job.trained_model import save_trained_model
 from hekat.job.training_state_file import Resumed, load_resumed, save_state
 from hekat.job.upload_states import (
@@ -39,7 +40,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import LocalRun, RoundRecord, TrainingState, train
 from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.witness import Witness
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
@@ -99,14 +100,6 @@ def _run(
                 releases=resumed.releases,
             )
         return session.run(state, resume_from, own)
-
-
-def _name_timeout_key(cause: BaseException | None, timeout_s: float) -> BaseException | None:
-    """A time-out with the job's key in its cure; any other cause as it is."""
-    if not isinstance(cause, ChannelTimeoutError):
-        return cause
-    cure = f"{cause.cure}: raise timeout_s in the job (now {timeout_s:g} s)"
-    return ChannelTimeoutError(cause.what, expected=cause.expected, got=cause.got, cure=cure)
 
 
 def _describe_progress(record: RoundRecord) -> str:
@@ -223,10 +216,9 @@ class _Session:
         key_pair: KeyPair | None = None,
     ) -> Finished:
         is_main = settings is self._job.settings
-        kept = self._prepared.party_keys
-        keys = {name: kept.get(name) or PartyKey.generate() for name in settings.everyone}
+        keys = session_keys(self._prepared.party_keys, settings.everyone)
         if is_main:
-            self._write_parties(keys)
+            write_public_keys(self._directory.path, keys)
         records: list[RoundRecord] = []
         metrics: list[dict[str, float]] = []
         self._progress.begin(phase, settings.training.round_count)
@@ -274,7 +266,7 @@ class _Session:
             try:
                 state = federation.run()
             except PartyStoppedError as error:
-                raise error from _name_timeout_key(error.__cause__, self._job.timeout_s)
+                raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
         if state.validation.final is not None:
             self._events.write("validation", phase=phase, rounds=state.rounds_done, metrics=state.validation.final)
         return Finished(federation, state, records, metrics, metrics[-1] if metrics else self._evaluate(state))
@@ -300,10 +292,6 @@ class _Session:
         if test is None or test.labels is None:
             return {}
         return evaluate(self._made.model, state.parameters, state.standardiser.apply(test.features), test.labels)
-
-    def _write_parties(self, keys: Mapping[str, PartyKey]) -> None:
-        texts = {name: key.public.text for name, key in keys.items()}
-        replace_file(self._directory.path / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
 
     def _view_aggregator(self, main: Finished) -> AggregatorView:
         name = self._job.settings.aggregator

@@ -52,14 +52,14 @@ def check_protections(policy: SitePolicy, protection: str, *, compares_plain: bo
         )
 
 
-def check_key_bits(policy: SitePolicy, key_bits: int) -> None:
+def check_key_bits(policy: SitePolicy, key_bits: int, key: str = "protection.key_bits") -> None:
     """Raise PolicyError for a key that is smaller than the site allows."""
     if key_bits < policy.min_key_bits:
         raise PolicyError(
             "the job's key is smaller than the site allows",
             expected=f"at least {policy.min_key_bits} bits",
             got=f"{key_bits} bits",
-            cure="raise protection.key_bits in the job",
+            cure=f"raise {key} in the job",
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hekat.channel import PartyKey
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.party_views import views_of_parties
 from hekat.job.progress import Progress, Silence
@@ -16,7 +15,8 @@ from hekat.job.psi.own_rows import INTERSECTION_FOLDER, save_own_rows
 from hekat.job.psi.prepare import PreparedIntersection
 from hekat.job.run import SUMMARY_FILE, RunResult
 from hekat.job.run_events import logged_run
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
+from hekat.job.session_keys import session_keys, write_public_keys
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
@@ -40,10 +40,8 @@ def _run(prepared: PreparedIntersection, directory: RunDirectory, events: EventL
     with disk_errors_as_state_errors(f"folders in {folder} could not be made"):
         (folder / LEDGER_FOLDER).mkdir()
         (folder / INTERSECTION_FOLDER).mkdir(mode=0o700)
-    keys = {name: prepared.party_keys.get(name) or PartyKey.generate() for name in settings.parties}
-    public = {name: key.public for name, key in keys.items()}
-    texts = {name: key.text for name, key in public.items()}
-    replace_file(folder / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+    keys = session_keys(prepared.party_keys, settings.parties)
+    public = write_public_keys(folder, keys)
     federation = IntersectionFederation(
         prepared, keys, directory.run_id, folder / LEDGER_FOLDER, on_progress=progress.reach
     )
