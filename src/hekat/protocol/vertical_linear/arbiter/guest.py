@@ -1,0 +1,209 @@
+"""The role of the guest: it has labels and columns, and adds up the residuals that nobody sees.
+
+    1. hear how many rows and columns each host has; refuse what would tell labels before anything of them leaves
+    2. take the arbiter's key
+    3. each batch: add the hosts' parts and its own, which is encrypted freshly and holds the labels; send the sum, the
+       residuals, to all hosts; have its own gradient opened under a mask; make a step
+    4. each epoch: add the parts of the loss, have the sum opened under a mask; say whether to go on
+
+The fresh encryption re-randomises what a host gets back: no host can tell its own part from it.
+Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2; FLASH, appendix A.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hekat.data import Table
+from hekat.errors import ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.stop_rules import should_stop
+from hekat.protocol.vertical_linear.arbiter.loss import LossScale
+from hekat.protocol.vertical_linear.arbiter.messages import (
+    LOSS_PARTS,
+    RESIDUALS,
+    SCORES,
+    EpochEndMessage,
+    HostReadyMessage,
+    StartMessage,
+)
+from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
+from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
+from hekat.protocol.vertical_linear.arbiter.steps import (
+    EPOCH_END,
+    READY_STEP,
+    START_STEP,
+    batch_step,
+    epoch_step,
+    model_id_of,
+)
+from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
+from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
+from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
+from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+
+
+def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
+    """Train with the others; returns the guest's part of the model."""
+    with run.stopwatch.measure(PLAIN):
+        targets = prepare_targets(table, settings)
+        start = start_parameters(table.features.shape[1], settings.column_count)
+        own = OwnPart(channel.party, table, settings, run, start)
+    finished = _begin(channel, own)
+    opening = receive_opening(channel, settings, run.stopwatch)
+    if run.witness is not None:
+        run.witness.begin(channel.party, own.columns.features, targets.values)
+    if not finished:
+        _Guest(channel, own, opening, targets).train()
+    model_id = model_id_of(channel.session_id)
+    return own.model_part(model_id, target_mean=targets.mean, target_spread=targets.spread)
+
+
+def _begin(channel: RecordedChannel, own: OwnPart) -> bool:
+    """Hear all hosts, check what they say, and begin; returns whether an earlier run had ended already."""
+    settings = own.settings
+    counts = [own.column_count]
+    for host in settings.hosts:
+        ready = channel.receive(host, READY_STEP, HostReadyMessage)
+        _check_ready(ready, host, own)
+        leak = LeakCount(host, len(own.batches), ready.column_count, own.row_count, ready.thin_column_count)
+        channel.ledger.note("setup", leak.describe(), "disclosed")
+        check_label_leak(leak, settings.label_leak_accepted)
+        counts.append(ready.column_count)
+    leak = LeakCount(own.party, len(own.batches), own.column_count + 1, own.row_count)
+    channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
+    resumed = own.run.resume_from
+    finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
+    start = StartMessage(row_count=own.row_count, column_counts=counts, epochs_done=own.epochs_done, finished=finished)
+    for party in settings.everyone[1:]:
+        channel.send(party, START_STEP, start)
+    return finished
+
+
+def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
+    if ready.row_count != own.row_count:
+        raise ProtocolError(
+            f"{host} has other rows than {own.party}",
+            expected=f"{own.row_count} rows",
+            got=f"{ready.row_count} rows",
+            cure="find the rows that all parties have in common first: set intersection gives them in one order",
+        )
+    if ready.epochs_done != own.epochs_done:
+        raise ProtocolError(
+            f"{host} resumes from another epoch than {own.party}",
+            expected=f"{own.epochs_done} epochs done",
+            got=f"{ready.epochs_done} epochs done",
+            cure="resume all parties from an epoch that all have saved, or begin anew",
+        )
+    if ready.column_count < 1 or ready.thin_column_count < 0:
+        raise ProtocolError(
+            f"{host} counts columns that cannot be",
+            expected="at least one column",
+            got=f"{ready.column_count}",
+            cure="find out what runs there: this release does not send such counts",
+        )
+
+
+class _Guest:
+    """The guest's loop over epochs and batches."""
+
+    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening, targets: Targets) -> None:
+        self._channel, self._own, self._opening, self._targets = channel, own, opening, targets.values
+        self._settings, self._run = own.settings, own.run
+        self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
+        self._scale = LossScale.of(own.batches, own.settings.column_count, own.settings.fixed_point)
+        self._losses = () if own.run.resume_from is None else own.run.resume_from.losses
+
+    def train(self) -> None:
+        """To the last epoch, or until the stop rule holds."""
+        for epoch in range(self._own.epochs_done + 1, self._settings.training.epochs + 1):
+            if self._play_epoch(epoch):
+                return
+
+    def _play_epoch(self, epoch: int) -> bool:
+        settings, step = self._settings, epoch_step(epoch)
+        own_parts: list[float] = []
+        encrypted: list[Any] = []
+        for number, rows in enumerate(self._own.batches):
+            own_part, target_part = self._play_batch(batch_step(epoch, number), rows)
+            own_parts.append(own_part)
+            with self._stopwatch.measure(LOSS):
+                encrypted = [self._arithmetic.add([*encrypted, target_part])]
+        self._losses = (*self._losses, self._open_loss(step, own_parts, encrypted))
+        finished = epoch == settings.training.epochs or should_stop(self._losses, settings.training)
+        for party in settings.everyone[1:]:
+            self._channel.send(party, f"{step}/{EPOCH_END}", EpochEndMessage(finished=finished))
+        self._run.save(self._own.state(epoch, finished=finished, losses=self._losses))
+        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
+        self._run.on_epoch(EpochRecord(epoch, self._losses[-1], self._own.error_bound(least=1.0)))
+        return finished
+
+    def _open_loss(self, step: str, own_parts: list[float], encrypted: list[Any]) -> float:
+        settings, arithmetic = self._settings, self._arithmetic
+        for host in settings.hosts:
+            message = self._channel.receive(host, f"{step}/loss-part", LOSS_PARTS[settings.protection])
+            encrypted.append(arithmetic.read(message.values, (1,), host))
+        with self._stopwatch.measure(LOSS):
+            encrypted.append(arithmetic.hold(self._scale.encode_part(own_parts)))
+            masked = arithmetic.mask(arithmetic.add(encrypted))
+        return self._scale.decode(self._opening.open_loss(step, masked), self._own.residual)
+
+    def _play_batch(self, step: str, rows: IntArray) -> tuple[float, Any]:
+        """One step; returns the guest's part of the batch's mean of d^2, and that of the labels, not opened, (1,)."""
+        own, settings = self._own, self._settings
+        residuals = self._add_residuals(step, rows)
+        with self._stopwatch.measure(GRADIENT):
+            products = self._arithmetic.multiply(self._matrix(rows), residuals)
+            gradient_count = (own.column_count + 1) * settings.column_count
+            masked = self._arithmetic.mask(self._arithmetic.take(products, np.arange(gradient_count)))
+        self._opening.ask_gradient(step, masked)
+        with self._stopwatch.measure(LOSS):
+            # Targets of class k meet residuals of class k: the diagonal of what lies behind the gradient.
+            diagonal = gradient_count + np.arange(settings.column_count) * (settings.column_count + 1)
+            terms = [self._arithmetic.take(products, diagonal[k : k + 1]) for k in range(len(diagonal))]
+            target_part = self._arithmetic.add(terms)
+        opened = self._opening.open_gradient(step, masked)
+        with self._stopwatch.measure(PLAIN):
+            values = decode_products(opened, settings.fixed_point).reshape(-1, settings.column_count) / len(rows)
+            gradient = {WEIGHTS: values[:-1], INTERCEPT: values[-1]}
+            own.witness(step, rows, gradient)
+            of_intercept = own.residual.score_factor * float(np.mean(own.parameters[INTERCEPT] * gradient[INTERCEPT]))
+            own_part = own.loss_part(gradient[WEIGHTS]) + of_intercept
+            own.move(gradient)
+        return own_part, target_part
+
+    def _add_residuals(self, step: str, rows: IntArray) -> Any:
+        """The residuals of a batch, (rows, K), which all hosts get too."""
+        own, settings, arithmetic = self._own, self._settings, self._arithmetic
+        with self._stopwatch.measure(PLAIN):
+            scores = own.scores(rows) + own.parameters[INTERCEPT]
+            part = own.encode(own.residual.of(scores, self._targets[rows]))
+        with self._stopwatch.measure(FORE_GRADIENT):
+            addends = [arithmetic.hold(part)]
+        for host in settings.hosts:
+            message = self._channel.receive(host, f"{step}/scores", SCORES[settings.protection])
+            with self._stopwatch.measure(AGGREGATE):
+                addends.append(arithmetic.read(message.values, part.shape, host))
+        with self._stopwatch.measure(AGGREGATE):
+            residuals = arithmetic.add(addends)
+            message = RESIDUALS[settings.protection](values=arithmetic.write(residuals))
+        for host in settings.hosts:
+            self._channel.send(host, f"{step}/residuals", message)
+        return residuals
+
+    def _matrix(self, rows: IntArray) -> Any:
+        """Integers (columns + 1 + K, rows): the guest's columns, the intercept's ones, and the targets' shares."""
+        columns = self._own.matrix(rows)
+        ones = np.full((1, len(rows)), 1 << self._settings.fixed_point.feature_bits, np.int64)
+        shares = self._scale.target_rows(self._targets[rows], self._own.residual, self._own.party)
+        if isinstance(columns, np.ndarray):
+            return np.concatenate([columns, ones, shares])
+        from scipy.sparse import csr_array, vstack
+
+        return vstack([columns, csr_array(ones), csr_array(shares)], format="csr")

@@ -1,0 +1,132 @@
+"""The role of a host: it has columns and no labels.
+
+    1. check what its gradients would tell; tell the guest how many rows and columns it has
+    2. take the arbiter's key
+    3. each batch: send its part of the residuals, encrypted; get the residuals, encrypted; have its gradient opened
+       under a mask; make a step
+    4. each epoch: send its part of the loss, encrypted; hear whether to go on
+
+Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2; FLASH, appendix A.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hekat.data import Table, check_has_no_labels
+from hekat.errors import ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.arbiter.loss import LossScale
+from hekat.protocol.vertical_linear.arbiter.messages import (
+    LOSS_PARTS,
+    RESIDUALS,
+    SCORES,
+    EpochEndMessage,
+    HostReadyMessage,
+    StartMessage,
+)
+from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
+from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
+from hekat.protocol.vertical_linear.arbiter.steps import (
+    EPOCH_END,
+    READY_STEP,
+    START_STEP,
+    batch_step,
+    epoch_step,
+    model_id_of,
+)
+from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
+from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import WEIGHTS
+from hekat.protocol.vertical_linear.parts_of_time import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+
+
+def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
+    """Train with the others; returns this host's part of the model."""
+    check_has_no_labels(table)
+    with run.stopwatch.measure(PLAIN):
+        weights = np.zeros((table.features.shape[1], settings.column_count))
+        own = OwnPart(channel.party, table, settings, run, {WEIGHTS: weights})
+    start = _announce(channel, own)
+    opening = receive_opening(channel, settings, run.stopwatch)
+    if run.witness is not None:
+        run.witness.begin(channel.party, own.columns.features)
+    if not start.finished:
+        _Host(channel, own, opening).train()
+    return own.model_part(model_id_of(channel.session_id))
+
+
+def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
+    settings = own.settings
+    thin = count_thin_columns(own.columns.features, own.batches)
+    leak = LeakCount(own.party, len(own.batches), own.column_count, own.row_count, thin)
+    channel.ledger.note("setup", leak.describe(), "disclosed")
+    check_label_leak(leak, settings.label_leak_accepted)
+    ready = HostReadyMessage(
+        row_count=own.row_count,
+        column_count=own.column_count,
+        thin_column_count=thin,
+        epochs_done=own.epochs_done,
+    )
+    channel.send(settings.guest, READY_STEP, ready)
+    start = channel.receive(settings.guest, START_STEP, StartMessage)
+    if (start.row_count, start.epochs_done) != (own.row_count, own.epochs_done):
+        raise ProtocolError(
+            f"{settings.guest} begins with other rows or epochs than this host has",
+            expected=f"{own.row_count} rows, {own.epochs_done} epochs done",
+            got=f"{start.row_count} rows, {start.epochs_done} epochs done",
+            cure="all parties must run the same job, on the same rows, and resume from the same epoch",
+        )
+    return start
+
+
+class _Host:
+    """A host's loop over epochs and batches."""
+
+    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening) -> None:
+        self._channel, self._own, self._opening = channel, own, opening
+        self._settings, self._run = own.settings, own.run
+        self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
+        self._scale = LossScale.of(own.batches, own.settings.column_count, own.settings.fixed_point)
+
+    def train(self) -> None:
+        """To the last epoch, or until the guest stops."""
+        for epoch in range(self._own.epochs_done + 1, self._settings.training.epochs + 1):
+            if self._play_epoch(epoch):
+                return
+
+    def _play_epoch(self, epoch: int) -> bool:
+        guest, step = self._settings.guest, epoch_step(epoch)
+        parts = [self._play_batch(batch_step(epoch, number), rows) for number, rows in enumerate(self._own.batches)]
+        with self._stopwatch.measure(LOSS):
+            data = self._arithmetic.write(self._arithmetic.hold(self._scale.encode_part(parts)))
+        self._channel.send(guest, f"{step}/loss-part", LOSS_PARTS[self._settings.protection](values=data))
+        finished = self._channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
+        self._run.save(self._own.state(epoch, finished=finished))
+        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
+        self._run.on_epoch(EpochRecord(epoch, gradient_error_bound=self._own.error_bound()))
+        return finished
+
+    def _play_batch(self, step: str, rows: IntArray) -> float:
+        """One step; returns this host's part of the batch's mean of d^2."""
+        own, settings = self._own, self._settings
+        with self._stopwatch.measure(PLAIN):
+            part = own.encode(own.residual.score_factor * own.scores(rows))
+        with self._stopwatch.measure(ENCRYPT_LOGITS):
+            data = self._arithmetic.write(self._arithmetic.hold(part))
+        self._channel.send(settings.guest, f"{step}/scores", SCORES[settings.protection](values=data))
+        received = self._channel.receive(settings.guest, f"{step}/residuals", RESIDUALS[settings.protection])
+        with self._stopwatch.measure(GRADIENT):
+            residuals = self._arithmetic.read(received.values, part.shape, settings.guest)
+            masked = self._arithmetic.mask(self._arithmetic.multiply(own.matrix(rows), residuals))
+        self._opening.ask_gradient(step, masked)
+        opened = self._opening.open_gradient(step, masked)
+        with self._stopwatch.measure(PLAIN):
+            gradient = decode_products(opened, settings.fixed_point).reshape(-1, settings.column_count) / len(rows)
+            own.witness(step, rows, {WEIGHTS: gradient})
+            loss_part = own.loss_part(gradient)
+            own.move({WEIGHTS: gradient})
+        return loss_part

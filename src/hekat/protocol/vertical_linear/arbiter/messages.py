@@ -1,0 +1,155 @@
+"""Every message of regression with an arbiter, each field with what it discloses and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.wire import ciphertext, disclosed, message, public
+
+_UNDER = "the arbiter's key"
+
+
+@message("vertical-linear/host-ready", version=1)
+@dataclass(frozen=True)
+class HostReadyMessage:
+    """Host to guest, once: what the guest checks before anything of the labels leaves it."""
+
+    row_count: int = public()
+    column_count: int = public()
+    thin_column_count: int = disclosed("how many columns of the host differ from one value in a few rows of a batch")
+    epochs_done: int = public()
+
+
+@message("vertical-linear/start", version=1)
+@dataclass(frozen=True)
+class StartMessage:
+    """Guest to hosts and arbiter, once: everybody is here, holds the same rows, and has done as many epochs."""
+
+    row_count: int = public()
+    column_counts: list[int] = public()
+    epochs_done: int = public()
+    finished: bool = public()
+
+
+@message("vertical-linear/public-key", version=1)
+@dataclass(frozen=True)
+class PublicKeyMessage:
+    """Arbiter to guest and hosts, once; empty under protection `none`."""
+
+    public_key: bytes = public()
+
+
+@message("vertical-linear/scores", version=1)
+@dataclass(frozen=True)
+class ScoresMessage:
+    """Host to guest: its part of the residual of each row of the batch."""
+
+    values: bytes = ciphertext(under=_UNDER)
+
+
+@message("vertical-linear/residuals", version=1)
+@dataclass(frozen=True)
+class ResidualsMessage:
+    """Guest to each host: the residual of each row of the batch, under fresh randomisers."""
+
+    values: bytes = ciphertext(under=_UNDER)
+
+
+@message("vertical-linear/masked-gradient", version=1)
+@dataclass(frozen=True)
+class MaskedGradientMessage:
+    """Guest or host to arbiter: its gradient under a mask uniform mod n, re-randomised."""
+
+    values: bytes = ciphertext(under=f"{_UNDER}; it opens the gradient plus a mask that the sender alone knows: noise")
+
+
+@message("vertical-linear/opened-gradient", version=1)
+@dataclass(frozen=True)
+class OpenedGradientMessage:
+    """Arbiter to guest or host: what it opened, as limbs (values, limbs)."""
+
+    values: npt.NDArray[np.uint64] = disclosed("the party's own gradient, once it takes its mask away")
+
+
+@message("vertical-linear/loss-part", version=1)
+@dataclass(frozen=True)
+class LossPartMessage:
+    """Host to guest, once an epoch: its part of the epoch's loss."""
+
+    values: bytes = ciphertext(under=_UNDER)
+
+
+@message("vertical-linear/masked-loss", version=1)
+@dataclass(frozen=True)
+class MaskedLossMessage:
+    """Guest to arbiter, once an epoch: the epoch's loss under a mask uniform mod n, re-randomised."""
+
+    values: bytes = ciphertext(under=f"{_UNDER}; it opens the loss plus a mask that the guest alone knows: noise")
+
+
+@message("vertical-linear/opened-loss", version=1)
+@dataclass(frozen=True)
+class OpenedLossMessage:
+    """Arbiter to guest: what it opened, as limbs (1, limbs)."""
+
+    values: npt.NDArray[np.uint64] = disclosed("the epoch's loss, once the guest takes its mask away")
+
+
+@message("vertical-linear/epoch-end", version=1)
+@dataclass(frozen=True)
+class EpochEndMessage:
+    """Guest to hosts and arbiter after every epoch: whether another one follows."""
+
+    finished: bool = public()
+
+
+@message("vertical-linear/plain-scores", version=1)
+@dataclass(frozen=True)
+class PlainScoresMessage:
+    """As ScoresMessage under protection `none`."""
+
+    values: bytes = disclosed("THE HOST'S SCORES, UNENCRYPTED")
+
+
+@message("vertical-linear/plain-residuals", version=1)
+@dataclass(frozen=True)
+class PlainResidualsMessage:
+    """As ResidualsMessage under protection `none`."""
+
+    values: bytes = disclosed("THE RESIDUALS, AND SO THE LABELS, UNENCRYPTED")
+
+
+@message("vertical-linear/plain-gradient", version=1)
+@dataclass(frozen=True)
+class PlainGradientMessage:
+    """As MaskedGradientMessage under protection `none`."""
+
+    values: bytes = disclosed("THE PARTY'S GRADIENT, UNENCRYPTED AND UNMASKED")
+
+
+@message("vertical-linear/plain-loss-part", version=1)
+@dataclass(frozen=True)
+class PlainLossPartMessage:
+    """As LossPartMessage under protection `none`."""
+
+    values: bytes = disclosed("THE HOST'S PART OF THE LOSS, UNENCRYPTED")
+
+
+@message("vertical-linear/plain-loss", version=1)
+@dataclass(frozen=True)
+class PlainLossMessage:
+    """As MaskedLossMessage under protection `none`."""
+
+    values: bytes = disclosed("THE EPOCH'S LOSS, UNENCRYPTED AND UNMASKED")
+
+
+# By the job's protection.
+SCORES: dict[str, type[Any]] = {"paillier": ScoresMessage, "none": PlainScoresMessage}
+RESIDUALS: dict[str, type[Any]] = {"paillier": ResidualsMessage, "none": PlainResidualsMessage}
+GRADIENTS: dict[str, type[Any]] = {"paillier": MaskedGradientMessage, "none": PlainGradientMessage}
+LOSS_PARTS: dict[str, type[Any]] = {"paillier": LossPartMessage, "none": PlainLossPartMessage}
+LOSSES: dict[str, type[Any]] = {"paillier": MaskedLossMessage, "none": PlainLossMessage}

@@ -1,0 +1,82 @@
+"""How a party has its sums opened: masked, sent to the arbiter, and the mask taken away from what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hekat.errors import KeyRefusedError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, Masked, PaillierArithmetic, PlainArithmetic
+from hekat.protocol.vertical_linear.arbiter.messages import (
+    GRADIENTS,
+    LOSSES,
+    OpenedGradientMessage,
+    OpenedLossMessage,
+    PublicKeyMessage,
+)
+from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
+from hekat.protocol.vertical_linear.parts_of_time import PLAIN
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.paillier import PublicKey
+from hekat.wire import from_bytes
+
+# A key of safe primes takes from below a second to minutes.
+KEY_TIMEOUT_S = 600.0
+KEY_STEP = "public-key"
+NO_PROTECTION = "protection is NONE: scores, residuals and gradients leave unencrypted"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One party's way to the arbiter, with the arithmetic of the job."""
+
+    channel: RecordedChannel
+    arbiter: str
+    arithmetic: Arithmetic[Any]
+    stopwatch: Stopwatch
+
+    def ask_gradient(self, step: str, masked: Masked[Any]) -> None:
+        """Send what `open_gradient` then gets opened: in between other work can be done."""
+        self.channel.send(self.arbiter, f"{step}/gradient", GRADIENTS[self._protection](values=masked.data))
+
+    def open_gradient(self, step: str, masked: Masked[Any]) -> IntegerArray:
+        """The integers of the party's gradient, in the order of what was masked."""
+        opened = self.channel.receive(self.arbiter, f"{step}/opened", OpenedGradientMessage)
+        with self.stopwatch.measure(PLAIN):
+            return self.arithmetic.unmask(opened.values, masked, self.arbiter)
+
+    def open_loss(self, step: str, masked: Masked[Any]) -> int:
+        """The integer of the epoch's loss."""
+        self.channel.send(self.arbiter, f"{step}/loss", LOSSES[self._protection](values=masked.data))
+        opened = self.channel.receive(self.arbiter, f"{step}/opened-loss", OpenedLossMessage)
+        return int(self.arithmetic.unmask(opened.values, masked, self.arbiter)[0])
+
+    @property
+    def _protection(self) -> str:
+        return self.arithmetic.protection
+
+
+def receive_opening(channel: RecordedChannel, settings: VerticalLinearSettings, stopwatch: Stopwatch) -> Opening:
+    """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size."""
+    assert settings.arbiter is not None
+    received = channel.receive(settings.arbiter, KEY_STEP, PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
+    if settings.protection == "none":
+        channel.ledger.note("setup", NO_PROTECTION, "disclosed")
+        return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch)
+    key = from_bytes(received.public_key, PublicKey)
+    check_key_size(key, settings)
+    channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
+    return Opening(channel, settings.arbiter, PaillierArithmetic(key), stopwatch)
+
+
+def check_key_size(key: PublicKey, settings: VerticalLinearSettings) -> None:
+    """Raise KeyRefusedError for a key that is not of the job's size."""
+    if key.bits != settings.key_bits:
+        raise KeyRefusedError(
+            "the arbiter's key is not the job's",
+            expected=f"{settings.key_bits} bits",
+            got=f"{key.bits} bits",
+            cure="let the arbiter make a key of the job's size",
+        )

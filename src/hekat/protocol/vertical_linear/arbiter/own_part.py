@@ -1,0 +1,162 @@
+"""What guest and host have in common: columns as integers, weights of them, and the optimiser that moves these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.data.column_moments import largest_magnitudes
+from hekat.errors import BoundError, InputError
+from hekat.model import Parameters
+from hekat.model.parameters import check_same_shapes, shapes_of
+from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical_linear.fixed_point import (
+    decode_features,
+    encode_features,
+    encode_scores,
+    step_error_bound,
+)
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
+from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.wire.frame import MAX_FRAME_BYTES
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+OPTIMISER_PREFIX = "optimiser/"
+MAX_BATCH_ROWS = 1 << 23
+MAX_PARTIES = 1 << 8
+# What holds the values of a message, and its seal, takes some of what a frame may have.
+MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
+
+
+class OwnPart:
+    """One party's part of the training. `start` names the parameters it trains, `weights` (columns, K) among them."""
+
+    def __init__(
+        self, party: str, table: Table, settings: VerticalLinearSettings, run: PartyRun, start: Parameters
+    ) -> None:
+        training = settings.training
+        self.party, self.settings, self.run = party, settings, run
+        self.columns = prepare_columns(table, standardise=training.standardise)
+        self.column_names = table.feature_names
+        self.row_count = len(table)
+        self.batches = draw_batches(self.row_count, training.batch_rows, training.seed)
+        self.residual = residual_of(settings.task)
+        self._integers = encode_features(self.columns.features, settings.fixed_point, party)
+        self._floats = decode_features(self._integers, settings.fixed_point)
+        self._optimiser = make_job_optimiser(training)
+        self._check_sizes()
+        self._begin(start)
+
+    def _begin(self, start: Parameters) -> None:
+        run = self.run
+        if run.resume_from is not None:
+            arrays: Mapping[str, Any] = run.resume_from.arrays
+            self.parameters = {name: arrays[name] for name in start if name in arrays}
+            check_same_shapes(f"the state of {self.party}", self.parameters, shapes_of(start))
+            self._state = {
+                name.removeprefix(OPTIMISER_PREFIX): np.asarray(values)
+                for name, values in arrays.items()
+                if name.startswith(OPTIMISER_PREFIX)
+            }
+            return
+        if run.start_from is not None:
+            start = {name: np.array(run.start_from[name]) for name in start if name in run.start_from} | {
+                name: values for name, values in start.items() if name not in run.start_from
+            }
+        self.parameters = start
+        self._state = self._optimiser.init_state(start)
+
+    def _check_sizes(self) -> None:
+        rows = max(len(batch) for batch in self.batches)
+        if rows > MAX_BATCH_ROWS or len(self.settings.parties) > MAX_PARTIES:
+            raise BoundError(
+                "sums of so many rows and parties pass what their integers are made for",
+                expected=f"at most {MAX_BATCH_ROWS} rows of a batch and {MAX_PARTIES} parties",
+                got=f"{rows} rows and {len(self.settings.parties)} parties",
+                cure="set training.batch_rows",
+            )
+        value_bytes = 2 * self.settings.key_bits // 8 if self.settings.protection == "paillier" else 8
+        message_bytes = rows * self.settings.column_count * value_bytes
+        if message_bytes > MAX_MESSAGE_BYTES:
+            raise InputError(
+                "a batch is too large for one message",
+                expected=f"at most {MAX_MESSAGE_BYTES >> 20} MiB",
+                got=f"{message_bytes >> 20} MiB for {rows} rows",
+                cure="set training.batch_rows, or a smaller one",
+            )
+
+    @property
+    def column_count(self) -> int:
+        return int(self.columns.features.shape[1])
+
+    @property
+    def epochs_done(self) -> int:
+        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+
+    def scores(self, rows: IntArray) -> FloatArray:
+        """This party's part of u for rows of a batch, (rows, K)."""
+        return np.asarray(self._floats[rows] @ self.parameters[WEIGHTS])
+
+    def encode(self, parts: FloatArray) -> IntArray:
+        """Parts of residuals (rows, K) as integers. Raises BoundError."""
+        return encode_scores(parts, self.settings.fixed_point, self.party)
+
+    def matrix(self, rows: IntArray) -> Any:
+        """Integers (columns, rows) of a batch, dense, or sparse by columns."""
+        part = self._integers[rows].T
+        return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part.tocsr()
+
+    def loss_part(self, gradient: FloatArray) -> float:
+        """This party's part of the mean of d^2 over rows and K, from the gradient of its weights (columns, K)."""
+        return float(self.residual.score_factor * np.sum(self.parameters[WEIGHTS] * gradient) / gradient.shape[1])
+
+    def move(self, gradient: Parameters) -> None:
+        """One step of the optimiser against the gradient of the loss, with the weights' own l1 and l2."""
+        weights = self.parameters[WEIGHTS]
+        direction = {**gradient, WEIGHTS: regularised(gradient[WEIGHTS], weights, self.settings.training)}
+        self.parameters, self._state = self._optimiser.step(self.parameters, direction, self._state)
+
+    def witness(self, step: str, rows: IntArray, gradient: Parameters) -> None:
+        """Tell the run's witness, where there is one, the weights before a step and the gradient there."""
+        if self.run.witness is not None:
+            self.run.witness.deposit(step, rows, self.party, self.parameters, gradient)
+
+    def error_bound(self, least: float = 0.0) -> float:
+        """The fixed-point bound of any entry of this party's gradients in any step; `least`: a column of that size."""
+        largest = float(largest_magnitudes(self._floats).max(initial=least))
+        return step_error_bound(largest, len(self.settings.parties), self.settings.fixed_point)
+
+    def state(self, epochs_done: int, *, finished: bool, losses: tuple[float, ...] = ()) -> PartState:
+        """What this party resumes from."""
+        optimiser = {f"{OPTIMISER_PREFIX}{name}": values for name, values in self._state.items()}
+        return PartState({**self.parameters, **optimiser}, epochs_done, finished, losses)
+
+    def model_part(self, model_id: str, *, target_mean: float = 0.0, target_spread: float = 1.0) -> ModelPart:
+        """This party's part of the trained model."""
+        settings = self.settings
+        return ModelPart(
+            party=self.party,
+            guest=settings.guest,
+            hosts=settings.hosts,
+            form="arbiter",
+            task=settings.task,
+            classes=settings.classes,
+            columns=self.column_names,
+            model_id=model_id,
+            means=self.columns.means,
+            spreads=self.columns.spreads,
+            feature_bits=settings.fixed_point.feature_bits,
+            value_bits=settings.fixed_point.value_bits,
+            key_bits=settings.key_bits,
+            arrays=dict(self.parameters),
+            target_mean=target_mean,
+            target_spread=target_spread,
+        )

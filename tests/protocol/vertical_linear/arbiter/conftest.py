@@ -1,0 +1,158 @@
+"""Whole runs with an arbiter in this process: small seeded tables, the stored test key, roles that a test replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat.channel import PartyKey, run_parties
+from hekat.data import Table
+from hekat.ledger import RecordedChannel
+from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.vertical_linear.arbiter.arbiter import run_arbiter
+from hekat.protocol.vertical_linear.arbiter.guest import run_guest
+from hekat.protocol.vertical_linear.arbiter.host import run_host
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
+from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.witness import Witness
+from hekat.scheme.paillier import KeyPair
+
+GUEST, ARBITER = "bank", "judge"
+HOSTS = ("shop", "telco", "lab")
+
+
+@dataclass
+class Rehearsal:
+    """One run: what each party saw and saved, and its part of the model at the end. `stand_ins` play a role instead."""
+
+    settings: VerticalLinearSettings
+    tables: Mapping[str, Table]
+    key_pair: KeyPair
+    witness: Witness | None = None
+    resume_from: Mapping[str, PartState] = field(default_factory=dict)
+    start_from: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    before_save: Callable[[str, PartState], None] = lambda party, state: None
+    records: dict[str, list[EpochRecord]] = field(default_factory=dict)
+    saved: dict[str, list[PartState]] = field(default_factory=dict)
+    roles: SealedRoles | None = None
+    channels: dict[str, RecordedChannel] = field(default_factory=dict)
+
+    def run(self) -> dict[str, ModelPart | None]:
+        keys = {name: PartyKey.generate() for name in self.settings.everyone}
+        self.roles = SealedRoles(keys, "rehearsal", "vertical-linear", bytes(32))
+        plays = {name: partial(self.roles.play, role=partial(self._play, name)) for name in self.settings.everyone}
+        return run_parties(
+            {name: lambda channel, play=play: play(channel) for name, play in plays.items()},
+            timeout_s=30.0,
+            turn=self.roles.turn,
+        )
+
+    def _play(self, name: str, channel: RecordedChannel) -> ModelPart | None:
+        assert self.roles is not None
+        self.channels[name] = channel
+        run = PartyRun(
+            self.roles.stopwatches[name],
+            on_epoch=self.records.setdefault(name, []).append,
+            save=partial(self._save, name),
+            resume_from=self.resume_from.get(name),
+            start_from=self.start_from.get(name),
+            key_pair=self.key_pair if name == self.settings.arbiter else None,
+            witness=self.witness,
+        )
+        if name in self.stand_ins:
+            return self.stand_ins[name](channel, self.tables.get(name), self.settings, run)
+        if name == self.settings.arbiter:
+            run_arbiter(channel, self.settings, run)
+            return None
+        role = run_guest if name == self.settings.guest else run_host
+        return role(channel, self.tables[name], self.settings, run)
+
+    def _save(self, name: str, state: PartState) -> None:
+        self.before_save(name, state)
+        self.saved.setdefault(name, []).append(
+            replace(state, arrays={key: np.array(values) for key, values in state.arrays.items()})
+        )
+
+
+def make_tables(
+    seed: int, *, rows: int = 60, columns: tuple[int, ...] = (3, 2), task: str = "two classes", sparse: bool = False
+) -> dict[str, Table]:
+    """Tables of the guest and as many hosts as there are further column counts, of very different scales."""
+    rng = np.random.default_rng(seed)
+    joined = rng.normal(size=(rows, sum(columns)))
+    if sparse:
+        joined *= rng.random(joined.shape) < 0.4
+    score = joined @ rng.normal(size=sum(columns)) + 0.3 * rng.normal(size=rows)
+    if task == "number":
+        labels: Any = 3.0 * score + 1.0
+    elif task == "three classes":
+        labels = np.digitize(score, [-0.7, 0.7]).astype(np.int64)
+    else:
+        labels = (score > 0).astype(np.int64)
+    shifted = joined * np.resize([1.0, 200.0, 1e-3, 7.0], sum(columns))
+    if not sparse:
+        shifted += np.resize([0.0, 1000.0, 0.0, -3.0], sum(columns))
+    tables = {}
+    parts = np.split(shifted, np.cumsum(columns)[:-1], axis=1)
+    for index, (name, part) in enumerate(zip((GUEST, *HOSTS), parts, strict=False)):
+        if sparse:
+            from scipy.sparse import csr_array
+
+            part = csr_array(part)
+        names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
+        tables[name] = Table(part, labels if index == 0 else None, names, name)
+    return tables
+
+
+def make_settings(
+    *,
+    host_count: int = 1,
+    task: str = "two classes",
+    protection: str = "paillier",
+    accepted: str | None = LEAK_ACCEPTED,
+    **training: Any,
+) -> VerticalLinearSettings:
+    values = {"epochs": 2, "batch_rows": 20, "learning_rate": 0.5} | training
+    return VerticalLinearSettings(
+        guest=GUEST,
+        hosts=HOSTS[:host_count],
+        arbiter=ARBITER,
+        task="linear" if task == "number" else "logistic",
+        classes={"two classes": ("no", "yes"), "three classes": ("low", "middle", "high"), "number": None}[task],
+        key_bits=2048,
+        protection=protection,  # type: ignore[arg-type]
+        training=LinearTraining(**values),
+        label_leak_accepted=accepted,
+    )
+
+
+@pytest.fixture(scope="session")
+def key_pair(paillier_keys) -> KeyPair:
+    return paillier_keys[2048][0]
+
+
+@pytest.fixture(scope="session")
+def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
+    """Makes a run of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+
+    def make(settings: VerticalLinearSettings, tables: Mapping[str, Table], *, witness: bool = True, **others: Any):
+        return Rehearsal(settings, tables, key_pair, Witness(settings) if witness else None, **others)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tables_of() -> Callable[..., dict[str, Table]]:
+    return make_tables
+
+
+@pytest.fixture(scope="session")
+def settings_of() -> Callable[..., VerticalLinearSettings]:
+    return make_settings
