@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hekat.errors import JobError
 from hekat.job.any_job import read_head_of, read_timeout
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
@@ -31,6 +32,13 @@ def load_intersection_job(path: Path) -> IntersectionJob:
     guest, hosts = top.take("guest", str), top.take_texts("hosts")
     for name in (guest, *hosts):
         check_role_name(name)
+    if len({guest, *hosts}) <= len(hosts):
+        raise JobError(
+            "guest and hosts refused",
+            expected="a different name for each",
+            got="one that is there twice",
+            cure="correct guest and hosts in the job",
+        )
     data = top.take("data", str)
     settings = read_intersection(top.take_section("intersection"), guest, hosts)
     timeout_s = read_timeout(top, len(settings.parties))

@@ -1,0 +1,34 @@
+"""The passphrase of a key file, from a file or from the terminal; never from the command line."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from pathlib import Path
+
+from hekat.errors import KeyRefusedError
+
+
+def read_passphrase(path: Path | None, whose: str) -> bytes:
+    """The passphrase in the file at `path`, else typed at the terminal; `whose`, as in "the leader's", is the key file.
+
+    Raises KeyRefusedError where there is neither.
+    """
+    if path is not None:
+        try:
+            return path.read_bytes().rstrip(b"\r\n")
+        except OSError as error:
+            raise KeyRefusedError(
+                "the passphrase file cannot be read",
+                expected="a readable file",
+                got=f"{path}: {error.strerror}",
+                cure="check the path",
+            ) from None
+    if not sys.stdin.isatty():
+        raise KeyRefusedError(
+            f"{whose} key file is protected by a passphrase",
+            expected="--passphrase-file, or a terminal to ask at",
+            got="neither",
+            cure="add --passphrase-file FILE (mode 600)",
+        )
+    return getpass.getpass(f"passphrase of {whose} key file: ").encode()

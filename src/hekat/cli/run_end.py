@@ -1,0 +1,67 @@
+"""The end of a run on the terminal: its tables, where everything lies, and after a stop how to go on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from hekat.cli.printable import printable
+from hekat.cli.progress import RunProgress
+from hekat.cli.tables import show_findings, show_tables
+from hekat.errors import HekatError
+from hekat.job.run import CHECKPOINT_FILE, RunResult
+from hekat.report import terminal_findings, terminal_tables, write_report
+
+
+@contextmanager
+def going_on(progress: RunProgress, job: Path, checkpoint: str = CHECKPOINT_FILE) -> Iterator[None]:
+    """Add to what the body raises where the run lies, and how to take it up again where it left `checkpoint`."""
+    try:
+        yield
+    except BaseException as error:
+        folder = progress.folder
+        if folder is not None:
+            error.add_note(f"the run lies in {folder}")
+            if (folder / checkpoint).exists():
+                error.add_note(f"go on from its last checkpoint with: hekat run {job} --resume {folder}")
+        raise
+
+
+def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapping[str, Path] | None = None) -> int:
+    """Write the report and print the run's tables, findings and places; as JSON the summary alone.
+
+    `places` are further things that the run left, by what they are called. Returns the exit code.
+    """
+    report = _write_report(result, console)
+    if as_json:
+        sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
+        return 0
+    show_tables(console, terminal_tables(result.summary))
+    show_findings(console, terminal_findings(result.summary))
+    print_path(console, f"\nrun folder  {result.folder}")
+    for name, path in (places or {}).items():
+        print_path(console, f"{name:<11} {path}")
+    if report is not None:
+        print_path(console, f"report      {report}")
+    print_path(console, f"audit       hekat audit {result.folder}")
+    return 0
+
+
+def print_path(console: Console, line: str) -> None:
+    """A line that is never broken, so that its path can be copied."""
+    console.print(printable(line, keep="\n"), highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_report(result: RunResult, console: Console) -> Path | None:
+    """The report; a run whose report cannot be drawn here is still a finished run, and says so."""
+    try:
+        return write_report(result.folder)
+    except HekatError as error:
+        console.print(f"[yellow]no report was written:[/] {escape(printable(error))}", highlight=False)
+        return None
