@@ -7,8 +7,11 @@ import hashlib
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from tests.engine.cuda.emulation.device import EmulatedDevice
 
+from hekat.engine.cuda.engine import CudaEngine
 from hekat.errors import InputError
+from hekat.protocol.psi import curve
 from hekat.protocol.psi.curve import check_points, is_canonical, is_on_curve, map_to_curve, multiply
 from hekat.protocol.psi.rows import random_rows
 
@@ -51,6 +54,13 @@ def test_the_criterion_is_the_definition() -> None:
     rows = np.concatenate([hash_naively(COUNT), rows_of(*SMALL, 2, 9, P - 2)])
     assert is_on_curve(rows).tolist() == [on_curve_by_definition(u) for u in numbers_of(rows)]
     assert is_on_curve(rows[:0]).shape == (0,)
+
+
+def test_the_criterion_on_an_emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.concatenate([hash_naively(20), rows_of(*SMALL)])
+    expected = is_on_curve(rows)
+    monkeypatch.setattr(curve, "get_engine", lambda: CudaEngine(EmulatedDevice()))
+    assert np.array_equal(is_on_curve(rows), expected)
 
 
 def test_a_naive_hash_leaks_a_bit_of_every_id() -> None:
