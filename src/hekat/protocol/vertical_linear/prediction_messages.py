@@ -1,0 +1,60 @@
+"""Every message of a joint prediction on weights that each party holds of its own columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.wire import ciphertext, disclosed, message, public, sealed
+
+
+@message("vertical-linear/prediction-call", version=1)
+@dataclass(frozen=True)
+class PredictionCallMessage:
+    """Guest to everybody else, first: which model, how many rows, and who receives the scores."""
+
+    model_id: str = public()
+    row_count: int = public()
+    receivers: list[str] = public()
+
+
+@message("vertical-linear/prediction-seed", version=1)
+@dataclass(frozen=True)
+class PredictionSeedMessage:
+    """One party that does not sum to another: what both grow one mask from, which one adds and the other subtracts."""
+
+    seed: bytes = sealed("a seed of masks for one prediction")
+
+
+@message("vertical-linear/prediction-masked-part", version=1)
+@dataclass(frozen=True)
+class MaskedScoresMessage:
+    """Party to the one that sums, where two or more send one: its part of every score under masks, (rows, K)."""
+
+    values: npt.NDArray[np.uint64] = ciphertext(under="masks among the senders: only the sum of their parts opens")
+
+
+@message("vertical-linear/prediction-part", version=1)
+@dataclass(frozen=True)
+class PartialScoresMessage:
+    """Party to the one that sums, where it is the only other one: its part of every score, (rows, K)."""
+
+    values: npt.NDArray[np.uint64] = disclosed("the sender's part of every score, which two parties' score tells")
+
+
+@message("vertical-linear/prediction-spread", version=1)
+@dataclass(frozen=True)
+class TargetSpreadMessage:
+    """Guest to the host that sums the scores of a linear regression, where the guest itself does not receive them."""
+
+    spread: float = disclosed("the spread of the guest's target over the training rows")
+
+
+@message("vertical-linear/prediction-scores", version=1)
+@dataclass(frozen=True)
+class ScoresMessage:
+    """The receiver that summed to each other receiver: the score of every row, (rows, K)."""
+
+    scores: npt.NDArray[np.float64] = disclosed("the score of every row")
