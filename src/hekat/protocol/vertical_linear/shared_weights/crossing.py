@@ -1,0 +1,268 @@
+"""Products of what one party knows and what the other holds, left in shares: encrypted, masked, opened.
+
+1. one party sends its numbers encrypted under its own key, each under a fresh randomiser
+2. the other multiplies them with its own, adds masks, re-randomises (safe towards the key holder) and answers
+3. the first opens uniform numbers, its shares of the products; the other keeps the negated masks as its own
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.errors import BoundError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS
+from hekat.protocol.vertical_linear.shared_weights.messages import (
+    FactorsMessage,
+    PlainFactorsMessage,
+    PlainProductsMessage,
+    ProductsMessage,
+)
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    ShareArray,
+    add_shares,
+    from_integers,
+    matmul,
+    matmul_integers,
+    multiply,
+    random_shares,
+    signed_integers,
+    subtract,
+    sum_along,
+)
+from hekat.protocol.vertical_linear.shared_weights.slots import (
+    SlotLayout,
+    draw_masks,
+    gather_rows,
+    read_slots,
+    spread_columns,
+    spread_factors,
+)
+from hekat.scheme.paillier import (
+    Ciphertexts,
+    PrivateKey,
+    PublicKey,
+    add,
+    add_plain,
+    decrypt,
+    encrypt,
+    matmul_plain,
+    rerandomise,
+)
+from hekat.wire import from_bytes, to_bytes
+
+IntArray = npt.NDArray[np.int64]
+Factors = Any
+"""What `receive_factors` gives, for the same crossing alone."""
+
+
+class Crossing(Protocol):
+    """One party's side of products with one other party. A `matrix` is int64, dense or sparse, or shares (r, k, 2)."""
+
+    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
+        """Send shares (k, m, 2), once for each slot of the answer."""
+        ...
+
+    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        """Send integers (k, m), each plus 2^offset_bits, several columns in one plaintext."""
+        ...
+
+    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
+        """The other's shares of `shape` (k, m). Raises ProtocolError for other ones."""
+        ...
+
+    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
+        """The other's columns of `shape` (k, m). Raises ProtocolError for other ones."""
+        ...
+
+    def answer(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout) -> ShareArray:
+        """Send matrix (r, k) @ factors masked; returns this party's shares (r, m, 2) of it."""
+        ...
+
+    def answer_columns(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout, count: int) -> ShareArray:
+        """As `answer`, for `count` packed columns."""
+        ...
+
+    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """The other's answer of `shape` (r, m): this party's shares (r, m, 2). Raises ProtocolError."""
+        ...
+
+    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """As `open_answer`, for packed columns."""
+        ...
+
+    def inner_product(self, shares: ShareArray, factors: Factors, before: Any = None) -> Any:
+        """The inner product of shares (k, m, 2) and the factors of such shares, as a factor (1, 1), plus `before`."""
+        ...
+
+
+class PaillierCrossing:
+    """Under Paillier keys: this party's own, and the other's public one."""
+
+    def __init__(
+        self, channel: RecordedChannel, peer: str, own: PrivateKey, foreign: PublicKey, stopwatch: Stopwatch
+    ) -> None:
+        self._channel, self._peer, self._own, self._foreign = channel, peer, own, foreign
+        self._measure = stopwatch.measure
+
+    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
+        with self._measure(ENCRYPT_LOGITS):
+            plain = spread_factors(shares, layout)
+            message = self._encrypted(plain, (layout.slot_count * shares.shape[0], shares.shape[1]))
+        self._channel.send(self._peer, step, message)
+
+    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        with self._measure(ENCRYPT_LOGITS):
+            plain = spread_columns(values, offset_bits, layout)
+            message = self._encrypted(plain, (len(values), len(plain) // len(values)))
+        self._channel.send(self._peer, step, message)
+
+    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
+        message = self._channel.receive(self._peer, step, FactorsMessage)
+        spread = (layout.slot_count * shape[0], shape[1])
+        return _read(message.ciphertexts, self._foreign, spread, self._peer, step)
+
+    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
+        message = self._channel.receive(self._peer, step, FactorsMessage)
+        groups = (shape[0], -(-shape[1] // layout.slot_count))
+        return _read(message.ciphertexts, self._foreign, groups, self._peer, step)
+
+    def answer(self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
+        exponents = signed_integers(matrix) if _are_shares(matrix) else matrix
+        own = self._mask(step, gather_rows(exponents, layout.slot_count), factors, layout)
+        return rows_of_slots(own)[: matrix.shape[0]]
+
+    def answer_columns(
+        self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout, count: int
+    ) -> ShareArray:
+        own = self._mask(step, matrix, factors, layout)
+        return np.ascontiguousarray(own.reshape(own.shape[0], -1, 2)[:, :count])
+
+    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        opened = self._open(step, (-(-shape[0] // layout.slot_count), shape[1]), layout)
+        return rows_of_slots(opened)[: shape[0]]
+
+    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        opened = self._open(step, (shape[0], -(-shape[1] // layout.slot_count)), layout)
+        return np.ascontiguousarray(opened.reshape(shape[0], -1, 2)[:, : shape[1]])
+
+    def inner_product(self, shares: ShareArray, factors: Ciphertexts, before: Any = None) -> Ciphertexts:
+        with self._measure(LOSS):
+            unshifted = factors[: len(shares)]
+            exponents = signed_integers(shares).reshape(1, -1)
+            product = matmul_plain(exponents, unshifted.reshape((-1, 1)))
+            return product if before is None else add(before, product)
+
+    def _encrypted(self, plain: PackedPlaintext, shape: tuple[int, int]) -> FactorsMessage:
+        return FactorsMessage(to_bytes(encrypt(self._own, plain).reshape(shape)))
+
+    def _mask(self, step: str, exponents: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
+        """Send exponents @ factors masked; returns the negated masks, (results, m, slots, 2)."""
+        with self._measure(GRADIENT):
+            products = matmul_plain(exponents, factors)
+        with self._measure(AGGREGATE):
+            masks, own = draw_masks(products.size, layout)
+            message = ProductsMessage(to_bytes(rerandomise(add_plain(products, masks))))
+        self._channel.send(self._peer, step, message)
+        return own.reshape(*products.shape, layout.slot_count, 2)
+
+    def _open(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """The answer's slots, (*shape, slots, 2)."""
+        message = self._channel.receive(self._peer, step, ProductsMessage)
+        ciphertexts = _read(message.ciphertexts, self._own.public, shape, self._peer, step)
+        with self._measure(DECRYPT):
+            try:
+                opened = decrypt(self._own, ciphertexts, bound=layout.bound).limbs
+            except BoundError:
+                raise _not_masked(self._peer, step) from None
+            if (opened[:, -1] >> np.uint64(63)).any():
+                raise _not_masked(self._peer, step)
+            return read_slots(opened, layout).reshape(*shape, layout.slot_count, 2)
+
+
+class PlainCrossing:
+    """The same in the clear, for a comparison on public data: the same shares, with nothing to protect them."""
+
+    def __init__(self, channel: RecordedChannel, peer: str, stopwatch: Stopwatch) -> None:
+        self._channel, self._peer, self._measure = channel, peer, stopwatch.measure
+
+    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
+        self._channel.send(self._peer, step, PlainFactorsMessage(shares))
+
+    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        self.send_factors(step, from_integers(values + (1 << offset_bits)), layout)
+
+    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        values = self._channel.receive(self._peer, step, PlainFactorsMessage).values
+        return _check_shape(values, shape, self._peer, step)
+
+    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        return self.receive_factors(step, shape, layout)
+
+    def answer(self, step: str, matrix: Any, factors: ShareArray, layout: SlotLayout) -> ShareArray:
+        with self._measure(GRADIENT):
+            products = matmul(matrix, factors) if _are_shares(matrix) else matmul_integers(matrix, factors)
+            own = random_shares(products.shape[:-1])
+        self._channel.send(self._peer, step, PlainProductsMessage(subtract(products, own)))
+        return own
+
+    def answer_columns(self, step: str, matrix: Any, factors: ShareArray, layout: SlotLayout, count: int) -> ShareArray:
+        return self.answer(step, matrix, factors, layout)
+
+    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        values = self._channel.receive(self._peer, step, PlainProductsMessage).values
+        return _check_shape(values, shape, self._peer, step)
+
+    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        return self.open_answer(step, shape, layout)
+
+    def inner_product(self, shares: ShareArray, factors: ShareArray, before: Any = None) -> ShareArray:
+        with self._measure(LOSS):
+            product = sum_along(multiply(shares, factors).reshape(-1, 2), 0).reshape(1, 1, 2)
+            return product if before is None else add_shares(before, product)
+
+
+def rows_of_slots(slots: ShareArray) -> ShareArray:
+    """Packed results (packed, m, slots, 2) as rows (packed * slots, m, 2)."""
+    packed, columns, slot_count, _ = slots.shape
+    return np.ascontiguousarray(slots.transpose(0, 2, 1, 3)).reshape(packed * slot_count, columns, 2)
+
+
+def _are_shares(matrix: Any) -> bool:
+    return isinstance(matrix, np.ndarray) and matrix.ndim == 3
+
+
+def _read(data: bytes, key: PublicKey, shape: tuple[int, ...], peer: str, step: str) -> Ciphertexts:
+    ciphertexts = from_bytes(data, Ciphertexts, public_key=key)
+    if ciphertexts.shape != shape:
+        raise _other_shape(peer, step, shape, ciphertexts.shape)
+    return ciphertexts
+
+
+def _check_shape(values: ShareArray, shape: tuple[int, int], peer: str, step: str) -> ShareArray:
+    if values.shape != (*shape, 2):
+        raise _other_shape(peer, step, (*shape, 2), values.shape)
+    return values
+
+
+def _other_shape(peer: str, step: str, expected: tuple[int, ...], got: tuple[int, ...]) -> ProtocolError:
+    return ProtocolError(
+        f"{peer} sent another number of values in {step}",
+        expected=f"shape {expected}",
+        got=f"shape {got}",
+        cure="both parties must run the same job on the same rows with the same release",
+    )
+
+
+def _not_masked(peer: str, step: str) -> ProtocolError:
+    return ProtocolError(
+        f"{peer} answered {step} with what are no masked products",
+        expected="values within the slots of the answer",
+        got="one outside",
+        cure="both parties must run the same job with the same release; if they do, do not trust this peer",
+    )

@@ -1,0 +1,66 @@
+"""The role of the guest: it has labels and columns, and alone learns the loss of each epoch."""
+
+from __future__ import annotations
+
+from hekat.data import Table
+from hekat.errors import BoundError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.stop_rules import should_stop
+from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, epoch_step
+from hekat.protocol.vertical_linear.columns import prepare_targets
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import residual_of
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.loss_sums import LOSS_BITS
+from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
+from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS
+from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
+from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining, begin_training
+
+LOSS_STEP = "loss-share"
+
+
+def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
+    """Train with the host; returns the guest's part of the model, shares of all weights."""
+    targets = prepare_targets(table, settings)
+    training = begin_training(channel, table, settings, run, targets)
+    losses = () if run.resume_from is None else run.resume_from.losses
+    if not training.finished:
+        for epoch in range(training.epochs_done + 1, settings.training.epochs + 1):
+            share = training.play_batches(epoch)
+            losses = (*losses, _open_loss(training, epoch, share))
+            if _end_epoch(training, epoch, losses):
+                break
+    return training.model_part(targets)
+
+
+def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float:
+    """The epoch's mean loss. Raises BoundError where it is none: training diverges."""
+    (host,) = training.settings.hosts
+    message = training.channel.receive(host, f"{epoch_step(epoch)}/{LOSS_STEP}", LossShareMessage)
+    if message.share.shape != share.shape:
+        raise ProtocolError(f"{host} sent no share of the loss", expected="one", got=f"shape {message.share.shape}")
+    mean_square = float(to_floats(add_shares(share, message.share), LOSS_BITS))
+    residual = residual_of(training.settings.task)
+    # Rounding may take a loss of 0 a little below it; a sum that wrapped is anywhere.
+    if not -(2.0 ** (RANGE_BITS - LOSS_BITS)) <= mean_square <= 2.0**RANGE_BITS:
+        raise BoundError(
+            f"training diverges: the loss of epoch {epoch} is beyond what shares can hold",
+            expected=f"a mean square of residuals of at most 2^{RANGE_BITS}",
+            got="a larger one",
+            cure="lower training.learning_rate, or standardise the columns",
+        )
+    return residual.loss(max(0.0, mean_square))
+
+
+def _end_epoch(training: SharedTraining, epoch: int, losses: tuple[float, ...]) -> bool:
+    """Tell the host whether to go on, and keep what was reached; returns whether training ends."""
+    settings, run = training.settings, training.run
+    finished = epoch == settings.training.epochs or should_stop(losses, settings.training)
+    message = EpochEndMessage(finished=finished)
+    training.channel.send(settings.hosts[0], f"{epoch_step(epoch)}/{EPOCH_END}", message)
+    run.save(training.state(epoch, finished=finished, losses=losses))
+    training.channel.note_saved(f"{training.channel.party}'s part after epoch {epoch}")
+    run.on_epoch(EpochRecord(epoch, losses[-1], training.gradients.error_bound()))
+    return finished

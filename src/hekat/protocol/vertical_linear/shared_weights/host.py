@@ -1,0 +1,36 @@
+"""The role of the host: it has columns and no labels, and learns nothing of them but when training ends."""
+
+from __future__ import annotations
+
+from hekat.data import Table, check_has_no_labels
+from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, epoch_step
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.guest import LOSS_STEP
+from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
+from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining, begin_training
+
+
+def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
+    """Train with the guest; returns the host's part of the model, shares of all weights."""
+    check_has_no_labels(table)
+    training = begin_training(channel, table, settings, run, None)
+    if not training.finished:
+        for epoch in range(training.epochs_done + 1, settings.training.epochs + 1):
+            if _play_epoch(training, epoch):
+                break
+    return training.model_part(None)
+
+
+def _play_epoch(training: SharedTraining, epoch: int) -> bool:
+    """One epoch; returns whether the guest ends training."""
+    guest, step = training.settings.guest, epoch_step(epoch)
+    share = training.play_batches(epoch)
+    training.channel.send(guest, f"{step}/{LOSS_STEP}", LossShareMessage(share=share))
+    finished = training.channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
+    training.run.save(training.state(epoch, finished=finished))
+    training.channel.note_saved(f"{training.channel.party}'s part after epoch {epoch}")
+    training.run.on_epoch(EpochRecord(epoch, gradient_error_bound=training.gradients.error_bound()))
+    return finished

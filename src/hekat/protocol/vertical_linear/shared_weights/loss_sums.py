@@ -1,0 +1,67 @@
+"""Sums over an epoch that make its loss, in shares until the guest opens their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    RING_BITS,
+    ShareArray,
+    add_shares,
+    constant,
+    multiply,
+    zero_shares,
+)
+from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout
+
+# What the guest learns of the loss ends here: finer digits would tell more of the rows than of the loss.
+LOSS_BITS = 24
+_WEIGHT_BITS = 40
+
+
+class LossSums:
+    """Sums of products of shares, apart for batches of different sizes; each inner product crosses encrypted.
+
+    `both_cross`: each party multiplies its shares with the other's; else the guest alone does, for both.
+    """
+
+    def __init__(self, pair: Pair, term_count: int, *, both_cross: bool) -> None:
+        self._pair, self._both_cross = pair, both_cross
+        # Shares of both parties, and as many terms as an epoch adds up.
+        self._layout = SlotLayout(2 * RING_BITS + term_count.bit_length(), 1, pair.key_bits)
+        self._local: dict[int, ShareArray] = {}
+        self._crossed: dict[int, Any] = {}
+
+    def add(self, row_count: int, local: ShareArray, shares: ShareArray, factors: Any) -> None:
+        """Add this party's local share (2,), and the inner product of `shares` and the other's `factors`."""
+        self._local[row_count] = add_shares(self._local.get(row_count, zero_shares(())), local)
+        if self._pair.is_guest or self._both_cross:
+            before = self._crossed.get(row_count)
+            self._crossed[row_count] = self._pair.crossing.inner_product(shares, factors, before)
+
+    def close(self, step: str, scale_bits: int, weights: Mapping[int, float]) -> ShareArray:
+        """This party's share of sum over sizes of weight times sum, at 2^-LOSS_BITS; the sums begin anew.
+
+        `scale_bits` is the scale of the sums, `weights` by number of rows are below 1.
+        """
+        total = zero_shares(())
+        for row_count in sorted(self._local):
+            share = add_shares(self._local[row_count], self._crossed_share(f"{step}/{row_count}", row_count))
+            coarse = self._pair.truncation.rescale(share, scale_bits, LOSS_BITS)
+            weight = round(weights[row_count] * 2.0**_WEIGHT_BITS)
+            total = add_shares(total, multiply(coarse, constant(weight)))
+        self._local.clear()
+        self._crossed.clear()
+        return self._pair.truncation.truncate(total, _WEIGHT_BITS)
+
+    def _crossed_share(self, step: str, row_count: int) -> ShareArray:
+        crossing, own = self._pair.crossing, zero_shares(())
+        if row_count in self._crossed:
+            own = crossing.answer(step, np.ones((1, 1), np.int64), self._crossed[row_count], self._layout)[0, 0]
+        if self._both_cross or not self._pair.is_guest:
+            own = add_shares(own, crossing.open_answer(step, (1, 1), self._layout)[0, 0])
+        return own

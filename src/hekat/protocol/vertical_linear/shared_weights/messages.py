@@ -1,0 +1,80 @@
+"""Every message of training and prediction on shares, each field with what it discloses and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.wire import ciphertext, disclosed, message, public
+
+
+@message("vertical-shared/hello", version=1)
+@dataclass(frozen=True)
+class HelloMessage:
+    """Each party to the other, once: its public key, and what both must agree on before anything is computed."""
+
+    public_key: bytes = public()
+    row_count: int = public()
+    column_count: int = disclosed("how many columns the sender has")
+    sparse: bool = disclosed("whether the sender's columns are sparse")
+    epochs_done: int = public()
+    sharing: bytes = public()
+    """Names the state both hold shares of; empty where there is none yet."""
+
+
+@message("vertical-shared/factors", version=1)
+@dataclass(frozen=True)
+class FactorsMessage:
+    """Either party to the other: its shares of weights or residuals, or its columns, to be multiplied encrypted."""
+
+    ciphertexts: bytes = ciphertext(under="the sender")
+
+
+@message("vertical-shared/products", version=1)
+@dataclass(frozen=True)
+class ProductsMessage:
+    """The answer: products of the receiver's factors and the sender's numbers, under masks that the sender keeps."""
+
+    ciphertexts: bytes = ciphertext(under="the receiver, who opens uniform numbers: its shares of the products")
+
+
+@message("vertical-shared/plain-factors", version=1)
+@dataclass(frozen=True)
+class PlainFactorsMessage:
+    """As FactorsMessage under protection `none`; limbs, shape (..., 2)."""
+
+    values: npt.NDArray[np.uint64] = disclosed("THE SENDER'S SHARES OR COLUMNS, UNENCRYPTED")
+
+
+@message("vertical-shared/plain-products", version=1)
+@dataclass(frozen=True)
+class PlainProductsMessage:
+    """As ProductsMessage under protection `none`; limbs, shape (..., 2)."""
+
+    values: npt.NDArray[np.uint64] = disclosed("the receiver's shares of products, of which it may know the rest")
+
+
+@message("vertical-shared/loss-share", version=1)
+@dataclass(frozen=True)
+class LossShareMessage:
+    """Host to guest, at the end of every epoch: with its own share the guest learns the epoch's loss."""
+
+    share: npt.NDArray[np.uint64] = disclosed("the mean loss of the epoch, with the guest's own share of it")
+
+
+@message("vertical-shared/epoch-end", version=1)
+@dataclass(frozen=True)
+class EpochEndMessage:
+    """Guest to host, after every epoch: whether training goes on."""
+
+    finished: bool = disclosed("whether the losses, which the guest alone sees, end the training")
+
+
+@message("vertical-shared/score-shares", version=1)
+@dataclass(frozen=True)
+class ScoreSharesMessage:
+    """Either party to a receiver of a prediction: with its own shares the receiver learns the scores."""
+
+    shares: npt.NDArray[np.uint64] = disclosed("the score of every row, with the receiver's own shares of it")

@@ -1,0 +1,44 @@
+"""The two parties as one of them sees them: whose columns stand where, and what both compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.protocol.vertical_linear.shared_weights.crossing import Crossing
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Weights are one array of shares (1 + guest_columns + host_columns, K, 2): the intercept, then each party's."""
+
+    is_guest: bool
+    guest_columns: int
+    host_columns: int
+    target_count: int
+    key_bits: int
+    crossing: Crossing
+    truncation: Truncation
+    scales: Scales
+
+    @property
+    def size(self) -> int:
+        """Weights of one target, the intercept among them."""
+        return 1 + self.guest_columns + self.host_columns
+
+    @property
+    def guest_range(self) -> slice:
+        return slice(1, 1 + self.guest_columns)
+
+    @property
+    def host_range(self) -> slice:
+        return slice(1 + self.guest_columns, self.size)
+
+    @property
+    def own_range(self) -> slice:
+        return self.guest_range if self.is_guest else self.host_range
+
+    @property
+    def other_range(self) -> slice:
+        return self.host_range if self.is_guest else self.guest_range

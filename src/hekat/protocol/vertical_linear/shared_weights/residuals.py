@@ -1,0 +1,116 @@
+"""Gradients by way of the residuals: scores and residuals of a batch's rows in shares, anew in every step.
+
+1. each party sends its shares of the other's weights encrypted, and gets its share of (the other's X) @ weights
+2. both truncate scores to 2^-value_bits; the guest takes its targets off: shares of the residuals d
+3. each sends its shares of d encrypted, and gets its share of (the other's X)^T d
+4. both truncate to the mean's scale; the guest multiplies its d with the encrypted ones for the loss
+Takes any number of columns, dense or sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    RING_BITS,
+    ShareArray,
+    add_shares,
+    from_integers,
+    matmul_integers,
+    multiply,
+    shift_left,
+    subtract,
+    sum_along,
+)
+from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout, choose_slots
+
+IntArray = npt.NDArray[np.int64]
+
+
+class ResidualGradients:
+    """A party's columns (rows, own columns) as integers, the guest's targets (rows, K), and the batches of rows."""
+
+    def __init__(self, pair: Pair, features: Any, targets: IntArray | None, batches: Sequence[IntArray]) -> None:
+        self._pair, self._features, self._targets, self._batches = pair, features, targets, batches
+        self._largest_mean = largest_mean_magnitude(features, batches, pair.scales.feature_bits)
+        row_count = sum(len(rows) for rows in batches)
+        self._loss = LossSums(pair, row_count * pair.target_count, both_cross=False)
+
+    def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray:
+        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by less than 1."""
+        pair, scales, rows = self._pair, self._pair.scales, self._batches[number]
+        features = self._features[rows]
+        scores = score_shares(pair, step, features, weights)
+        residuals = pair.truncation.truncate(scores, scales.feature_bits)
+        if self._targets is not None:
+            lifted = shift_left(from_integers(self._targets[rows]), scales.target_lift)
+            residuals = subtract(residuals, lifted)
+        sums, factors = self._column_sums(f"{step}/gradient", features, residuals)
+        squares = sum_along(multiply(residuals, residuals).reshape(-1, 2), 0)
+        self._loss.add(len(rows), squares, shift_left(residuals, 1), factors)
+        scale_bits = scales.feature_bits + scales.residual_bits + rows_shift(len(rows))
+        return pair.truncation.rescale(sums, scale_bits, scales.value_bits)
+
+    def mean_square(self, step: str) -> ShareArray:
+        """This party's share of the mean of d^2 of the epoch, over batches, at 2^-LOSS_BITS."""
+        values = self._pair.target_count * len(self._batches)
+        weights = {len(rows): 1.0 / (len(rows) * values) for rows in self._batches}
+        return self._loss.close(f"{step}/loss", 2 * self._pair.scales.residual_bits, weights)
+
+    def error_bound(self) -> float:
+        """How far any entry of a mean gradient is off: a unit, and mean |x| times what scores and targets are."""
+        scales = self._pair.scales
+        unit = 2.0**-scales.value_bits
+        return unit + self._largest_mean * (unit * 2.0**-scales.residual_shift + scales.target_error)
+
+    def _column_sums(self, step: str, features: Any, residuals: ShareArray) -> tuple[ShareArray, Any]:
+        """Shares of X^T d over all columns and the intercept, and the other party's encrypted residuals."""
+        pair, row_count = self._pair, len(residuals)
+        layout = SlotLayout(RING_BITS + pair.scales.feature_limit_bits + row_count.bit_length(), 1, pair.key_bits)
+        pair.crossing.send_factors(step, residuals, layout)
+        factors = pair.crossing.receive_factors(step, (row_count, pair.target_count), layout)
+        columns = np.ascontiguousarray(features.T) if isinstance(features, np.ndarray) else features.T.tocsr()
+        own = pair.crossing.answer(f"{step}/products", columns, factors, layout)
+        sums = np.empty((pair.size, pair.target_count, 2), np.uint64)
+        sums[0] = shift_left(sum_along(residuals, 0), pair.scales.feature_bits)
+        sums[pair.own_range] = add_shares(own, matmul_integers(columns, residuals))
+        other = pair.other_range
+        sums[other] = pair.crossing.open_answer(
+            f"{step}/products", (other.stop - other.start, pair.target_count), layout
+        )
+        return sums, factors
+
+
+def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> ShareArray:
+    """Shares (rows, K, 2) of X w + intercept of all columns, at 2^-(feature_bits + value_bits)."""
+    row_count, target_count = features.shape[0], pair.target_count
+    guests, hosts = (
+        choose_slots(
+            RING_BITS + pair.scales.feature_limit_bits + columns.bit_length(),
+            pair.key_bits,
+            row_count,
+            columns,
+        )
+        for columns in (pair.guest_columns, pair.host_columns)
+    )
+    mine, others = (guests, hosts) if pair.is_guest else (hosts, guests)
+    pair.crossing.send_factors(f"{step}/weights", weights[pair.other_range], others)
+    own_columns = pair.own_range.stop - pair.own_range.start
+    factors = pair.crossing.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
+    total = matmul_integers(features, weights[pair.own_range])
+    total = add_shares(total, pair.crossing.answer(f"{step}/scores", features, factors, mine))
+    total = add_shares(total, pair.crossing.open_answer(f"{step}/scores", (row_count, target_count), others))
+    return add_shares(total, shift_left(weights[0], pair.scales.feature_bits)[np.newaxis])
+
+
+def largest_mean_magnitude(features: Any, batches: Sequence[IntArray], feature_bits: int) -> float:
+    """The largest mean of |x| of any column of a batch, and at least that of the intercept's ones."""
+    means = [float(np.asarray(abs(features[rows]).mean(axis=0)).max()) for rows in batches]
+    return max(1.0, *(mean * 2.0**-feature_bits for mean in means))

@@ -1,0 +1,194 @@
+"""What guest and host do alike: prepare columns, meet, compute gradients in shares, and move the weights.
+
+    1. tell each other public keys and how many columns there are
+    2. each batch: shares of the gradient of all columns, by kept products or by residuals (see there), and a step of
+       the optimiser on shares
+    3. each epoch: the guest opens the mean loss, and nothing else, and says whether to go on
+
+Source: Mohassel and Zhang 2017 (SecureML), section 4, for training on shares and their truncation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.arbiter.steps import batch_step, epoch_step, model_id_of
+from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical_linear.columns import Targets, prepare_columns
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.parts_of_time import PLAIN
+from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.beginning import OwnSide, meet, name_sharing
+from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts
+from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns, encode_own_features, encode_targets
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients
+from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS, Scales
+from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
+from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
+from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
+
+SHARING = "sharing"
+# Microseconds on two cores: an encryption, an opening, a term of 20 bits and one of 128. Only their ratio matters.
+_ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 200.0, 2.4, 22.0
+
+
+class Gradients(Protocol):
+    """A batch's gradient in shares, either way."""
+
+    def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray: ...
+
+    def mean_square(self, step: str) -> ShareArray: ...
+
+    def error_bound(self) -> float: ...
+
+
+@dataclass
+class SharedTraining:
+    """One party's side of a training, between the meeting and its part of the model."""
+
+    channel: RecordedChannel
+    settings: VerticalLinearSettings
+    run: PartyRun
+    own: OwnColumns
+    pair: Pair
+    weights: SharedWeights
+    gradients: Gradients
+
+    @property
+    def epochs_done(self) -> int:
+        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run that is resumed had ended already."""
+        resumed = self.run.resume_from
+        return resumed is not None and (resumed.finished or resumed.epochs_done >= self.settings.training.epochs)
+
+    def play_batches(self, epoch: int) -> ShareArray:
+        """All steps of an epoch; returns this party's share of the mean of d^2."""
+        for number, rows in enumerate(self.own.batches):
+            step = batch_step(epoch, number)
+            gradient = self.gradients.gradient(step, number, self.weights.weights)
+            self._witness(step, rows, gradient)
+            with self.run.stopwatch.measure(PLAIN):
+                self.weights.move(gradient, len(rows))
+        return self.gradients.mean_square(epoch_step(epoch))
+
+    def state(self, epoch: int, *, finished: bool, losses: tuple[float, ...] = ()) -> PartState:
+        """What this party resumes from."""
+        sharing = name_sharing(self.channel.session_id, epoch)
+        return PartState({**self.weights.state_arrays(), SHARING: sharing}, epoch, finished, losses)
+
+    def model_part(self, targets: Targets | None) -> ModelPart:
+        """This party's part of the trained model."""
+        settings = self.settings
+        sharing = name_sharing(self.channel.session_id, settings.training.epochs)
+        return ModelPart(
+            party=self.channel.party,
+            guest=settings.guest,
+            hosts=settings.hosts,
+            form="shared_weights",
+            task=settings.task,
+            classes=settings.classes,
+            columns=self.own.column_names,
+            model_id=model_id_of(self.channel.session_id),
+            means=self.own.columns.means,
+            spreads=self.own.columns.spreads,
+            feature_bits=settings.fixed_point.feature_bits,
+            value_bits=settings.fixed_point.value_bits,
+            key_bits=settings.key_bits,
+            arrays={**self.weights.model_arrays(), SHARING: sharing},
+            target_mean=0.0 if targets is None else targets.mean,
+            target_spread=1.0 if targets is None else targets.spread,
+        )
+
+    def _witness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
+        if self.run.witness is not None:
+            shares, bound = (self.weights.weights, gradient), self.gradients.error_bound()
+            deposit_shares(self.run.witness, step, rows, self.channel.party, self.pair, shares, bound)
+
+
+def begin_training(
+    channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun, targets: Targets | None
+) -> SharedTraining:
+    """Prepare this party's columns, meet the other, and choose how gradients are computed; `targets` are the guest's.
+
+    Raises InputError for columns that cannot be used, BoundError for scales that leave no room, ProtocolError and
+    KeyRefusedError as `meet`.
+    """
+    scales = Scales(settings.fixed_point, settings.task)
+    with run.stopwatch.measure(PLAIN):
+        own = _prepare_own(channel.party, table, settings, scales, targets)
+        scales.check(own.row_count, max(len(rows) for rows in own.batches))
+    resumed = run.resume_from
+    begun_from = run.start_from if resumed is None else resumed.arrays
+    side = OwnSide(
+        is_guest=targets is not None,
+        peer=settings.hosts[0] if targets is not None else settings.guest,
+        row_count=own.row_count,
+        column_count=own.column_count,
+        sparse=own.sparse,
+        key_bits=settings.key_bits,
+        protection=settings.protection,
+        key_pair=run.key_pair,
+        epochs_done=0 if resumed is None else resumed.epochs_done,
+        sharing=b"" if begun_from is None or SHARING not in begun_from else begun_from[SHARING].tobytes(),
+    )
+    pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
+    weights = SharedWeights(pair, settings.training)
+    if resumed is not None:
+        weights.begin_from_state(resumed.arrays)
+    elif run.start_from is not None:
+        weights.begin_from_model(run.start_from)
+    if run.witness is not None:
+        run.witness.begin(channel.party, own.columns.features, None if targets is None else targets.values)
+    gradients = _choose_gradients(channel, pair, own, sparse, settings.training.epochs)
+    return SharedTraining(channel, settings, run, own, pair, weights, gradients)
+
+
+def _prepare_own(
+    party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None
+) -> OwnColumns:
+    training = settings.training
+    columns = prepare_columns(table, standardise=training.standardise)
+    return OwnColumns(
+        party=party,
+        column_names=table.feature_names,
+        columns=columns,
+        integers=encode_own_features(columns.features, scales, party),
+        targets=None if targets is None else encode_targets(targets, scales, party),
+        batches=draw_batches(len(table), training.batch_rows, training.seed),
+    )
+
+
+def _choose_gradients(
+    channel: RecordedChannel, pair: Pair, own: OwnColumns, sparse: bool, epoch_count: int
+) -> Gradients:
+    """By kept products where these fit and cost less over all epochs, told from public counts alone."""
+    if not sparse and keeps_products(pair, own.batches, epoch_count):
+        channel.ledger.note("setup", "gradients by products of columns, kept in shares", "public")
+        return KeptProducts(pair, own.integers, own.targets, own.batches)
+    channel.ledger.note("setup", "gradients by residuals, in shares", "public")
+    return ResidualGradients(pair, own.integers, own.targets, own.batches)
+
+
+def keeps_products(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> bool:
+    """Whether products of columns fit into the ring at these scales, and save time over `epoch_count` epochs."""
+    rows = max(len(batch) for batch in batches)
+    if pair.scales.kept_gradient_bits(rows) > TRUNCATED_BITS:
+        return False
+    targets, columns = pair.target_count, pair.guest_columns + pair.host_columns
+    groups = -(-pair.host_columns // 12)
+    once = rows * groups * (_ENCRYPT + pair.guest_columns * _TERM)
+    kept = targets * (4 * pair.guest_columns * pair.host_columns * _WIDE_TERM + 2 * pair.size * (_ENCRYPT + _OPEN))
+    residual = targets * rows * (2 * _ENCRYPT + 2 * columns * _TERM + _OPEN / 4)
+    return once + epoch_count * kept < epoch_count * residual

@@ -1,0 +1,54 @@
+"""Shares of a number become shares of that number without its last bits, each party by itself.
+
+The guest floors its share, the host the negation of its own: together they are off by less than one unit, unless the
+guest's share lies so near the end of the ring that the sum of shares wraps; for a uniform share and a number of
+magnitude below 2^l the odds are below 2^(l + 1 - 128). Then the result is off by 2^(128 - bits), which no caller can
+miss: the loss, which is opened, is far beyond its range. Source: Mohassel and Zhang 2017 (SecureML), theorem 1.
+
+The theorem needs a uniform share. Sums and known multiples of truncated shares are not, so a pad that both parties grow
+from a public seed is added to one share and taken off the other first. Nothing is hidden by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    ShareArray,
+    add_shares,
+    negate,
+    shift_left,
+    shift_right,
+    subtract,
+)
+
+PAD_SEED_BYTES = 32
+
+
+class Truncation:
+    """One party's side. Both parties call it in the same order with arrays of the same shapes."""
+
+    def __init__(self, seed: bytes, *, is_guest: bool) -> None:
+        self._seed, self._is_guest, self._calls = seed, is_guest, 0
+
+    def truncate(self, a: ShareArray, bits: int) -> ShareArray:
+        """Shares of the number over 2^bits, off by less than 1; 0 < bits < 128."""
+        pad = self._next_pad(a.shape)
+        if self._is_guest:
+            return shift_right(add_shares(a, pad), bits)
+        return negate(shift_right(negate(subtract(a, pad)), bits))
+
+    def rescale(self, a: ShareArray, from_bits: int, to_bits: int) -> ShareArray:
+        """Shares at a scale of 2^-from_bits brought to 2^-to_bits: exact where that is finer."""
+        if to_bits >= from_bits:
+            return shift_left(a, to_bits - from_bits)
+        return self.truncate(a, from_bits - to_bits)
+
+    def _next_pad(self, shape: tuple[int, ...]) -> ShareArray:
+        content = self._seed + self._calls.to_bytes(8, "little")
+        self._calls += 1
+        size_bytes = 8 * int(np.prod(shape, dtype=np.int64))
+        pad = hashlib.shake_256(content).digest(size_bytes)
+        return np.frombuffer(pad, "<u8").astype(np.uint64).reshape(shape)

@@ -1,0 +1,126 @@
+"""The weights in shares, and the optimiser that moves them: known multiples and truncations, nothing that is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.errors import BoundError, InputError
+from hekat.model.optimisers import Momentum, Sgd
+from hekat.protocol.vertical_linear.objective import make_job_optimiser
+from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, TRUNCATED_BITS, rows_shift
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    ShareArray,
+    add_shares,
+    constant,
+    multiply,
+    subtract,
+    zero_shares,
+)
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+WEIGHTS, VELOCITY, STEP_COUNT = "weights", "velocity", "step_count"
+MODEL_WEIGHTS, MODEL_INTERCEPT = "weight_shares", "intercept_shares"
+# Factors such as the learning rate are integers at 2^-FACTOR_BITS, of at least so many bits.
+FACTOR_BITS = 36
+MIN_FACTOR_BITS = 8
+
+
+class SharedWeights:
+    """One party's shares of weights (size, K, 2) at 2^-value_bits, and of the velocity where there is momentum.
+
+    sgd: w <- w - rate (g + l2 w); momentum: v <- momentum v + g + l2 w, w <- w - rate v. Each step moves a weight to
+    within 2^-value_bits, and 2^-37 of the size of what is multiplied, of where exact arithmetic would (with momentum
+    the velocity too).
+    """
+
+    def __init__(self, pair: Pair, training: LinearTraining) -> None:
+        self._pair, self._l2 = pair, training.l2
+        optimiser = make_job_optimiser(training)
+        assert isinstance(optimiser, Sgd | Momentum)
+        self._optimiser = optimiser
+        shape = (pair.size, pair.target_count)
+        self.weights = zero_shares(shape)
+        self._velocity = zero_shares(shape) if isinstance(optimiser, Momentum) else None
+        self._steps_done = 0
+        self._check_factors()
+
+    def move(self, gradient: ShareArray, row_count: int) -> None:
+        """One step against shares of sum / 2^rows_shift over a batch of `row_count` rows."""
+        mean = 2.0 ** rows_shift(row_count) / row_count
+        rate = self._optimiser.learning_rate / (1.0 + self._optimiser.decay * self._steps_done)
+        self._steps_done += 1
+        if self._velocity is None:
+            step = self._combine((gradient, rate * mean), (self._penalised(), rate * self._l2))
+        else:
+            assert isinstance(self._optimiser, Momentum)
+            before = (self._velocity, self._optimiser.momentum)
+            self._velocity = self._combine(before, (gradient, mean), (self._penalised(), self._l2))
+            step = self._combine((self._velocity, rate))
+        self.weights = subtract(self.weights, step)
+
+    def begin_from_state(self, arrays: Arrays) -> None:
+        """Go on from `state_arrays`. Raises InputError where they are of another job."""
+        self.weights = self._checked(arrays, WEIGHTS, self.weights.shape)
+        if self._velocity is not None:
+            self._velocity = self._checked(arrays, VELOCITY, self._velocity.shape)
+        self._steps_done = int(arrays[STEP_COUNT])
+
+    def begin_from_model(self, arrays: Arrays) -> None:
+        """Begin with the weights of an earlier part of this form. Raises InputError for another model's."""
+        size, target_count, limbs = self.weights.shape
+        weights = self._checked(arrays, MODEL_WEIGHTS, (size - 1, target_count, limbs))
+        intercept = self._checked(arrays, MODEL_INTERCEPT, (target_count, limbs))
+        self.weights = np.concatenate([intercept[np.newaxis], weights])
+
+    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What training resumes from."""
+        arrays: dict[str, npt.NDArray[Any]] = {WEIGHTS: self.weights, STEP_COUNT: np.array(self._steps_done, np.uint64)}
+        return arrays if self._velocity is None else {**arrays, VELOCITY: self._velocity}
+
+    def model_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What a model part keeps."""
+        return {MODEL_WEIGHTS: self.weights[1:].copy(), MODEL_INTERCEPT: self.weights[0].copy()}
+
+    def _penalised(self) -> ShareArray:
+        """The weights, with 0 for the intercept, which no penalty draws to 0."""
+        weights = self.weights.copy()
+        weights[0] = 0
+        return weights
+
+    def _combine(self, *terms: tuple[ShareArray, float]) -> ShareArray:
+        """Shares of the sum of shares times known factors, off by less than 1."""
+        total = zero_shares(self.weights.shape[:-1])
+        for shares, factor in terms:
+            total = add_shares(total, multiply(shares, constant(round(factor * 2.0**FACTOR_BITS))))
+        return self._pair.truncation.truncate(total, FACTOR_BITS)
+
+    def _check_factors(self) -> None:
+        rate = self._optimiser.learning_rate
+        for name, factor in (("learning_rate", rate / 2), ("l2", self._l2), ("learning_rate * l2", rate * self._l2)):
+            integer_bits = round(factor * 2.0**FACTOR_BITS).bit_length()
+            wide = self._pair.scales.value_bits + RANGE_BITS + integer_bits > TRUNCATED_BITS
+            if wide or (factor and integer_bits < MIN_FACTOR_BITS):
+                raise BoundError(
+                    f"training.{name} cannot be written as an integer of this form",
+                    expected=f"0, or from 2^{MIN_FACTOR_BITS - FACTOR_BITS} to 2^"
+                    f"{TRUNCATED_BITS - RANGE_BITS - FACTOR_BITS - self._pair.scales.value_bits}",
+                    got="a larger one" if wide else "a smaller one",
+                    cure="correct it in the job, or use protection.form = 'arbiter'",
+                )
+
+    def _checked(self, arrays: Arrays, name: str, shape: tuple[int, ...]) -> ShareArray:
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype != np.uint64:
+            raise InputError(
+                f"there are no such {name} to begin from",
+                expected=f"shares of shape {shape}",
+                got="none" if found is None else f"shape {found.shape} of {found.dtype}",
+                cure="begin from a part of this form, of the same columns and classes at both parties",
+            )
+        return found.copy()

@@ -1,0 +1,155 @@
+"""Whole runs on shares in this process: two small seeded tables, two stored test keys, roles that a test replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat.channel import PartyKey, run_parties
+from hekat.data import Table
+from hekat.ledger import RecordedChannel
+from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
+from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights import training as training_module
+from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
+from hekat.protocol.vertical_linear.shared_weights.host import run_host
+from hekat.protocol.vertical_linear.witness import Witness
+from hekat.scheme.paillier import KeyPair
+
+GUEST, HOST = "bank", "shop"
+PARTIES = (GUEST, HOST)
+
+
+@dataclass
+class SharedRun:
+    """One run: what each party saw and saved, and its part of the model at the end. `stand_ins` play a role instead."""
+
+    settings: VerticalLinearSettings
+    tables: Mapping[str, Table]
+    key_pairs: Mapping[str, KeyPair]
+    witness: Witness | None = None
+    resume_from: Mapping[str, PartState] = field(default_factory=dict)
+    start_from: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    wrap: Callable[[RecordedChannel], Any] = lambda channel: channel
+    records: dict[str, list[EpochRecord]] = field(default_factory=dict)
+    saved: dict[str, list[PartState]] = field(default_factory=dict)
+    roles: SealedRoles | None = None
+    channels: dict[str, RecordedChannel] = field(default_factory=dict)
+
+    def run(self) -> dict[str, ModelPart]:
+        self.roles = SealedRoles({name: PartyKey.generate() for name in PARTIES}, "run", "vertical-linear", bytes(32))
+        plays = {name: partial(self.roles.play, role=partial(self._play, name)) for name in PARTIES}
+        return run_parties(
+            {name: lambda channel, play=play: play(channel) for name, play in plays.items()},
+            timeout_s=60.0,
+            turn=self.roles.turn,
+        )
+
+    def _play(self, name: str, channel: RecordedChannel) -> ModelPart:
+        assert self.roles is not None
+        self.channels[name] = channel
+        run = PartyRun(
+            self.roles.stopwatches[name],
+            on_epoch=self.records.setdefault(name, []).append,
+            save=partial(self._save, name),
+            resume_from=self.resume_from.get(name),
+            start_from=self.start_from.get(name),
+            key_pair=self.key_pairs[name],
+            witness=self.witness,
+        )
+        role = self.stand_ins.get(name, run_guest if name == GUEST else run_host)
+        return role(self.wrap(channel), self.tables[name], self.settings, run)
+
+    def _save(self, name: str, state: PartState) -> None:
+        arrays = {key: np.array(values) for key, values in state.arrays.items()}
+        self.saved.setdefault(name, []).append(replace(state, arrays=arrays))
+
+
+def make_tables(
+    seed: int, *, rows: int = 60, columns: tuple[int, int] = (3, 2), task: str = "two classes", sparse: bool = False
+) -> dict[str, Table]:
+    """Tables of both parties, of very different scales."""
+    rng = np.random.default_rng(seed)
+    joined = rng.normal(size=(rows, sum(columns)))
+    if sparse:
+        joined *= rng.random(joined.shape) < 0.4
+    score = joined @ rng.normal(size=sum(columns)) + 0.3 * rng.normal(size=rows)
+    if task == "number":
+        labels: Any = 3.0 * score + 1.0
+    elif task == "three classes":
+        labels = np.digitize(score, [-0.7, 0.7]).astype(np.int64)
+    else:
+        labels = (score > 0).astype(np.int64)
+    shifted = joined * np.resize([1.0, 200.0, 1e-3, 7.0], sum(columns))
+    if not sparse:
+        shifted += np.resize([0.0, 1000.0, 0.0, -3.0], sum(columns))
+    tables = {}
+    for name, part in zip(PARTIES, np.split(shifted, [columns[0]], axis=1), strict=True):
+        if sparse:
+            from scipy.sparse import csr_array
+
+            part = csr_array(part)
+        names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
+        tables[name] = Table(part, labels if name == GUEST else None, names, name)
+    return tables
+
+
+def make_settings(
+    *,
+    task: str = "two classes",
+    protection: str = "paillier",
+    fixed_point: FixedPoint | None = None,
+    **training: Any,
+) -> VerticalLinearSettings:
+    values = {"epochs": 2, "batch_rows": 20, "learning_rate": 0.5} | training
+    return VerticalLinearSettings(
+        guest=GUEST,
+        hosts=(HOST,),
+        task="linear" if task == "number" else "logistic",
+        classes={"two classes": ("no", "yes"), "three classes": ("low", "middle", "high"), "number": None}[task],
+        key_bits=2048,
+        protection=protection,  # type: ignore[arg-type]
+        training=LinearTraining(**values),
+        fixed_point=fixed_point or FixedPoint(),
+    )
+
+
+@pytest.fixture(scope="session")
+def key_pairs(paillier_keys) -> dict[str, KeyPair]:
+    return {GUEST: paillier_keys[2048][0], HOST: paillier_keys[2048][1]}
+
+
+@pytest.fixture(scope="session")
+def run_of(key_pairs) -> Callable[..., SharedRun]:
+    """Makes a run of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+
+    def make(settings: VerticalLinearSettings, tables: Mapping[str, Table], *, witness: bool = True, **others: Any):
+        keys = others.pop("keys", key_pairs)
+        return SharedRun(settings, tables, keys, Witness(settings) if witness else None, **others)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tables_of() -> Callable[..., dict[str, Table]]:
+    return make_tables
+
+
+@pytest.fixture(scope="session")
+def settings_of() -> Callable[..., VerticalLinearSettings]:
+    return make_settings
+
+
+@pytest.fixture(params=["kept", "residuals"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways of computing gradients, whatever the costs say."""
+    monkeypatch.setattr(training_module, "keeps_products", lambda *_: request.param == "kept")
+    return request.param
