@@ -1,12 +1,14 @@
-"""Products X^T d with many rows of d in one ciphertext, opened so that nothing but the products is seen.
+"""Products X^T d with many rows of d in one ciphertext, opened so that nothing but the products is told.
 
 Values d_0 .. d_(k-1) of k rows lie in one plaintext as D(Z) = sum d_i Z^i at Z = 2^slot_bits. A column enters as
 X(Z) = sum x_i Z^(k-1-i); then the coefficient of Z^(k-1) in D X is sum x_i d_i, and summed over all ciphertexts it is
 the column's product with all rows. Rows so take a k-th of the encryptions and of the bytes.
 
-The other coefficients are sums that nobody is to see, so whoever holds the private key opens that one slot alone, under
-a mask: with r a uniform integer of MASK_BITS bits more than all slots have, the sum hides them, and it does not wrap.
-What comes below the slot may carry one unit into it: a product is exact or one unit too large.
+The other coefficients are sums that nobody is to know. So whoever asks for a product adds a mask r uniform mod n, and
+the key's holder, who finds m + r mod n and that is uniform, tells the bits of that one slot alone. Less r's own bits
+they are the product, unless what lies below carries into the slot: with odds of |what lies below| / 2^(its bits), at
+most 2^-j where all sums stay j bits short of their slot, the product comes out one unit off, and that unit is all that
+ever shows of a neighbour. The sum wraps mod n with odds of at most 2^-MARGIN_BITS.
 """
 
 from __future__ import annotations
@@ -19,38 +21,37 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.evaluate import add, add_plain, matmul_plain, multiply_plain
+from hekat.scheme.paillier.evaluate import add, matmul_plain, multiply_plain
 from hekat.scheme.paillier.keys import PublicKey
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
-MASK_BITS: Final = 80
-# One encryption and one re-randomisation of a row's ciphertext take as long as so many squarings.
-SQUARINGS_OF_A_ROW: Final = 300
-# Fewer columns than this leave lanes of a processor without work.
+MARGIN_BITS: Final = 80
+# Two encryptions of a row take as long as so many squarings in all lanes of a processor.
+SQUARINGS_OF_A_ROW: Final = 150
+# Fewer columns than this leave lanes without work.
 LEAST_COLUMNS: Final = 32
 
 
 @dataclass(frozen=True)
 class RowPacking:
-    """`row_count` rows in one plaintext, `slot_bits` apart: products of magnitude below 2^(slot_bits - 1)."""
+    """`row_count` rows in one plaintext, `slot_bits` apart: every sum of products is below 2^(slot_bits - 1)."""
 
     row_count: int
     slot_bits: int
 
     @property
-    def total_bits(self) -> int:
-        """Bits of a product of two packed operands, made non-negative."""
-        return (2 * self.row_count - 1) * self.slot_bits
+    def first_bit(self) -> int:
+        """Where the slot of the products begins."""
+        return (self.row_count - 1) * self.slot_bits
 
     @property
-    def offset(self) -> int:
-        """Half of each slot: makes every coefficient non-negative."""
-        return sum(1 << (slot * self.slot_bits + self.slot_bits - 1) for slot in range(2 * self.row_count - 1))
+    def total_bits(self) -> int:
+        """Bits of all slots of a product."""
+        return (2 * self.row_count - 1) * self.slot_bits
 
     def groups(self, row_count: int) -> int:
         """Ciphertexts that `row_count` rows take."""
@@ -60,17 +61,17 @@ class RowPacking:
 def choose_row_packing(public: PublicKey, product_bound: int, row_count: int, column_count: int) -> RowPacking:
     """The packing under which `row_count` rows and `column_count` columns of all parties take the least time.
 
-    `product_bound`: what no product of a column with the rows passes, nor any part of one.
+    `product_bound`: what no sum of products of a column's entries with rows' values passes.
     Raises BoundError where the key has no room for one row.
     """
     # One unit more than the bound still fits: it may be carried in.
     slot_bits = (product_bound + 1).bit_length() + 1
-    room_bits = public.plaintext_space.bits - MASK_BITS - 1
+    room_bits = public.bits - MARGIN_BITS
     most = (room_bits // slot_bits + 1) // 2
     if most < 1:
         raise BoundError(
             "the key has no room for a masked product",
-            expected=f"products below 2^{room_bits - 1}",
+            expected=f"products below 2^{room_bits - 2}",
             got=f"products up to 2^{product_bound.bit_length()}",
             cure="use fewer bits for fixed point, fewer rows in a batch, or a larger key",
         )
@@ -121,10 +122,10 @@ def arrange_columns(columns: Any, packing: RowPacking) -> Any:
 
 
 def packed_products(arranged: Any, c: Ciphertexts, packing: RowPacking) -> Ciphertexts:
-    """Ciphertexts (columns,) or (columns, m) of which the middle slot is columns @ rows, for packed rows c.
+    """Ciphertexts (columns,) or (columns, m) of which one slot is columns @ rows, for packed rows c.
 
-    `arranged` from `arrange_columns`; c of shape (groups,) or (groups, m). Not re-randomised, and not to be opened
-    without `masked_products`: the other slots hold sums of their own.
+    `arranged` from `arrange_columns`; c of shape (groups,) or (groups, m). Not re-randomised, and to be opened under a
+    mask uniform mod n by `open_slots` alone: the other slots hold sums of their own.
     """
     by_slot = matmul_plain(arranged, c)
     by_slot = by_slot.reshape((packing.row_count, arranged.shape[0] // packing.row_count, *c.shape[1:]))
@@ -134,44 +135,45 @@ def packed_products(arranged: Any, c: Ciphertexts, packing: RowPacking) -> Ciphe
     return total
 
 
-def draw_masks(count: int, packing: RowPacking, engine: Engine) -> LimbArray:
-    """`count` fresh masks as limbs: uniform integers of MASK_BITS bits more than all slots have."""
-    masks: LimbArray = engine.to_host(engine.random_bits(count, packing.total_bits + MASK_BITS))
-    return masks
+def place_products(values: Sequence[int], packing: RowPacking) -> PackedPlaintext:
+    """Products that somebody has in the clear as plaintexts of their slot, to be added to others.
+
+    Raises BoundError for one beyond the slot, without it.
+    """
+    limit = 1 << (packing.slot_bits - 1)
+    if any(not -limit < value < limit for value in values):
+        raise BoundError(
+            "a product does not fit into its slot", expected=f"below 2^{packing.slot_bits - 1}", got="more"
+        )
+    placed = [value << packing.first_bit for value in values]
+    return plaintext_from_ints(placed, (1 << (packing.row_count * packing.slot_bits)) - 1)
 
 
-def masked_products(products: Ciphertexts, masks: LimbArray, packing: RowPacking) -> Ciphertexts:
-    """The products with a mask each, in C order; re-randomise them before they leave."""
-    offset = packing.offset
-    addends = [mask + offset for mask in ints_from_limbs(masks)]
-    bound = (1 << (packing.total_bits + MASK_BITS + 1)) - 1
-    return add_plain(products, plaintext_from_ints(addends, bound))
+def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking) -> LimbArray:
+    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told.
 
-
-def open_slots(opened: PackedPlaintext, packing: RowPacking) -> LimbArray:
-    """The middle slot of decrypted masked products, shape (count, limbs of a slot): all of them that may be told."""
-    first_bit, slot = (packing.row_count - 1) * packing.slot_bits, (1 << packing.slot_bits) - 1
-    return limbs_from_ints(
-        [value >> first_bit & slot for value in ints_from_limbs(opened.limbs)], limbs_for_bits(packing.slot_bits)
-    )
+    Shape (count, limbs of a slot).
+    """
+    wrap = 1 << (64 * opened.shape[-1])
+    residues = [(value - wrap if 2 * value >= wrap else value) % public.n for value in ints_from_limbs(opened)]
+    slot = (1 << packing.slot_bits) - 1
+    return limbs_from_ints([value >> packing.first_bit & slot for value in residues], limbs_for_bits(packing.slot_bits))
 
 
 def unmask_slots(slots: LimbArray, masks: LimbArray, packing: RowPacking) -> list[int]:
-    """The products, each exact or one unit too large, from the opened slots and the masks they were opened under.
+    """The products, from the told slots and the masks mod n that were added.
 
     Raises InputError where there are not as many slots as masks, or one is wider than a slot.
     """
-    if slots.ndim != 2 or len(slots) != len(masks):
-        raise InputError("slots and masks differ in number", expected=f"{len(masks)} slots", got=f"shape {slots.shape}")
-    first_bit, modulus = (packing.row_count - 1) * packing.slot_bits, 1 << packing.slot_bits
+    if slots.shape != (len(masks), limbs_for_bits(packing.slot_bits)):
+        raise InputError("slots and masks do not fit", expected=f"{len(masks)} slots", got=f"shape {slots.shape}")
+    modulus = 1 << packing.slot_bits
     values = ints_from_limbs(slots)
     if any(value >= modulus for value in values):
         raise InputError("a slot is wider than agreed", expected=f"{packing.slot_bits} bits", got="more")
     half = modulus // 2
-    return [
-        (value - (mask >> first_bit)) % modulus - half
-        for value, mask in zip(values, ints_from_limbs(masks), strict=True)
-    ]
+    pairs = zip(values, ints_from_limbs(masks), strict=True)
+    return [(value - (mask >> packing.first_bit) + half) % modulus - half for value, mask in pairs]
 
 
 def _at_slots(values: Sequence[int], slot_bits: int) -> int:
