@@ -8,24 +8,37 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from hekat.engine.select import get_engine
 from hekat.job.summary_format import SUMMARY_FORMAT
 
 
-def facts_of_run(run_id: str, job_name: str, job_digest: bytes) -> dict[str, Any]:
-    """The first fields of a summary.json, of a run that ends now."""
-    return {
-        "format": SUMMARY_FORMAT.newest,
-        "run_id": run_id,
-        "job": job_name,
-        "job_digest": job_digest.hex(),
-        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "machine": {"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
-        "engine": {"name": get_engine().name, **get_engine().describe()},
-    }
+class RunFacts(TypedDict):
+    """The first fields of every summary.json."""
+
+    format: int
+    run_id: str
+    job: str
+    job_digest: str
+    finished_at: str
+    versions: dict[str, str]
+    machine: dict[str, str | int]
+    engine: dict[str, Any]
+
+
+def facts_of_run(run_id: str, job_name: str, job_digest: bytes) -> RunFacts:
+    """Those of a run that ends now."""
+    return RunFacts(
+        format=SUMMARY_FORMAT.newest,
+        run_id=run_id,
+        job=job_name,
+        job_digest=job_digest.hex(),
+        finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=_versions(),
+        machine={"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
+        engine={"name": get_engine().name, **get_engine().describe()},
+    )
 
 
 def _versions() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from hekat.model.linear import LinearRegression
 from hekat.model.logistic import LogisticRegression
 from hekat.model.make_optimiser import OPTIMISER_NAMES, make_optimiser
-from hekat.model.metrics import evaluate
+from hekat.model.metrics import evaluate, evaluate_numbers, evaluate_probabilities
 from hekat.model.mlp import Mlp
 from hekat.model.model import MODEL_NAMES, Model, make_model
 from hekat.model.optimisers import Adagrad, Adam, Momentum, Optimiser, OptimiserState, RmsProp, Sgd, Yogi
@@ -28,6 +28,8 @@ __all__ = [
     "Sgd",
     "Yogi",
     "evaluate",
+    "evaluate_numbers",
+    "evaluate_probabilities",
     "make_model",
     "make_optimiser",
 ]

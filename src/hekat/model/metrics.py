@@ -25,6 +25,26 @@ def evaluate(model: Model, params: Parameters, X: Features, y: Labels) -> dict[s
     return metrics
 
 
+def evaluate_probabilities(probabilities: FloatArray, y: Labels) -> dict[str, float]:
+    """As `evaluate`, of answers that are there already: `probabilities` (rows, classes) against class numbers (rows,).
+
+    A probability of 0 for what is true counts as the least number above it, so that `log_loss` is finite.
+    """
+    true = probabilities[np.arange(len(y)), y]
+    metrics = {
+        "accuracy": float(np.mean(probabilities.argmax(axis=1) == y)),
+        "log_loss": float(-np.mean(np.log(np.maximum(true, np.finfo(np.float64).tiny)))),
+    }
+    if np.unique(y).size == probabilities.shape[1]:
+        metrics["auc"] = _auc(probabilities, y)
+    return metrics
+
+
+def evaluate_numbers(predicted: FloatArray, y: Labels) -> dict[str, float]:
+    """As `evaluate`, of a regression's answers (rows,) that are there already."""
+    return _evaluate_regression(float(np.mean((predicted - y) ** 2)), y)
+
+
 def _evaluate_regression(mean_square: float, y: Labels) -> dict[str, float]:
     metrics = {"rmse": float(np.sqrt(mean_square))}
     if np.ptp(y) > 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from hekat.job.party_views import PartyView
+from hekat.job.run_facts import RunFacts
 
 
 class PartyFacts(TypedDict):
@@ -24,9 +25,10 @@ class PartyFacts(TypedDict):
 
 
 class IntersectionFacts(TypedDict):
-    """`kind` "aligned": nothing was compared. `sizes` by party, as this machine knows its own parties' tables."""
+    """`kind` is "ecdh", "rsa_blind", or "aligned" where nothing was compared. `sizes` by party, as this machine has all
+    tables."""
 
-    kind: Literal["ecdh", "rsa_blind", "aligned"]
+    kind: str
     sizes: dict[str, int]
     common: int
     seconds: float
@@ -109,21 +111,13 @@ class Compared(TypedDict):
     centralised_loss: float | None
 
 
-class VerticalSummary(TypedDict):
+class VerticalSummary(RunFacts):
     """All of summary.json. `seconds_by_role` by the finer steps of `parts_of_time`, `seconds_by_part` by what these
     add up to ("keys", "encrypt", "products", "decrypt", "plain", "intersection", "others") and "idle": waiting, so that
     the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows. `seen` is
     what every role's signed ledger says that it learned (`job.party_views.views_of_parties`)."""
 
-    format: int
     protocol: Literal["vertical_linear"]
-    run_id: str
-    job: str
-    job_digest: str
-    finished_at: str
-    versions: dict[str, str]
-    machine: dict[str, str | int]
-    engine: dict[str, str | int | float | bool | None]
     settings: dict[str, str | int | float | bool | list[str] | None]
     parties: list[PartyFacts]
     task: Literal["classification", "regression"]

@@ -1,0 +1,165 @@
+"""The job file of a vertical regression: who holds what, how rows are matched, what is trained and how protected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from hekat.data import ColumnSpecs
+from hekat.errors import JobError
+from hekat.job.any_job import read_columns, read_head_of, read_numbers, read_timeout
+from hekat.job.section import Section
+from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
+from hekat.protocol.role_names import check_role_name
+from hekat.protocol.vertical_linear.prediction import PredictionSettings
+from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+
+PROTOCOL: Final = "vertical_linear"
+ALIGNED: Final = "aligned"
+
+
+@dataclass(frozen=True)
+class VerticalJob:
+    """A checked job. `intersection` None: rows are in the same order at all parties already. `digest` is over the
+    file's bytes: parties with different files are told before they start."""
+
+    name: str
+    digest: bytes
+    settings: VerticalLinearSettings
+    intersection: IntersectionSettings | None
+    prediction: PredictionSettings
+    data: str
+    test_data: str | None
+    timeout_s: float
+    compare_centralised: bool = False
+    check_exactness: bool = False
+    columns: ColumnSpecs = field(default_factory=ColumnSpecs)
+    sparse: bool = False
+
+    @property
+    def intersection_kind(self) -> str:
+        return ALIGNED if self.intersection is None else self.intersection.kind
+
+
+def load_vertical_job(path: Path) -> VerticalJob:
+    """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""
+    head = read_head_of(path, PROTOCOL)
+    top = head.rest
+    data = top.take("data", str)
+    test_data = top.take_optional("test_data", str)
+    settings = _read_settings(top)
+    for name in settings.everyone:
+        check_role_name(name)
+    job = VerticalJob(
+        name=head.name,
+        digest=head.digest,
+        settings=settings,
+        intersection=_read_intersection(top.take_section("intersection"), settings),
+        prediction=_read_prediction(top.take_section("prediction"), settings),
+        data=data,
+        test_data=test_data,
+        timeout_s=read_timeout(top, len(settings.everyone)),
+        compare_centralised=_read_flag(top.take_section("compare"), "centralised"),
+        check_exactness=_read_flag(top.take_section("checks"), "exactness"),
+        columns=read_columns(top.take_section("columns")),
+        sparse=top.take("sparse", bool, False),
+    )
+    top.finish()
+    _check_test_scores(job)
+    return job
+
+
+def _read_settings(top: Section) -> VerticalLinearSettings:
+    model = top.take_section("model")
+    task = model.take("name", str, "logistic")
+    training = _read_training(top.take_section("training"), model.take("l1", float, 0.0), model.take("l2", float, 0.0))
+    model.finish()
+    protection = top.take_section("protection")
+    label_leak = top.take_section("label_leak")
+    settings = VerticalLinearSettings(
+        guest=top.take("guest", str),
+        hosts=top.take_texts("hosts"),
+        arbiter=top.take_optional("arbiter", str),
+        task=task,  # type: ignore[arg-type]  # checked by VerticalLinearSettings
+        classes=top.take_optional_texts("classes"),
+        form=protection.take_optional("form", str),  # type: ignore[arg-type]  # checked by VerticalLinearSettings
+        protection=protection.take("kind", str, "paillier"),  # type: ignore[arg-type]  # checked as well
+        key_bits=protection.take("key_bits", int, VerticalLinearSettings.key_bits),
+        training=training,
+        fixed_point=_read_fixed_point(top.take_section("fixed_point")),
+        label_leak_accepted=label_leak.take_optional("accepted", str),
+    )
+    protection.finish()
+    label_leak.finish()
+    return settings
+
+
+def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
+    default = LinearTraining()
+    training = LinearTraining(
+        epochs=section.take("epochs", int, default.epochs),
+        batch_rows=section.take("batch_rows", int, default.batch_rows),
+        learning_rate=section.take("learning_rate", float, default.learning_rate),
+        optimiser=section.take("optimiser", str, default.optimiser),
+        optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
+        l1=l1,
+        l2=l2,
+        standardise=section.take("standardise", bool, default.standardise),
+        patience=section.take("patience", int, default.patience),
+        min_improvement=section.take("min_improvement", float, default.min_improvement),
+        stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
+        seed=section.take("seed", int, default.seed),
+    )
+    section.finish()
+    return training
+
+
+def _read_fixed_point(section: Section) -> FixedPoint:
+    default = FixedPoint()
+    fixed_point = FixedPoint(
+        feature_bits=section.take("feature_bits", int, default.feature_bits),
+        value_bits=section.take("value_bits", int, default.value_bits),
+    )
+    section.finish()
+    return fixed_point
+
+
+def _read_intersection(section: Section, settings: VerticalLinearSettings) -> IntersectionSettings | None:
+    kind = section.take("kind", str, KINDS[0])
+    key_bits = section.take("key_bits", int, DEFAULT_KEY_BITS) if kind == "rsa_blind" else DEFAULT_KEY_BITS
+    section.finish()
+    if kind == ALIGNED:
+        return None
+    if kind not in KINDS:
+        raise JobError(
+            "intersection.kind refused",
+            expected=" or ".join(repr(known) for known in (*KINDS, ALIGNED)),
+            got=repr(kind),
+            cure="choose one of them",
+        )
+    return IntersectionSettings(settings.guest, settings.hosts, kind, key_bits=key_bits)
+
+
+def _read_prediction(section: Section, settings: VerticalLinearSettings) -> PredictionSettings:
+    receivers = section.take_optional_texts("receivers")
+    section.finish()
+    return PredictionSettings(settings.guest, settings.hosts, (settings.guest,) if receivers is None else receivers)
+
+
+def _read_flag(section: Section, key: str) -> bool:
+    """The one switch of a section, off where it is not said."""
+    found = section.take(key, bool, False)
+    section.finish()
+    return found
+
+
+def _check_test_scores(job: VerticalJob) -> None:
+    """Raise JobError where test data is to be scored and the one that has its labels gets no score."""
+    if job.test_data is not None and job.settings.guest not in job.prediction.receivers:
+        raise JobError(
+            "the metrics of test_data need its scores at the guest",
+            expected=f"{job.settings.guest!r} among prediction.receivers",
+            got=", ".join(job.prediction.receivers),
+            cure="add the guest to prediction.receivers, or leave out test_data",
+        )

@@ -1,0 +1,80 @@
+"""What a reader of a vertical run's report has to keep in mind: whom to trust, and how the figures came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hekat.job.vertical.federation import PartyOutcome, VerticalFederation
+from hekat.job.vertical.job_file import VerticalJob
+from hekat.protocol.vertical_linear.label_leak import ROWS_PER_EQUATION
+from hekat.state.file_format import this_release
+
+
+def make_vertical_notes(federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome]) -> list[str]:
+    """The notes of a finished run."""
+    job = federation.prepared.job
+    notes = [
+        "all roles ran on this one machine, which therefore knows every party's rows",
+        "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
+        *_who_learns_what(job),
+        *_of_matching(job),
+        *_of_tables(federation),
+    ]
+    if job.check_exactness:
+        notes.append("gradients of all parties were compared inside this process to check the stated bound")
+    if job.compare_centralised:
+        notes.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
+    notes += _of_resuming(federation)
+    guest = outcomes[job.settings.guest]
+    if guest.test_rows is not None and len(guest.test_rows) < len(federation.prepared.test_tables[job.settings.guest]):
+        notes.append("metrics are of those test rows that all parties have")
+    return notes
+
+
+def _who_learns_what(job: VerticalJob) -> Iterator[str]:
+    settings = job.settings
+    if settings.protection == "none":
+        yield "protection is NONE: scores, residuals and gradients were sent in the clear"
+    if settings.form == "shared_weights":
+        yield "no party knows a weight, not even of its own columns: each keeps shares, which are of no use alone"
+    else:
+        yield (
+            f"{settings.arbiter} holds the key and sees masked gradients only; together with any one party it could "
+            "open what that party is sent, so it must be independent of all of them"
+        )
+        yield (
+            f"guest and hosts see their own gradients: linear equations on the labels, at most one for "
+            f"{ROWS_PER_EQUATION} rows at a host unless the job waives that; equations of several runs add up"
+        )
+    if settings.label_leak_accepted is not None:
+        yield f"the job accepts that {settings.label_leak_accepted}"
+    if settings.task == "logistic":
+        yield "the loss is the second-order Taylor form of the logistic one: its weights are not those of the exact one"
+
+
+def _of_matching(job: VerticalJob) -> Iterator[str]:
+    if job.intersection is None:
+        yield "rows were taken to be of the same people in the same order at all parties: nothing was compared"
+        return
+    yield "every party learned which of its rows all parties have"
+    if len(job.settings.hosts) > 1:
+        yield f"{job.settings.guest} also learned which of its rows each single host has"
+
+
+def _of_tables(federation: VerticalFederation) -> Iterator[str]:
+    for name, table in federation.prepared.tables.items():
+        for note in table.notes:
+            yield f"{name}: {note}"
+
+
+def _of_resuming(federation: VerticalFederation) -> Iterator[str]:
+    earlier = federation.resumed.get(federation.prepared.job.settings.guest)
+    if earlier is None:
+        return
+    yield (
+        f"the run goes on from epoch {earlier.state.epochs_done} of an earlier one; times and bytes are of this part "
+        "alone"
+    )
+    others = [release for release in earlier.releases if release != this_release()]
+    if others:
+        yield f"an earlier part was trained by hekat {', '.join(others)}"

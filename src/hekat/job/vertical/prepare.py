@@ -1,0 +1,156 @@
+"""Everything a vertical run needs, loaded and checked before anything starts: tables, ids, labels, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hekat.channel import PartyKey
+from hekat.data import Table, check_has_ids
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import InputError, JobError
+from hekat.job.load_keys import load_key_pair, load_party_keys
+from hekat.job.prepare import MAX_MAGNITUDE, check_magnitudes
+from hekat.job.site_file import Site, load_site
+from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
+from hekat.job.vertical.key_makers import key_makers
+from hekat.job.vertical.party_tables import load_party_tables
+from hekat.job.vertical.site_check import check_site_allows_vertical
+from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.paillier import KeyPair
+from hekat.scheme.paillier.randomiser import check_table_memory
+
+MIN_ROWS = 2
+
+
+@dataclass(frozen=True)
+class VerticalPrepared:
+    """A checked job with the tables of its guest and hosts, before any rows are matched.
+
+    `test_tables` is empty where the job has no test data. `key_pairs` are those that the site keeps for roles that make
+    a key; `party_keys` the signing keys, others are made for the run.
+    """
+
+    job: VerticalJob
+    site: Site
+    tables: dict[str, Table]
+    test_tables: dict[str, Table]
+    key_pairs: dict[str, KeyPair] = field(default_factory=dict, repr=False)
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+
+
+def prepare_vertical(
+    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+) -> VerticalPrepared:
+    """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is written or sent.
+
+    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    """
+    job = load_vertical_job(job_path)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    check_site_allows_vertical(site, job)
+    settings = job.settings
+    needs_ids = job.intersection is not None
+    tables = load_party_tables(site, job, job.data)
+    _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
+    for table in tables.values():
+        # What is refused of all rows is refused of any of them.
+        check_magnitudes(table, MAX_MAGNITUDE)
+        prepare_columns(table, standardise=False)
+    prepare_targets(tables[settings.guest], settings)
+    test_tables: dict[str, Table] = {}
+    if job.test_data is not None:
+        test_tables = load_party_tables(site, job, job.test_data)
+        _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
+        for party, table in test_tables.items():
+            _check_same_columns(party, table, tables[party])
+    if settings.form == "arbiter":
+        _check_label_leak(tables, settings)
+    with declare_tenancy(site.machine.single_tenant):
+        if settings.protection == "paillier":
+            check_table_memory(settings.key_bits, get_engine())
+    keys = _load_key_pairs(site, settings, ask_passphrase)
+    return VerticalPrepared(job, site, tables, test_tables, keys, load_party_keys(site, settings.everyone))
+
+
+def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:
+    """Raise InputError for too few rows, rows without ids to match, or rows that cannot be in the same order."""
+    for table in tables.values():
+        if len(table) < least:
+            raise InputError(
+                f"{table.name} has too few rows",
+                expected=f"at least {least}: an intersection with fewer ids would ask about one person"
+                if needs_ids
+                else f"at least {least}",
+                got=str(len(table)),
+                cure="check where the data is read",
+            )
+        if needs_ids:
+            check_has_ids(table)
+    counts = {party: len(table) for party, table in tables.items()}
+    if not needs_ids and len(set(counts.values())) > 1:
+        raise InputError(
+            f"{what} cannot be in the same order at all parties",
+            expected="as many rows at each, row by row of the same people, for intersection.kind = 'aligned'",
+            got=", ".join(f"{party}: {count}" for party, count in counts.items()),
+            cure="give rows ids and set intersection.kind = 'ecdh' in the job",
+        )
+
+
+def _check_same_columns(party: str, table: Table, trained: Table) -> None:
+    """Raise InputError for test rows of other columns; their order does not matter."""
+    missing = sorted(set(trained.feature_names) - set(table.feature_names))
+    strangers = sorted(set(table.feature_names) - set(trained.feature_names))
+    if missing or strangers:
+        raise InputError(
+            f"the test data of {party} has other columns than its data",
+            expected=f"the same {len(trained.feature_names)} columns",
+            got="; ".join(
+                f"{words} {names[0]!r} ({len(names)} in all)"
+                for words, names in (("without", missing), ("with", strangers))
+                if names
+            ),
+            cure="name the same columns in both sources of the site file",
+        )
+
+
+def _check_label_leak(tables: dict[str, Table], settings: VerticalLinearSettings) -> None:
+    """Raise PolicyError where the rule refuses the job whatever rows turn out to be common.
+
+    The fewest equations over rows come from one full batch, and rows that differ in a column only become fewer.
+    """
+    most_rows = min(len(table) for table in tables.values())
+    batch_rows = min(settings.training.batch_rows or most_rows, most_rows)
+    for host in settings.hosts:
+        features = tables[host].features
+        thin = count_thin_columns(features, [np.arange(len(tables[host]))])
+        count = LeakCount(host, 1, features.shape[1], batch_rows, thin)
+        check_label_leak(count, settings.label_leak_accepted)
+
+
+def _load_key_pairs(
+    site: Site, settings: VerticalLinearSettings, ask_passphrase: Callable[[], bytes] | None
+) -> dict[str, KeyPair]:
+    """The Paillier keys that the site keeps for roles that make one; a key at any other role is refused."""
+    makers = key_makers(settings)
+    pairs: dict[str, KeyPair] = {}
+    for name in settings.everyone:
+        held = site.parties.get(name)
+        if held is None or held.paillier_key is None:
+            continue
+        if name not in makers:
+            raise JobError(
+                f"party {name} has a paillier_key but makes no key in form '{settings.form}'",
+                expected=f"a key at {' or '.join(makers)}",
+                got=f"paillier_key under [party.{name}]",
+                cure="remove it from the site file",
+            )
+        if settings.protection == "paillier":
+            pairs[name] = load_key_pair(held.paillier_key, name, settings.key_bits, ask_passphrase)
+    return pairs

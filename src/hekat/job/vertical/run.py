@@ -1,0 +1,164 @@
+"""A vertical job as a run: rows matched, the model trained in parts, and what the run leaves behind in a folder.
+
+events.jsonl        what happened, line by line
+ledger/             every role's signed ledger, of matching and training
+checkpoints/        each party's own state of the last epochs, mode 600
+parts/              each party's own part of the trained model, mode 600
+parties.json        the public keys that ledgers are audited by
+summary.json        `summary_shape.VerticalSummary`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import PartyStoppedError, StateError
+from hekat.job.named_timeout import name_timeout_key
+from hekat.job.party_views import PartyView, views_of_parties
+from hekat.job.progress import Progress, Silence
+from hekat.job.run import SUMMARY_FILE, RunResult
+from hekat.job.run_events import logged_run
+from hekat.job.session_keys import session_keys, write_public_keys
+from hekat.job.vertical.centralised import compare_centralised
+from hekat.job.vertical.checkpoint_files import (
+    CHECKPOINTS_FOLDER,
+    PartyCheckpoint,
+    load_party_checkpoints,
+    save_party_checkpoint,
+)
+from hekat.job.vertical.epoch_log import EpochLog
+from hekat.job.vertical.federation import TRAINING, Listener, PartyOutcome, VerticalFederation
+from hekat.job.vertical.job_file import PROTOCOL
+from hekat.job.vertical.outcome import summarise_vertical
+from hekat.job.vertical.part_file import PARTS_FOLDER, save_part
+from hekat.job.vertical.prepare import VerticalPrepared
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.protocol.vertical_linear.witness import Witness
+from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors
+
+
+def run_vertical_job(
+    prepared: VerticalPrepared, root: Path, progress: Progress | None = None, *, resume_from: Path | None = None
+) -> RunResult:
+    """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
+
+    `resume_from` is the folder of an earlier run of the same job: rows are matched anew, must be the same, and training
+    goes on from the last epoch that every party saved, in a new session and a new folder.
+    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
+    anything is written: StateError where there is nothing to resume; EngineError where another run in this process says
+    the opposite of the machine's tenancy.
+    """
+    with declare_tenancy(prepared.site.machine.single_tenant):
+        resumed = {} if resume_from is None else _load_unfinished(resume_from, prepared)
+        directory = create_run_directory(root)
+        with logged_run(directory, prepared.job.name, prepared.job.settings.everyone, PROTOCOL) as events:
+            shown = progress or Silence()
+            shown.open_folder(directory.path)
+            if resume_from is not None:
+                guest = resumed[prepared.job.settings.guest]
+                events.write(
+                    "resumed",
+                    run=str(resume_from),
+                    epochs_done=guest.state.epochs_done,
+                    begun_by=guest.releases[0],
+                    releases=guest.releases,
+                )
+            return _Session(prepared, directory, events, shown, resumed).run()
+
+
+def _load_unfinished(folder: Path, prepared: VerticalPrepared) -> dict[str, PartyCheckpoint]:
+    if (folder / SUMMARY_FILE).exists():
+        raise StateError(
+            f"the run in {folder} is finished",
+            expected="a run that stopped before its end",
+            got=f"a {SUMMARY_FILE}",
+            cure="begin a new run, with more epochs in the job file if you want more",
+        )
+    return load_party_checkpoints(folder / CHECKPOINTS_FOLDER, prepared.job)
+
+
+class _Session:
+    """One run's folder, events and roles."""
+
+    def __init__(
+        self,
+        prepared: VerticalPrepared,
+        directory: RunDirectory,
+        events: EventLog,
+        progress: Progress,
+        resumed: Mapping[str, PartyCheckpoint],
+    ) -> None:
+        self._prepared, self._job, self._folder = prepared, prepared.job, directory.path
+        self._events, self._progress, self._resumed = events, progress, resumed
+        guest = prepared.job.settings.guest
+        self._epochs = EpochLog(guest, resumed[guest].state.losses if resumed else ())
+        self._run_id = directory.run_id
+
+    def run(self) -> RunResult:
+        settings, folder = self._job.settings, self._folder
+        with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
+            (folder / LEDGER_FOLDER).mkdir()
+        for party, kept in self._resumed.items():
+            self._save(party, kept)
+        keys = session_keys(self._prepared.party_keys, settings.everyone)
+        public = write_public_keys(folder, keys)
+        federation = VerticalFederation(
+            self._prepared,
+            keys,
+            self._run_id,
+            folder / LEDGER_FOLDER,
+            listener=Listener(
+                on_key=self._progress.search_key,
+                on_matching=self._progress.reach,
+                on_common=self._note_common,
+                on_epoch=self._note_epoch,
+                save=self._save,
+                save_part=lambda part: save_part(folder / PARTS_FOLDER, self._job, part),
+            ),
+            resumed=self._resumed,
+            witness=Witness(settings) if self._job.check_exactness else None,
+        )
+        try:
+            outcomes = federation.run()
+        except PartyStoppedError as error:
+            raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
+        return self._finish(federation, outcomes, views_of_parties(folder, public))
+
+    def _finish(
+        self, federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome], views: list[PartyView]
+    ) -> RunResult:
+        epochs = self._epochs.facts
+        comparison = None
+        if self._job.compare_centralised:
+            comparison = compare_centralised(self._job, outcomes, [epoch["loss"] for epoch in epochs])
+        summary = summarise_vertical(federation, outcomes, epochs, views, comparison)
+        content = json.dumps(summary, indent=1, allow_nan=False).encode()
+        replace_file(self._folder / SUMMARY_FILE, content, mode=0o644)
+        self._events.write("finished", epochs=len(epochs), seconds=federation.seconds)
+        return RunResult(self._folder, cast(dict[str, Any], summary))
+
+    def _note_common(self, party: str, count: int) -> None:
+        """Rows are matched: training begins, or in the end prediction."""
+        settings = self._job.settings
+        if party != settings.guest:
+            return
+        self._events.write("intersection", kind=self._job.intersection_kind, common=count)
+        if not self._epochs.begun:
+            done = len(self._epochs.facts)
+            self._progress.begin(TRAINING, settings.training.epochs - done)
+            self._epochs.begin()
+
+    def _note_epoch(self, party: str, record: EpochRecord) -> None:
+        if self._epochs.add(party, record):
+            self._events.write("epoch", epoch=record.epoch, loss=record.loss)
+            text = f"epoch {record.epoch}" + ("" if record.loss is None else f", loss {record.loss:.4f}")
+            self._progress.advance(TRAINING, text)
+
+    def _save(self, party: str, kept: PartyCheckpoint) -> None:
+        save_party_checkpoint(self._folder / CHECKPOINTS_FOLDER, self._job, party, kept)
