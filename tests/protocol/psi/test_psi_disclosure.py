@@ -19,7 +19,7 @@ from hekat.protocol.psi.messages import (
     MaskedPointsMessage,
     TagsMessage,
 )
-from hekat.protocol.psi.pair import _context_of
+from hekat.protocol.psi.pair import context_of
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.wire import disclosure_of, from_bytes, to_bytes
 
@@ -98,7 +98,7 @@ def test_sizes_do_not_show(intersect, settings) -> None:
 
 def test_lists_are_shuffled_and_answers_keep_their_order(intersect, scalars) -> None:
     played = intersect(IDS, ECDH)
-    context = _context_of(played.channels["guest"].session, "guest", "bank")
+    context = context_of(played.channels["guest"].session, "guest", "bank")
     for receiver, owner in (("bank", "guest"), ("guest", "bank")):
         points = list_of(played, receiver)
         order = rows_in(points, masked_by(scalars, context, IDS[owner].digests, points))
@@ -164,6 +164,17 @@ def test_scalars_are_fresh(intersect, scalars) -> None:
     assert len({scalar.private_bytes_raw() for scalar in scalars}) == 8, "one for each side of each pair, each run"
     points = {row.tobytes() for played in (first, second) for name in ("bank", "shop") for row in list_of(played, name)}
     assert len(points) == 4 * SIZE, "no point is ever sent twice: neither to another host nor in another run"
+
+
+def test_ids_are_hashed_apart_for_each_session_and_pair() -> None:
+    contexts = [
+        (b"s" * 32, "a", "b"),
+        (b"t" * 32, "a", "b"),
+        (b"s" * 32, "b", "a"),
+        (b"s" * 32, "ab", ""),
+        (b"s" * 32, "a", "c"),
+    ]
+    assert len({context_of(*context) for context in contexts}) == len(contexts)
 
 
 def test_a_party_that_does_not_learn_hears_nothing_of_it(intersect) -> None:

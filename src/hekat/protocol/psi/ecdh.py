@@ -34,16 +34,7 @@ def ask(pair: Pair, ids: Ids) -> Found:
     """
     scalar = X25519PrivateKey.generate()
     order = _send_own(pair, ids, scalar)
-    theirs = np.concatenate(
-        [
-            _multiply(pair, scalar, rows, part, f"masking ids of {pair.peer}")
-            for part, rows in zip(
-                parts_of(pair.peer_count),
-                receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count),
-                strict=True,
-            )
-        ]
-    )
+    theirs = _multiply_theirs(pair, scalar)
     mine = np.concatenate(list(receive_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, pair.own_count)))
     with pair.run.stopwatch.measure("compare"):
         check_distinct(pair, theirs, "points")
@@ -59,18 +50,13 @@ def answer(pair: Pair, ids: Ids, *, cardinality_only: bool) -> Positions:
     """
     scalar = X25519PrivateKey.generate()
     order = _send_own(pair, ids, scalar)
-    answers = []
-    received = receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count)
-    for part, rows in zip(parts_of(pair.peer_count), received, strict=True):
-        answers.append(_multiply(pair, scalar, rows, part, f"masking ids of {pair.peer}"))
-        if not cardinality_only:
-            send_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, answers[-1])
+    answers = _multiply_theirs(pair, scalar)
     with pair.run.stopwatch.measure("compare"):
         # Before anything is told by a count: a point sent several times would be known again in any order.
-        joined = np.concatenate(answers)
-        check_distinct(pair, joined, "points")
+        check_distinct(pair, answers, "points")
     if cardinality_only:
-        send_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, joined[draw_order(len(joined))])
+        answers = answers[draw_order(len(answers))]
+    send_rows(pair, ANSWERED_STEP, AnsweredPointsMessage, answers)
     return order
 
 
@@ -88,13 +74,17 @@ def _send_own(pair: Pair, ids: Ids, scalar: X25519PrivateKey) -> Positions:
     return order
 
 
-def _multiply(pair: Pair, scalar: X25519PrivateKey, rows: Digests, part: slice, what: str) -> Digests:
-    try:
-        with pair.run.stopwatch.measure("check points"):
-            check_points(rows)
-        with pair.run.stopwatch.measure("points"):
-            products = multiply(scalar, rows)
-    except InputError as error:
-        raise refuse(pair, error.what, error.expected, error.got) from None
-    pair.report(what, part.stop, pair.peer_count)
-    return products
+def _multiply_theirs(pair: Pair, scalar: X25519PrivateKey) -> Digests:
+    """The peer's list times the scalar, in the order it comes."""
+    products = []
+    received = receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count)
+    for part, rows in zip(parts_of(pair.peer_count), received, strict=True):
+        try:
+            with pair.run.stopwatch.measure("check points"):
+                check_points(rows)
+            with pair.run.stopwatch.measure("points"):
+                products.append(multiply(scalar, rows))
+        except InputError as error:
+            raise refuse(pair, error.what, error.expected, error.got) from None
+        pair.report(f"masking ids of {pair.peer}", part.stop, pair.peer_count)
+    return np.concatenate(products)

@@ -67,7 +67,7 @@ def meet(channel: RecordedChannel, peers: tuple[str, ...], ids: Ids, run: Inters
         theirs = channel.receive(peer, ANNOUNCE_STEP, AnnouncementMessage, timeout_s=WAIT_S)
         _check_announcement(theirs, ids, peer)
         asker, answerer = (channel.party, peer) if asks else (peer, channel.party)
-        context = _context_of(channel.session_id, asker, answerer)
+        context = context_of(channel.session_id, asker, answerer)
         pairs.append(Pair(channel, peer, mine.padded_count, theirs.padded_count, context, run))
     return pairs
 
@@ -95,6 +95,6 @@ def _describe(kinds: tuple[str, ...]) -> str:
     return f"{len(kinds)} column{'s' * (len(kinds) != 1)} ({shown if shown.isprintable() else 'unreadable'})"
 
 
-def _context_of(session_id: bytes, asker: str, answerer: str) -> bytes:
+def context_of(session_id: bytes, asker: str, answerer: str) -> bytes:
     parts = (_DOMAIN, session_id, asker.encode(), answerer.encode())
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()
