@@ -109,7 +109,7 @@ def find_named_source(site: Site, party: str | None, name: str) -> DataSource:
 def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder: Path) -> Predictions:
     """Load the rows of `source` (paths relative to `folder`), standardise and predict them. Raises InputError that
     names columns which are missing."""
-    source, ignored = _without_strangers(trained, source, folder)
+    source, ignored = without_strangers(trained.source_columns, source, folder)
     table = load_table(
         source.kind,
         source.options,
@@ -137,15 +137,18 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
     )
 
 
-def _without_strangers(trained: TrainedModel, source: DataSource, folder: Path) -> tuple[DataSource, tuple[str, ...]]:
-    """`source` without columns that the model does not know, which may hold anything, and their names."""
+def without_strangers(wanted: tuple[str, ...], source: DataSource, folder: Path) -> tuple[DataSource, tuple[str, ...]]:
+    """`source` without columns that are not `wanted` by a model, which may hold anything, and their names.
+
+    Raises InputError where one that is wanted is missing.
+    """
     present = named_columns(source.kind, source.options, folder)
     if present is None:
         return source, ()
     options = source.options
     taken = {*options.get("ignore", ()), options.get("label"), *id_column_names(options.get("id"))}
-    known = set(trained.source_columns)
-    _check_none_missing([name for name in trained.source_columns if name not in present or name in taken], present)
+    known = set(wanted)
+    _check_none_missing([name for name in wanted if name not in present or name in taken], present)
     strangers = tuple(name for name in present if name not in known and name not in taken)
     return DataSource(source.kind, {**options, "ignore": (*options.get("ignore", ()), *strangers)}), strangers
 

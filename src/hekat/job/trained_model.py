@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -53,8 +53,13 @@ class TrainedModel:
     @property
     def source_columns(self) -> tuple[str, ...]:
         """The columns that a table has before categories are encoded."""
-        encoded = {feature: spec.name for spec in self.column_specs for feature in spec.feature_names}
-        return tuple(dict.fromkeys(encoded.get(name, name) for name in self.columns))
+        return source_columns_of(self.columns, self.column_specs)
+
+
+def source_columns_of(columns: Iterable[str], specs: ColumnSpecs) -> tuple[str, ...]:
+    """The columns that a table has before `specs` encode it into `columns`."""
+    encoded = {feature: spec.name for spec in specs for feature in spec.feature_names}
+    return tuple(dict.fromkeys(encoded.get(name, name) for name in columns))
 
 
 def save_trained_model(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hekat.data import Features, arrange_columns, is_dense
+from hekat.data import Features, is_dense
 from hekat.job.vertical.federation import PartyOutcome
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.job.vertical.metrics_of_scores import labels_of, metrics_of_scores
@@ -80,9 +80,8 @@ def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome]) -> _Joined:
         outcome = outcomes[party]
         columns = prepare_columns(outcome.rows, standardise=settings.training.standardise)
         assert outcome.test_rows is not None
-        test_rows = arrange_columns(outcome.test_rows, outcome.rows.feature_names)
         trained.append(columns.features)
-        tested.append(apply_standardiser(test_rows.features, columns.means, columns.spreads))
+        tested.append(apply_standardiser(outcome.test_rows.features, columns.means, columns.spreads))
     targets = prepare_targets(outcomes[settings.guest].rows, settings)
     return _Joined(_beside(trained), targets, _beside(tested))
 

@@ -127,7 +127,8 @@ class VerticalFederation:
             for name in self.prepared.job.settings.parties
         ]
         saved = f"checkpoints of epoch {min(epochs)}" if min(epochs) else ""
-        return PartyStoppedError(error.what, party=error.party, step=error.step, saved=saved, cure=error.cure)
+        what = error.what.removesuffix(f"; saved: {error.saved}")
+        return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)
 
     def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], PartyOutcome | None]:
         def note_traffic(sealed: SealedChannel) -> None:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from hekat.data import ColumnSpecs, Table, check_all_used, load_vertical_table
+from hekat.data import (
+    ColumnSpecs,
+    Table,
+    arrange_columns,
+    check_all_used,
+    describe_schema_difference,
+    load_vertical_table,
+)
+from hekat.errors import InputError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, find_source
 from hekat.job.vertical.job_file import VerticalJob
@@ -59,3 +68,29 @@ def load_party_table(
         return table
     # The roles read labels as they are written: a class number could be taken for another class's name.
     return replace(table, labels=np.array(classes)[table.labels])
+
+
+def check_same_rows(tables: Mapping[str, Table], what: str) -> None:
+    """Raise InputError for tables that cannot be of the same rows in the same order."""
+    counts = {party: len(table) for party, table in tables.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(
+            f"{what} cannot be in the same order at all parties",
+            expected="as many rows at each, row by row of the same people, for intersection.kind = 'aligned'",
+            got=", ".join(f"{party}: {count}" for party, count in counts.items()),
+            cure="give rows ids and set intersection.kind = 'ecdh' in the job",
+        )
+
+
+def in_columns_of(columns: tuple[str, ...], table: Table, what: str) -> Table:
+    """`table` with its columns in the order of training. Raises InputError where they are not the same columns."""
+    arranged = arrange_columns(table, columns)
+    difference = describe_schema_difference(columns, arranged.feature_names)
+    if difference:
+        raise InputError(
+            f"{what} of {table.name} has other columns than training had",
+            expected=f"{len(columns)} columns, found by their names",
+            got=difference,
+            cure="bring the table into the columns of training, or ignore columns in the site file",
+        )
+    return arranged

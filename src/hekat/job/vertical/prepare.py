@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hekat.channel import PartyKey
-from hekat.data import Table, check_has_ids
+from hekat.data import Table
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
@@ -18,7 +18,7 @@ from hekat.job.prepare import MAX_MAGNITUDE, check_magnitudes
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical.key_makers import key_makers
-from hekat.job.vertical.party_tables import load_party_tables
+from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_tables
 from hekat.job.vertical.site_check import check_site_allows_vertical
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
@@ -69,7 +69,7 @@ def prepare_vertical(
         test_tables = load_party_tables(site, job, job.test_data)
         _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
-            _check_same_columns(party, table, tables[party])
+            test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
     if settings.form == "arbiter":
         _check_label_leak(tables, settings)
     with declare_tenancy(site.machine.single_tenant):
@@ -80,7 +80,7 @@ def prepare_vertical(
 
 
 def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:
-    """Raise InputError for too few rows, rows without ids to match, or rows that cannot be in the same order."""
+    """Raise InputError for too few rows, or rows that cannot be in the same order."""
     for table in tables.values():
         if len(table) < least:
             raise InputError(
@@ -91,33 +91,8 @@ def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: 
                 got=str(len(table)),
                 cure="check where the data is read",
             )
-        if needs_ids:
-            check_has_ids(table)
-    counts = {party: len(table) for party, table in tables.items()}
-    if not needs_ids and len(set(counts.values())) > 1:
-        raise InputError(
-            f"{what} cannot be in the same order at all parties",
-            expected="as many rows at each, row by row of the same people, for intersection.kind = 'aligned'",
-            got=", ".join(f"{party}: {count}" for party, count in counts.items()),
-            cure="give rows ids and set intersection.kind = 'ecdh' in the job",
-        )
-
-
-def _check_same_columns(party: str, table: Table, trained: Table) -> None:
-    """Raise InputError for test rows of other columns; their order does not matter."""
-    missing = sorted(set(trained.feature_names) - set(table.feature_names))
-    strangers = sorted(set(table.feature_names) - set(trained.feature_names))
-    if missing or strangers:
-        raise InputError(
-            f"the test data of {party} has other columns than its data",
-            expected=f"the same {len(trained.feature_names)} columns",
-            got="; ".join(
-                f"{words} {names[0]!r} ({len(names)} in all)"
-                for words, names in (("without", missing), ("with", strangers))
-                if names
-            ),
-            cure="name the same columns in both sources of the site file",
-        )
+    if not needs_ids:
+        check_same_rows(tables, what)
 
 
 def _check_label_leak(tables: dict[str, Table], settings: VerticalLinearSettings) -> None:
