@@ -59,9 +59,11 @@ def decode_features(integers: Any, fixed_point: FixedPoint) -> Features:
     return columns
 
 
-def encode_scores(scores: FloatArray, fixed_point: FixedPoint, party: str) -> IntArray:
-    """A party's part of the residuals as int64 at their scale. Raises BoundError."""
-    return encode_numbers(scores, fixed_point.value_bits, VALUE_LIMIT_BITS, f"scores of {party}")
+def encode_scores(
+    scores: FloatArray, fixed_point: FixedPoint, party: str, limit_bits: int = VALUE_LIMIT_BITS
+) -> IntArray:
+    """A party's part of the residuals as int64 at their scale, below 2^limit_bits. Raises BoundError."""
+    return encode_numbers(scores, fixed_point.value_bits, min(limit_bits, VALUE_LIMIT_BITS), f"scores of {party}")
 
 
 def decode_products(products: npt.NDArray[Any], fixed_point: FixedPoint) -> FloatArray:

@@ -4,7 +4,8 @@
     2. each batch: open the masked gradients of all parties, give each its own back
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
-All it sees opened is uniform mod n. It opens as many numbers a batch as a party has columns, and no more.
+All it sees opened is uniform mod n. It opens as many numbers a batch as a party has columns, of
+each the one slot that is a sum over all rows, and no more.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 """
 
@@ -33,11 +34,12 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     check_key_size,
 )
 from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, START_STEP, batch_step, epoch_step
-from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, generate_keys
+from hekat.scheme.paillier.row_packing import RowPacking, open_slots
 from hekat.wire import from_bytes, to_bytes
 
 
@@ -50,21 +52,14 @@ class _Opener(Protocol):
 def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run: PartyRun) -> None:
     """Serve one run to its end."""
     start = channel.receive(settings.guest, START_STEP, StartMessage)
-    if len(start.column_counts) != len(settings.parties) or min(start.column_counts) < 1 or start.row_count < 1:
-        raise ProtocolError(
-            f"{settings.guest} counts other parties than the job names",
-            expected=f"rows, and columns of each of {len(settings.parties)} parties",
-            got=f"{len(start.column_counts)} counts",
-            cure="all parties must run the same job and release",
-        )
-    opener = _make_opener(channel, settings, run)
+    layout = SumLayout.of(start, settings)
+    opener = _make_opener(channel, settings, layout, run)
     if start.finished:
         return
     # The guest's intercept is a column of ones.
     counts = [(count + (index == 0)) * settings.column_count for index, count in enumerate(start.column_counts)]
-    batches = batch_count(start.row_count, settings.training.batch_rows)
     for epoch in range(start.epochs_done + 1, settings.training.epochs + 1):
-        for batch in range(batches):
+        for batch in range(layout.batches):
             _open_gradients(channel, settings, run, opener, batch_step(epoch, batch), counts)
         _open_loss(channel, settings, run, opener, epoch_step(epoch))
         end = channel.receive(settings.guest, f"{epoch_step(epoch)}/{EPOCH_END}", EpochEndMessage)
@@ -73,7 +68,9 @@ def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run:
             return
 
 
-def _make_opener(channel: RecordedChannel, settings: VerticalLinearSettings, run: PartyRun) -> _Opener:
+def _make_opener(
+    channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, run: PartyRun
+) -> _Opener:
     """The key pair, or nothing under protection `none`; tells all parties the public half."""
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
@@ -84,7 +81,7 @@ def _make_opener(channel: RecordedChannel, settings: VerticalLinearSettings, run
             pair = run.key_pair or generate_keys(settings.key_bits)
         check_key_size(pair.public, settings)
         channel.ledger.note("setup", f"made a Paillier key of {settings.key_bits} bits and keeps it", "public")
-        opener, public_key = _KeyHolder(pair.private), to_bytes(pair.public)
+        opener, public_key = _KeyHolder(pair.private, layout.packing(pair.public)), to_bytes(pair.public)
     for party in settings.parties:
         channel.send(party, KEY_STEP, PublicKeyMessage(public_key=public_key))
     return opener
@@ -126,18 +123,18 @@ def _check_count(party: str, got: int, expected: int) -> None:
 
 
 class _KeyHolder:
-    """Opens ciphertexts of all parties in one batch, so that all cores and lanes have work."""
+    """Opens the middle slot of all parties' ciphertexts in one batch, so that all cores and lanes have work."""
 
-    def __init__(self, key: PrivateKey) -> None:
-        self._key = key
+    def __init__(self, key: PrivateKey, packing: RowPacking) -> None:
+        self._key, self._packing = key, packing
 
     def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
         parts = [from_bytes(data, Ciphertexts, public_key=self._key.public).reshape(-1) for data in batches]
         for part, count, sender in zip(parts, counts, senders, strict=True):
             _check_count(sender, part.size, count)
         opened = decrypt(self._key, Ciphertexts.concatenate(parts)).limbs
-        ends = np.cumsum([part.size for part in parts])[:-1]
-        return [np.ascontiguousarray(one) for one in np.split(opened, ends)]
+        opened = open_slots(opened, self._key.public, self._packing)
+        return [np.ascontiguousarray(one) for one in np.split(opened, np.cumsum(counts)[:-1])]
 
 
 class _PlainOpener:

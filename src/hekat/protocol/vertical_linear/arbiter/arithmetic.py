@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from hekat.engine.limbs import LimbArray, ints_from_limbs
+from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.errors import ProtocolError, WireCorruptError
-from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import (
-    WIDE_BITS,
-    IntegerArray,
-    as_objects,
-    integers_of,
-    limbs_of,
+from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects, integers_of, limbs_of
+from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
+from hekat.protocol.vertical_linear.fixed_point import IntArray
+from hekat.scheme.paillier import Ciphertexts, PublicKey, add, encrypt, rerandomise
+from hekat.scheme.paillier.row_packing import (
+    arrange_columns,
+    pack_rows,
+    packed_products,
+    place_products,
+    unmask_slots,
 )
-from hekat.scheme.paillier import Ciphertexts, PublicKey, add, encrypt, matmul_plain, rerandomise
 from hekat.wire import from_bytes, to_bytes
 
 Held = TypeVar("Held")
-_ONE_LIMB_BOUND = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Masked(Generic[Held]):
-    """Results on their way to the arbiter, as bytes, and the masks that only their owner knows."""
+class Masked:
+    """Products on their way to the arbiter, as bytes, and the masks that only their owner knows."""
 
     data: bytes
-    masks: LimbArray
+    masks: LimbArray = field(repr=False)
 
 
 class Arithmetic(Protocol[Held]):
@@ -40,84 +41,104 @@ class Arithmetic(Protocol[Held]):
 
     protection: str
 
-    def hold(self, values: IntegerArray) -> Held:
-        """Integers of any shape, encrypted freshly where there is encryption."""
+    def hold(self, rows: IntArray) -> Held:
+        """Integers (rows, K), encrypted freshly where there is encryption."""
+        ...
+
+    def hold_sum(self, value: int) -> Held:
+        """One integer, shape (1,), in the form of a product."""
         ...
 
     def add(self, addends: Sequence[Held]) -> Held: ...
 
-    def multiply(self, matrix: Any, values: Held) -> Held:
-        """matrix (m, rows) @ values (rows, K): (m, K)."""
+    def multiply(self, matrix: Any, rows: Held) -> Held:
+        """Products matrix (m, rows) @ rows (rows, K): (m, K)."""
         ...
 
-    def take(self, values: Held, indices: Any) -> Held:
+    def take(self, products: Held, indices: Any) -> Held:
         """Those at flat indices, in the shape of `indices`."""
         ...
 
     def write(self, values: Held) -> bytes:
-        """Bytes for another party, who must not learn more than the values' holder would."""
+        """Bytes for another party, which does not hold the key."""
         ...
 
-    def read(self, data: bytes, shape: tuple[int, ...], sender: str) -> Held:
-        """What `write` wrote. Raises WireError, and ProtocolError for another shape."""
+    def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> Held:
+        """Rows that `write` wrote. Raises WireError, and ProtocolError for another shape than (rows, K)."""
         ...
 
-    def mask(self, values: Held) -> Masked[Held]:
-        """Values that the key's holder may open without learning anything."""
+    def read_sum(self, data: bytes, sender: str) -> Held:
+        """What `hold_sum` made, as `read_rows`."""
         ...
 
-    def unmask(self, opened: LimbArray, masked: Masked[Held], sender: str) -> IntegerArray:
-        """The integers of what was masked, shape (count,). Raises ProtocolError for what cannot be one of them."""
+    def mask(self, products: Held) -> Masked:
+        """Products that the key's holder may open without learning anything."""
+        ...
+
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
+        """The integers of what was masked, shape (count,). Raises ProtocolError for another count."""
         ...
 
 
 class PaillierArithmetic:
-    """On ciphertexts under the arbiter's key; they stay where the engine computes until they are written."""
+    """On ciphertexts under the arbiter's key, several rows in each; they stay where the engine computes until they are
+    written.
+
+    What lies below the slot that is opened may carry one unit into it, or borrow one. So rows are made GUARD_UNITS times
+    as large, and products rounded: results are exact, as in the clear.
+    """
 
     protection = "paillier"
 
-    def __init__(self, key: PublicKey) -> None:
-        self._key = key
+    def __init__(self, key: PublicKey, layout: SumLayout) -> None:
+        self._key, self._packing = key, layout.packing(key)
 
-    def hold(self, values: IntegerArray) -> Ciphertexts:
-        limbs = limbs_of(values)
-        bound = _ONE_LIMB_BOUND if limbs.shape[1] == 1 else (1 << WIDE_BITS) - 1
-        return encrypt(self._key, PackedPlaintext(limbs, bound)).reshape(values.shape)
+    def hold(self, rows: IntArray) -> Ciphertexts:
+        return encrypt(self._key, pack_rows(GUARD_UNITS * rows, self._packing)).reshape(self._shape(rows.shape))
+
+    def hold_sum(self, value: int) -> Ciphertexts:
+        return encrypt(self._key, place_products([GUARD_UNITS * value], self._packing))
 
     def add(self, addends: Sequence[Ciphertexts]) -> Ciphertexts:
         return reduce(add, addends)
 
-    def multiply(self, matrix: Any, values: Ciphertexts) -> Ciphertexts:
-        return matmul_plain(matrix, values)
+    def multiply(self, matrix: Any, rows: Ciphertexts) -> Ciphertexts:
+        return packed_products(arrange_columns(matrix, self._packing), rows, self._packing)
 
-    def take(self, values: Ciphertexts, indices: Any) -> Ciphertexts:
-        return values.take(np.asarray(indices, np.int64))
+    def take(self, products: Ciphertexts, indices: Any) -> Ciphertexts:
+        return products.take(np.asarray(indices, np.int64))
 
     def write(self, values: Ciphertexts) -> bytes:
         return to_bytes(values)
 
-    def read(self, data: bytes, shape: tuple[int, ...], sender: str) -> Ciphertexts:
-        values = from_bytes(data, Ciphertexts, public_key=self._key)
-        _check_shape(values.shape, shape, sender)
-        return values
+    def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> Ciphertexts:
+        return self._read(data, self._shape(shape), sender)
 
-    def mask(self, values: Ciphertexts) -> Masked[Ciphertexts]:
-        """c (1 + r n), r uniform mod n for each, under fresh randomisers of all cosets: the arbiter, who knows the
-        factors of n, finds uniform plaintexts under uniform randomisers, independent of what went in."""
-        flat = values.reshape(-1)
+    def read_sum(self, data: bytes, sender: str) -> Ciphertexts:
+        return self._read(data, (1,), sender)
+
+    def mask(self, products: Ciphertexts) -> Masked:
+        """Each c as c (1 + r n), r uniform mod n, under fresh randomisers of all cosets: whoever knows the factors of n
+        finds uniform plaintexts under uniform randomisers, independent of what went in."""
+        flat = products.reshape(-1)
         engine = flat.engine
         masks = engine.random_below(flat.size, self._key.n)
         hidden = Ciphertexts(self._key, engine.mod_mul_one_plus(flat.residues, masks))
         return Masked(to_bytes(rerandomise(hidden)), engine.to_host(masks))
 
-    def unmask(self, opened: LimbArray, masked: Masked[Ciphertexts], sender: str) -> IntegerArray:
-        n = self._key.n
-        _check_opened(opened, (len(masked.masks), self._key.n_modulus.limb_count), sender)
-        # Opened values are signed; how far two's complement is from them is a multiple of its own modulus, not of n.
-        wrap, half = 1 << (64 * opened.shape[1]), 1 << (64 * opened.shape[1] - 1)
-        values = [value - wrap if value >= half else value for value in ints_from_limbs(opened)]
-        residues = [(value - mask) % n for value, mask in zip(values, ints_from_limbs(masked.masks), strict=True)]
-        return _checked([value - n if value > n // 2 else value for value in residues], sender)
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
+        _check_shape(opened.shape, (len(masked.masks), limbs_for_bits(self._packing.slot_bits)), sender)
+        values = unmask_slots(opened, masked.masks, self._packing)
+        return as_objects([(value + GUARD_UNITS // 2) // GUARD_UNITS for value in values])
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Of the ciphertexts that hold rows of this shape."""
+        return (self._packing.groups(shape[0]), *shape[1:])
+
+    def _read(self, data: bytes, shape: tuple[int, ...], sender: str) -> Ciphertexts:
+        values = from_bytes(data, Ciphertexts, public_key=self._key)
+        _check_shape(values.shape, shape, sender)
+        return values
 
 
 class PlainArithmetic:
@@ -125,35 +146,43 @@ class PlainArithmetic:
 
     protection = "none"
 
-    def hold(self, values: IntegerArray) -> IntegerArray:
-        return values
+    def hold(self, rows: IntArray) -> IntegerArray:
+        return rows
+
+    def hold_sum(self, value: int) -> IntegerArray:
+        return as_objects([value])
 
     def add(self, addends: Sequence[IntegerArray]) -> IntegerArray:
         total: IntegerArray = reduce(np.add, addends)
         return total
 
-    def multiply(self, matrix: Any, values: IntegerArray) -> IntegerArray:
-        return multiply_exactly(matrix, values)
+    def multiply(self, matrix: Any, rows: IntegerArray) -> IntegerArray:
+        return multiply_exactly(matrix, rows)
 
-    def take(self, values: IntegerArray, indices: Any) -> IntegerArray:
-        taken: IntegerArray = values.ravel()[indices]
+    def take(self, products: IntegerArray, indices: Any) -> IntegerArray:
+        taken: IntegerArray = products.ravel()[indices]
         return taken
 
     def write(self, values: IntegerArray) -> bytes:
         limbs = limbs_of(values)
         return bytes([limbs.shape[1]]) + limbs.astype("<u8").tobytes()
 
-    def read(self, data: bytes, shape: tuple[int, ...], sender: str) -> IntegerArray:
+    def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> IntegerArray:
         limbs = plain_limbs(data, sender)
-        _check_shape((len(limbs),), (int(np.prod(shape)),), sender)
+        _check_shape(limbs.shape, (shape[0] * shape[1], 1), sender)
         return integers_of(limbs).reshape(shape)
 
-    def mask(self, values: IntegerArray) -> Masked[IntegerArray]:
-        return Masked(self.write(values), np.zeros((values.size, 1), np.uint64))
+    def read_sum(self, data: bytes, sender: str) -> IntegerArray:
+        limbs = plain_limbs(data, sender)
+        _check_shape(limbs.shape, (1, 2), sender)
+        return integers_of(limbs)
 
-    def unmask(self, opened: LimbArray, masked: Masked[IntegerArray], sender: str) -> IntegerArray:
-        _check_opened(opened, (len(masked.masks), opened.shape[-1] if opened.ndim == 2 else 1), sender)
-        return _checked([int(value) for value in integers_of(opened)], sender)
+    def mask(self, products: IntegerArray) -> Masked:
+        return Masked(self.write(products), np.zeros((products.size, 2), np.uint64))
+
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
+        _check_shape(opened.shape, masked.masks.shape, sender)
+        return integers_of(opened)
 
 
 def plain_limbs(data: bytes, sender: str) -> LimbArray:
@@ -172,19 +201,3 @@ def _check_shape(got: tuple[int, ...], expected: tuple[int, ...], sender: str) -
             got=str(got),
             cure="all parties must run the same job and release, on the same rows",
         )
-
-
-def _check_opened(opened: LimbArray, shape: tuple[int, int], sender: str) -> None:
-    if opened.shape != shape or shape[1] == 0:
-        _check_shape(opened.shape, shape, sender)
-
-
-def _checked(numbers: list[int], sender: str) -> IntegerArray:
-    if any(abs(number) >> WIDE_BITS for number in numbers):
-        raise ProtocolError(
-            f"what {sender} opened is no gradient or loss of this job",
-            expected=f"sums below 2^{WIDE_BITS} once the mask is taken away",
-            got="a larger one",
-            cure="find out what runs there, and whether all parties have the same public key",
-        )
-    return as_objects(numbers)

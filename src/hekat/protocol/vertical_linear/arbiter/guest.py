@@ -12,6 +12,7 @@ Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2; FLASH, appendix A.2.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
-from hekat.protocol.vertical_linear.arbiter.loss import LossScale
+from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.messages import (
     LOSS_PARTS,
     RESIDUALS,
@@ -39,6 +40,7 @@ from hekat.protocol.vertical_linear.arbiter.steps import (
     epoch_step,
     model_id_of,
 )
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak
@@ -55,20 +57,21 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
         targets = prepare_targets(table, settings)
         start = start_parameters(table.features.shape[1], settings.column_count)
         own = OwnPart(channel.party, table, settings, run, start)
-    finished = _begin(channel, own)
-    opening = receive_opening(channel, settings, run.stopwatch)
+    begun = _begin(channel, own, targets)
+    layout = own.lay_out(begun)
+    opening = receive_opening(channel, settings, layout, run.stopwatch)
     if run.witness is not None:
         run.witness.begin(channel.party, own.columns.features, targets.values)
-    if not finished:
-        _Guest(channel, own, opening, targets).train()
+    if not begun.finished:
+        _Guest(channel, own, opening, layout, targets).train()
     model_id = model_id_of(channel.session_id)
     return own.model_part(model_id, target_mean=targets.mean, target_spread=targets.spread)
 
 
-def _begin(channel: RecordedChannel, own: OwnPart) -> bool:
-    """Hear all hosts, check what they say, and begin; returns whether an earlier run had ended already."""
+def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMessage:
+    """Hear all hosts, check what they say, and begin: tell all the sizes; `finished` where an earlier run had ended."""
     settings = own.settings
-    counts = [own.column_count]
+    counts, feature_bits = [own.column_count], own.feature_bits
     for host in settings.hosts:
         ready = channel.receive(host, READY_STEP, HostReadyMessage)
         _check_ready(ready, host, own)
@@ -76,14 +79,22 @@ def _begin(channel: RecordedChannel, own: OwnPart) -> bool:
         channel.ledger.note("setup", leak.describe(), "disclosed")
         check_label_leak(leak, settings.label_leak_accepted)
         counts.append(ready.column_count)
+        feature_bits = max(feature_bits, ready.feature_bits)
     leak = LeakCount(own.party, len(own.batches), own.column_count + 1, own.row_count)
     channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
     resumed = own.run.resume_from
     finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
-    start = StartMessage(row_count=own.row_count, column_counts=counts, epochs_done=own.epochs_done, finished=finished)
+    start = StartMessage(
+        row_count=own.row_count,
+        column_counts=counts,
+        feature_bits=feature_bits,
+        target_bits=math.ceil(np.abs(targets.values).max()).bit_length(),
+        epochs_done=own.epochs_done,
+        finished=finished,
+    )
     for party in settings.everyone[1:]:
         channel.send(party, START_STEP, start)
-    return finished
+    return start
 
 
 def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
@@ -113,11 +124,13 @@ def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
 class _Guest:
     """The guest's loop over epochs and batches."""
 
-    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening, targets: Targets) -> None:
+    def __init__(
+        self, channel: RecordedChannel, own: OwnPart, opening: Opening, layout: SumLayout, targets: Targets
+    ) -> None:
         self._channel, self._own, self._opening, self._targets = channel, own, opening, targets.values
         self._settings, self._run = own.settings, own.run
         self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
-        self._scale = LossScale.of(own.batches, own.settings.column_count, own.settings.fixed_point)
+        self._layout = layout
         self._losses = () if own.run.resume_from is None else own.run.resume_from.losses
 
     def train(self) -> None:
@@ -148,11 +161,11 @@ class _Guest:
         settings, arithmetic = self._settings, self._arithmetic
         for host in settings.hosts:
             message = self._channel.receive(host, f"{step}/loss-part", LOSS_PARTS[settings.protection])
-            encrypted.append(arithmetic.read(message.values, (1,), host))
+            encrypted.append(arithmetic.read_sum(message.values, host))
         with self._stopwatch.measure(LOSS):
-            encrypted.append(arithmetic.hold(self._scale.encode_part(own_parts)))
+            encrypted.append(arithmetic.hold_sum(encode_loss_part(own_parts, self._layout)))
             masked = arithmetic.mask(arithmetic.add(encrypted))
-        return self._scale.decode(self._opening.open_loss(step, masked), self._own.residual)
+        return decode_loss(self._opening.open_loss(step, masked), self._own.residual, self._layout)
 
     def _play_batch(self, step: str, rows: IntArray) -> tuple[float, Any]:
         """One step; returns the guest's part of the batch's mean of d^2, and that of the labels, not opened, (1,)."""
@@ -189,7 +202,7 @@ class _Guest:
         for host in settings.hosts:
             message = self._channel.receive(host, f"{step}/scores", SCORES[settings.protection])
             with self._stopwatch.measure(AGGREGATE):
-                addends.append(arithmetic.read(message.values, part.shape, host))
+                addends.append(arithmetic.read_rows(message.values, (len(rows), settings.column_count), host))
         with self._stopwatch.measure(AGGREGATE):
             residuals = arithmetic.add(addends)
             message = RESIDUALS[settings.protection](values=arithmetic.write(residuals))
@@ -201,7 +214,7 @@ class _Guest:
         """Integers (columns + 1 + K, rows): the guest's columns, the intercept's ones, and the targets' shares."""
         columns = self._own.matrix(rows)
         ones = np.full((1, len(rows)), 1 << self._settings.fixed_point.feature_bits, np.int64)
-        shares = self._scale.target_rows(self._targets[rows], self._own.residual, self._own.party)
+        shares = encode_target_shares(self._targets[rows], self._own.residual, self._layout, self._own.party)
         if isinstance(columns, np.ndarray):
             return np.concatenate([columns, ones, shares])
         from scipy.sparse import csr_array, vstack

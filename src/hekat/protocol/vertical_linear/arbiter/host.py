@@ -16,7 +16,7 @@ import numpy as np
 from hekat.data import Table, check_has_no_labels
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical_linear.arbiter.loss import LossScale
+from hekat.protocol.vertical_linear.arbiter.loss import encode_loss_part
 from hekat.protocol.vertical_linear.arbiter.messages import (
     LOSS_PARTS,
     RESIDUALS,
@@ -35,6 +35,7 @@ from hekat.protocol.vertical_linear.arbiter.steps import (
     epoch_step,
     model_id_of,
 )
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -51,11 +52,12 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
         weights = np.zeros((table.features.shape[1], settings.column_count))
         own = OwnPart(channel.party, table, settings, run, {WEIGHTS: weights})
     start = _announce(channel, own)
-    opening = receive_opening(channel, settings, run.stopwatch)
+    layout = own.lay_out(start)
+    opening = receive_opening(channel, settings, layout, run.stopwatch)
     if run.witness is not None:
         run.witness.begin(channel.party, own.columns.features)
     if not start.finished:
-        _Host(channel, own, opening).train()
+        _Host(channel, own, opening, layout).train()
     return own.model_part(model_id_of(channel.session_id))
 
 
@@ -69,6 +71,7 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
         row_count=own.row_count,
         column_count=own.column_count,
         thin_column_count=thin,
+        feature_bits=own.feature_bits,
         epochs_done=own.epochs_done,
     )
     channel.send(settings.guest, READY_STEP, ready)
@@ -86,11 +89,10 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
 class _Host:
     """A host's loop over epochs and batches."""
 
-    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening) -> None:
-        self._channel, self._own, self._opening = channel, own, opening
+    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening, layout: SumLayout) -> None:
+        self._channel, self._own, self._opening, self._layout = channel, own, opening, layout
         self._settings, self._run = own.settings, own.run
         self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
-        self._scale = LossScale.of(own.batches, own.settings.column_count, own.settings.fixed_point)
 
     def train(self) -> None:
         """To the last epoch, or until the guest stops."""
@@ -102,7 +104,7 @@ class _Host:
         guest, step = self._settings.guest, epoch_step(epoch)
         parts = [self._play_batch(batch_step(epoch, number), rows) for number, rows in enumerate(self._own.batches)]
         with self._stopwatch.measure(LOSS):
-            data = self._arithmetic.write(self._arithmetic.hold(self._scale.encode_part(parts)))
+            data = self._arithmetic.write(self._arithmetic.hold_sum(encode_loss_part(parts, self._layout)))
         self._channel.send(guest, f"{step}/loss-part", LOSS_PARTS[self._settings.protection](values=data))
         finished = self._channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
         self._run.save(self._own.state(epoch, finished=finished))
@@ -120,7 +122,7 @@ class _Host:
         self._channel.send(settings.guest, f"{step}/scores", SCORES[settings.protection](values=data))
         received = self._channel.receive(settings.guest, f"{step}/residuals", RESIDUALS[settings.protection])
         with self._stopwatch.measure(GRADIENT):
-            residuals = self._arithmetic.read(received.values, part.shape, settings.guest)
+            residuals = self._arithmetic.read_rows(received.values, (len(rows), settings.column_count), settings.guest)
             masked = self._arithmetic.mask(self._arithmetic.multiply(own.matrix(rows), residuals))
         self._opening.ask_gradient(step, masked)
         opened = self._opening.open_gradient(step, masked)

@@ -21,6 +21,7 @@ class HostReadyMessage:
     row_count: int = public()
     column_count: int = public()
     thin_column_count: int = disclosed("how many columns of the host differ from one value in a few rows of a batch")
+    feature_bits: int = disclosed("the bit length of the host's largest prepared feature")
     epochs_done: int = public()
 
 
@@ -31,6 +32,8 @@ class StartMessage:
 
     row_count: int = public()
     column_counts: list[int] = public()
+    feature_bits: int = disclosed("the bit length of the largest prepared feature of any party")
+    target_bits: int = disclosed("the bit length of the largest target in magnitude; 1 for classes")
     epochs_done: int = public()
     finished: bool = public()
 
@@ -62,7 +65,7 @@ class ResidualsMessage:
 @message("vertical-linear/masked-gradient", version=1)
 @dataclass(frozen=True)
 class MaskedGradientMessage:
-    """Guest or host to arbiter: its gradient under a mask uniform mod n, re-randomised."""
+    """Guest or host to arbiter: its gradient under masks uniform mod n, re-randomised."""
 
     values: bytes = ciphertext(under=f"{_UNDER}; it opens the gradient plus a mask that the sender alone knows: noise")
 
@@ -70,7 +73,7 @@ class MaskedGradientMessage:
 @message("vertical-linear/opened-gradient", version=1)
 @dataclass(frozen=True)
 class OpenedGradientMessage:
-    """Arbiter to guest or host: what it opened, as limbs (values, limbs)."""
+    """Arbiter to guest or host: the one slot of each sum that holds the gradient, as limbs (values, limbs)."""
 
     values: npt.NDArray[np.uint64] = disclosed("the party's own gradient, once it takes its mask away")
 
@@ -94,7 +97,7 @@ class MaskedLossMessage:
 @message("vertical-linear/opened-loss", version=1)
 @dataclass(frozen=True)
 class OpenedLossMessage:
-    """Arbiter to guest: what it opened, as limbs (1, limbs)."""
+    """Arbiter to guest: the one slot that holds the loss, as limbs (1, limbs)."""
 
     values: npt.NDArray[np.uint64] = disclosed("the epoch's loss, once the guest takes its mask away")
 

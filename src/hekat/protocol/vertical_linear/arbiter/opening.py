@@ -17,6 +17,7 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     PublicKeyMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import PublicKey
@@ -37,17 +38,17 @@ class Opening:
     arithmetic: Arithmetic[Any]
     stopwatch: Stopwatch
 
-    def ask_gradient(self, step: str, masked: Masked[Any]) -> None:
+    def ask_gradient(self, step: str, masked: Masked) -> None:
         """Send what `open_gradient` then gets opened: in between other work can be done."""
         self.channel.send(self.arbiter, f"{step}/gradient", GRADIENTS[self._protection](values=masked.data))
 
-    def open_gradient(self, step: str, masked: Masked[Any]) -> IntegerArray:
+    def open_gradient(self, step: str, masked: Masked) -> IntegerArray:
         """The integers of the party's gradient, in the order of what was masked."""
         opened = self.channel.receive(self.arbiter, f"{step}/opened", OpenedGradientMessage)
         with self.stopwatch.measure(PLAIN):
             return self.arithmetic.unmask(opened.values, masked, self.arbiter)
 
-    def open_loss(self, step: str, masked: Masked[Any]) -> int:
+    def open_loss(self, step: str, masked: Masked) -> int:
         """The integer of the epoch's loss."""
         self.channel.send(self.arbiter, f"{step}/loss", LOSSES[self._protection](values=masked.data))
         opened = self.channel.receive(self.arbiter, f"{step}/opened-loss", OpenedLossMessage)
@@ -58,7 +59,9 @@ class Opening:
         return self.arithmetic.protection
 
 
-def receive_opening(channel: RecordedChannel, settings: VerticalLinearSettings, stopwatch: Stopwatch) -> Opening:
+def receive_opening(
+    channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, stopwatch: Stopwatch
+) -> Opening:
     """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size."""
     assert settings.arbiter is not None
     received = channel.receive(settings.arbiter, KEY_STEP, PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
@@ -68,7 +71,7 @@ def receive_opening(channel: RecordedChannel, settings: VerticalLinearSettings, 
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
-    return Opening(channel, settings.arbiter, PaillierArithmetic(key), stopwatch)
+    return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch)
 
 
 def check_key_size(key: PublicKey, settings: VerticalLinearSettings) -> None:

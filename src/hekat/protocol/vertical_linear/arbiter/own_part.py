@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.data.column_moments import largest_magnitudes
-from hekat.errors import BoundError, InputError
+from hekat.errors import BoundError
 from hekat.model import Parameters
 from hekat.model.parameters import check_same_shapes, shapes_of
+from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.fixed_point import (
@@ -25,15 +27,10 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.wire.frame import MAX_FRAME_BYTES
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 OPTIMISER_PREFIX = "optimiser/"
-MAX_BATCH_ROWS = 1 << 23
-MAX_PARTIES = 1 << 8
-# What holds the values of a message, and its seal, takes some of what a frame may have.
-MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
 
 
 class OwnPart:
@@ -52,7 +49,7 @@ class OwnPart:
         self._integers = encode_features(self.columns.features, settings.fixed_point, party)
         self._floats = decode_features(self._integers, settings.fixed_point)
         self._optimiser = make_job_optimiser(training)
-        self._check_sizes()
+        self._part_bits = 0
         self._begin(start)
 
     def _begin(self, start: Parameters) -> None:
@@ -74,28 +71,28 @@ class OwnPart:
         self.parameters = start
         self._state = self._optimiser.init_state(start)
 
-    def _check_sizes(self) -> None:
-        rows = max(len(batch) for batch in self.batches)
-        if rows > MAX_BATCH_ROWS or len(self.settings.parties) > MAX_PARTIES:
+    def lay_out(self, start: StartMessage) -> SumLayout:
+        """The sizes of sums that all parties agree on. Raises BoundError for batches that are too large."""
+        layout = SumLayout.of(start, self.settings)
+        if layout.largest_batch > MAX_BATCH_ROWS:
             raise BoundError(
-                "sums of so many rows and parties pass what their integers are made for",
-                expected=f"at most {MAX_BATCH_ROWS} rows of a batch and {MAX_PARTIES} parties",
-                got=f"{rows} rows and {len(self.settings.parties)} parties",
+                "sums over so many rows pass what their integers are made for",
+                expected=f"at most {MAX_BATCH_ROWS} rows of a batch",
+                got=str(layout.largest_batch),
                 cure="set training.batch_rows",
             )
-        value_bytes = 2 * self.settings.key_bits // 8 if self.settings.protection == "paillier" else 8
-        message_bytes = rows * self.settings.column_count * value_bytes
-        if message_bytes > MAX_MESSAGE_BYTES:
-            raise InputError(
-                "a batch is too large for one message",
-                expected=f"at most {MAX_MESSAGE_BYTES >> 20} MiB",
-                got=f"{message_bytes >> 20} MiB for {rows} rows",
-                cure="set training.batch_rows, or a smaller one",
-            )
+        self._part_bits = layout.part_bits
+        return layout
 
     @property
     def column_count(self) -> int:
         return int(self.columns.features.shape[1])
+
+    @property
+    def feature_bits(self) -> int:
+        """The bit length of the largest feature at its scale."""
+        stored = self._integers if isinstance(self._integers, np.ndarray) else self._integers.data
+        return max(1, int(np.abs(stored).max(initial=0)).bit_length())
 
     @property
     def epochs_done(self) -> int:
@@ -107,7 +104,7 @@ class OwnPart:
 
     def encode(self, parts: FloatArray) -> IntArray:
         """Parts of residuals (rows, K) as integers. Raises BoundError."""
-        return encode_scores(parts, self.settings.fixed_point, self.party)
+        return encode_scores(parts, self.settings.fixed_point, self.party, self._part_bits)
 
     def matrix(self, rows: IntArray) -> Any:
         """Integers (columns, rows) of a batch, dense, or sparse by columns."""

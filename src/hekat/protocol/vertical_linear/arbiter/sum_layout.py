@@ -1,0 +1,90 @@
+"""How large the sums of a job can be, and so how many rows fit into one ciphertext: from numbers that all parties have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.errors import ProtocolError
+from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, VALUE_LIMIT_BITS
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.paillier import PublicKey
+from hekat.scheme.paillier.row_packing import RowPacking, choose_row_packing
+
+# A target's share of the mean over all rows keeps so many bits.
+SHARE_BITS = 18
+# Scores stay below 2^14, or eight times the largest target: what passes that diverges.
+SCORE_BITS = 14
+TARGET_MARGIN_BITS = 3
+MAX_BATCH_ROWS = 1 << 23
+# A unit that is carried into a product, or borrowed from it, is less than half of these.
+GUARD_UNITS = 4
+
+
+@dataclass(frozen=True)
+class SumLayout:
+    """Public sizes of the integers of a run. `columns` are all parties' with the guest's ones, `targets` is K.
+
+    Features at their scale are below 2^feature_bits in magnitude, a party's part of a residual below 2^part_bits.
+    """
+
+    largest_batch: int
+    batches: int
+    columns: int
+    targets: int
+    parties: int
+    feature_bits: int
+    part_bits: int
+    share_bits: int
+    loss_bits: int
+
+    @classmethod
+    def of(cls, start: StartMessage, settings: VerticalLinearSettings) -> SumLayout:
+        """Raises ProtocolError for sizes that cannot be."""
+        if not (
+            start.row_count >= 1
+            and 1 <= start.feature_bits <= FEATURE_LIMIT_BITS
+            and 0 <= start.target_bits <= VALUE_LIMIT_BITS
+            and len(start.column_counts) == len(settings.parties)
+            and min(start.column_counts) >= 1
+        ):
+            raise ProtocolError(
+                f"{settings.guest} begins with sizes that cannot be",
+                expected=f"rows, columns of each of {len(settings.parties)} parties, and bits within their limits",
+                got="others",
+                cure="all parties must run the same job and release",
+            )
+        value_bits = settings.fixed_point.value_bits
+        batches = batch_count(start.row_count, settings.training.batch_rows)
+        largest_batch = -(-start.row_count // batches)
+        # Of a row's share 1 / (batches rows K) of the epoch's mean, times its target.
+        share_bits = SHARE_BITS + (largest_batch * batches * settings.column_count - 1).bit_length() - start.target_bits
+        return cls(
+            largest_batch=largest_batch,
+            batches=batches,
+            columns=sum(start.column_counts) + 1,
+            targets=settings.column_count,
+            parties=len(settings.parties),
+            feature_bits=max(start.feature_bits, settings.fixed_point.feature_bits + 1),
+            part_bits=value_bits + max(SCORE_BITS, start.target_bits + TARGET_MARGIN_BITS),
+            share_bits=share_bits,
+            loss_bits=share_bits + value_bits,
+        )
+
+    @property
+    def product_bound(self) -> int:
+        """What neither a gradient nor an epoch's loss passes, nor any part of their sums."""
+        residual = self.parties << self.part_bits
+        gradient = (self.largest_batch << self.feature_bits) * residual
+        loss = (self.batches * self.largest_batch << (SHARE_BITS + 1)) * residual
+        return max(gradient, loss)
+
+    @property
+    def loss_part_bound(self) -> int:
+        """What no party's part of the loss may pass, so that their sum does not pass `product_bound`."""
+        return self.product_bound // (2 * (self.parties + 1))
+
+    def packing(self, key: PublicKey) -> RowPacking:
+        """The packing of rows under a key. Raises BoundError where the key has no room for one."""
+        return choose_row_packing(key, GUARD_UNITS * self.product_bound, self.largest_batch, self.columns)
