@@ -76,6 +76,7 @@ def meet(
         crossing=_make_crossing(channel, own, keys, other.public_key, stopwatch),
         truncation=Truncation(seed, is_guest=own.is_guest),
         scales=scales,
+        stopwatch=stopwatch,
     )
     return pair, own.sparse or other.sparse
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.shared_weights.loss_sums import LOSS_BITS, LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
@@ -62,14 +63,15 @@ class KeptProducts:
         shape = (pair.size, pair.target_count)
         pair.crossing.send_factors(f"{step}/weights", weights, self._layout)
         factors = pair.crossing.receive_factors(f"{step}/weights", shape, self._layout)
-        sums = add_shares(
-            matmul(products, weights), pair.crossing.answer(f"{step}/products", products, factors, self._layout)
-        )
+        sums = pair.crossing.answer(f"{step}/products", products, factors, self._layout)
         sums = add_shares(sums, pair.crossing.open_answer(f"{step}/products", shape, self._layout))
-        scale_bits = 2 * scales.feature_bits + scales.residual_bits + rows_shift(row_count)
-        gradient = pair.truncation.rescale(subtract(sums, lifted_targets), scale_bits, scales.value_bits)
-        rest = subtract(gradient, mean_targets)
-        self._loss.add(row_count, sum_along(multiply(weights, rest).reshape(-1, 2), 0), rest, factors)
+        with pair.stopwatch.measure(PLAIN):
+            sums = subtract(add_shares(sums, matmul(products, weights)), lifted_targets)
+            scale_bits = 2 * scales.feature_bits + scales.residual_bits + rows_shift(row_count)
+            gradient = pair.truncation.rescale(sums, scale_bits, scales.value_bits)
+            rest = subtract(gradient, mean_targets)
+            local = sum_along(multiply(weights, rest).reshape(-1, 2), 0)
+        self._loss.add(row_count, local, rest, factors)
         return gradient
 
     def mean_square(self, step: str) -> ShareArray:
@@ -104,18 +106,19 @@ class KeptProducts:
         targets = zero_shares((pair.size, pair.target_count))
         own = self._own_columns(number)
         columns = np.ascontiguousarray(own.T)
-        block = slice(0, 1 + pair.guest_columns) if pair.is_guest else pair.host_range
-        products[block, block] = matmul_integers(columns, from_integers(own))
         mixed = self._mixed_products(step, number, columns)
-        guests = slice(0, 1 + pair.guest_columns)
-        products[guests, pair.host_range] = mixed[guests]
-        products[pair.host_range, guests] = mixed[guests].transpose(1, 0, 2)
-        targets[pair.host_range] = mixed[guests.stop :].transpose(1, 0, 2)
-        if self._targets is not None:
-            targets[guests] = matmul_integers(columns, from_integers(self._targets[self._batches[number]]))
-        lifted = shift_left(targets, scales.feature_bits + scales.target_lift)
-        target_scale = scales.feature_bits + scales.target_bits + scales.target_shift + rows_shift(row_count)
-        return products, lifted, pair.truncation.rescale(targets, target_scale, scales.value_bits)
+        with pair.stopwatch.measure(PLAIN):
+            guests = slice(0, 1 + pair.guest_columns)
+            block = guests if pair.is_guest else pair.host_range
+            products[block, block] = matmul_integers(columns, from_integers(own))
+            products[guests, pair.host_range] = mixed[guests]
+            products[pair.host_range, guests] = mixed[guests].transpose(1, 0, 2)
+            targets[pair.host_range] = mixed[guests.stop :].transpose(1, 0, 2)
+            if self._targets is not None:
+                targets[guests] = matmul_integers(columns, from_integers(self._targets[self._batches[number]]))
+            lifted = shift_left(targets, scales.feature_bits + scales.target_lift)
+            target_scale = scales.feature_bits + scales.target_bits + scales.target_shift + rows_shift(row_count)
+            return products, lifted, pair.truncation.rescale(targets, target_scale, scales.value_bits)
 
     def _mixed_products(self, step: str, number: int, columns: IntArray) -> ShareArray:
         """Shares (1 + guest columns + K, host columns, 2) of the guest's numbers times the host's columns."""
@@ -132,8 +135,9 @@ class KeptProducts:
         matrix = np.concatenate([columns, self._targets[rows].T])
         factors = pair.crossing.receive_columns(step, (len(rows), pair.host_columns), layout)
         own = pair.crossing.answer_columns(f"{step}/products", matrix, factors, layout, pair.host_columns)
-        raised = np.broadcast_to(constant(1 << limit_bits), (len(rows), 1, 2))
-        return subtract(own, matmul_integers(matrix, raised))
+        with pair.stopwatch.measure(PLAIN):
+            raised = np.broadcast_to(constant(1 << limit_bits), (len(rows), 1, 2))
+            return subtract(own, matmul_integers(matrix, raised))
 
     def _own_columns(self, number: int) -> IntArray:
         """This party's columns of a batch, the guest's with the intercept's ones before them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights.crossing import Crossing
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
@@ -21,6 +22,7 @@ class Pair:
     crossing: Crossing
     truncation: Truncation
     scales: Scales
+    stopwatch: Stopwatch
 
     @property
     def size(self) -> int:

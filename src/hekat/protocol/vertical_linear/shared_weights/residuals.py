@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
@@ -48,12 +49,13 @@ class ResidualGradients:
         pair, scales, rows = self._pair, self._pair.scales, self._batches[number]
         features = self._features[rows]
         scores = score_shares(pair, step, features, weights)
-        residuals = pair.truncation.truncate(scores, scales.feature_bits)
-        if self._targets is not None:
-            lifted = shift_left(from_integers(self._targets[rows]), scales.target_lift)
-            residuals = subtract(residuals, lifted)
+        with pair.stopwatch.measure(PLAIN):
+            residuals = pair.truncation.truncate(scores, scales.feature_bits)
+            if self._targets is not None:
+                lifted = shift_left(from_integers(self._targets[rows]), scales.target_lift)
+                residuals = subtract(residuals, lifted)
+            squares = sum_along(multiply(residuals, residuals).reshape(-1, 2), 0)
         sums, factors = self._column_sums(f"{step}/gradient", features, residuals)
-        squares = sum_along(multiply(residuals, residuals).reshape(-1, 2), 0)
         self._loss.add(len(rows), squares, shift_left(residuals, 1), factors)
         scale_bits = scales.feature_bits + scales.residual_bits + rows_shift(len(rows))
         return pair.truncation.rescale(sums, scale_bits, scales.value_bits)
@@ -79,8 +81,9 @@ class ResidualGradients:
         columns = np.ascontiguousarray(features.T) if isinstance(features, np.ndarray) else features.T.tocsr()
         own = pair.crossing.answer(f"{step}/products", columns, factors, layout)
         sums = np.empty((pair.size, pair.target_count, 2), np.uint64)
-        sums[0] = shift_left(sum_along(residuals, 0), pair.scales.feature_bits)
-        sums[pair.own_range] = add_shares(own, matmul_integers(columns, residuals))
+        with pair.stopwatch.measure(PLAIN):
+            sums[0] = shift_left(sum_along(residuals, 0), pair.scales.feature_bits)
+            sums[pair.own_range] = add_shares(own, matmul_integers(columns, residuals))
         other = pair.other_range
         sums[other] = pair.crossing.open_answer(
             f"{step}/products", (other.stop - other.start, pair.target_count), layout
@@ -104,7 +107,8 @@ def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> S
     pair.crossing.send_factors(f"{step}/weights", weights[pair.other_range], others)
     own_columns = pair.own_range.stop - pair.own_range.start
     factors = pair.crossing.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
-    total = matmul_integers(features, weights[pair.own_range])
+    with pair.stopwatch.measure(PLAIN):
+        total = matmul_integers(features, weights[pair.own_range])
     total = add_shares(total, pair.crossing.answer(f"{step}/scores", features, factors, mine))
     total = add_shares(total, pair.crossing.open_answer(f"{step}/scores", (row_count, target_count), others))
     return add_shares(total, shift_left(weights[0], pair.scales.feature_bits)[np.newaxis])

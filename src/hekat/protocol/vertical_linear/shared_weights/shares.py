@@ -19,7 +19,7 @@ ShareArray = npt.NDArray[np.uint64]
 FloatArray = npt.NDArray[np.float64]
 
 RING_BITS = 128
-_EXACT_FLOAT_BITS = 53
+_INT_BITS = 63
 _HALF_BITS = 32
 _HALF = np.uint64(_HALF_BITS)
 _HALF_MASK = np.uint64((1 << _HALF_BITS) - 1)
@@ -119,25 +119,25 @@ def matmul(a: ShareArray, b: ShareArray) -> ShareArray:
 def matmul_integers(matrix: Any, shares: ShareArray) -> ShareArray:
     """matrix @ shares for int64 (r, k), dense or sparse of SciPy, magnitudes below 2^48, and (k, m, 2): (r, m, 2).
 
-    Exact by float64 products: shares are cut so finely that no sum of products reaches 2^53.
+    Shares are cut so finely that no sum of products reaches 2^63.
     """
     largest = int(abs(matrix).max()) if matrix.size else 0
     entry_bits = largest.bit_length()
     if entry_bits > 2 * _WIDE_BITS:
         raise InputError("integers too wide for a product with shares", expected="magnitudes below 2^48", got="more")
     term_bits = max(1, matrix.shape[1]).bit_length()
-    if entry_bits + term_bits > _EXACT_FLOAT_BITS - 8 and entry_bits > _WIDE_BITS:
+    if entry_bits + term_bits > _INT_BITS - 8 and entry_bits > _WIDE_BITS:
         upper, lower = _cut_in_two(matrix)
         return add_shares(shift_left(matmul_integers(upper, shares), _WIDE_BITS), matmul_integers(lower, shares))
-    piece_bits = min(_HALF_BITS, _EXACT_FLOAT_BITS - entry_bits - term_bits)
+    piece_bits = min(_HALF_BITS, _INT_BITS - entry_bits - term_bits)
     k, m = shares.shape[:2]
     flat = shares.reshape(-1, 2)
     pieces = [read_from_bit(flat, bit) & _low_mask(min(piece_bits, RING_BITS - bit)) for bit in _starts(piece_bits)]
-    right = np.stack(pieces, axis=-1).astype(np.float64).reshape(k, m * len(pieces))
-    products = np.asarray(matrix.astype(np.float64) @ right).reshape(matrix.shape[0], m, len(pieces))
+    right = np.stack(pieces, axis=-1).astype(np.int64).reshape(k, m * len(pieces))
+    products = np.asarray(matrix @ right).reshape(matrix.shape[0], m, len(pieces))
     total = zero_shares((matrix.shape[0], m))
     for position, start in enumerate(_starts(piece_bits)):
-        total = add_shares(total, shift_left(from_integers(products[..., position].astype(np.int64)), start))
+        total = add_shares(total, shift_left(from_integers(products[..., position]), start))
     return total
 
 
@@ -176,7 +176,7 @@ def _low_mask(bits: int) -> np.uint64:
 
 
 def _halves(a: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    return a & _HALF_MASK, a >> _HALF
+    return np.bitwise_and(a, _HALF_MASK), np.right_shift(a, _HALF)
 
 
 def _upper_half(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -185,4 +185,5 @@ def _upper_half(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) -> npt.NDA
     b_low, b_high = _halves(b)
     middle = a_high * b_low + ((a_low * b_low) >> _HALF)
     other = a_low * b_high + (middle & _HALF_MASK)
-    return a_high * b_high + (middle >> _HALF) + (other >> _HALF)
+    upper: npt.NDArray[np.uint64] = a_high * b_high + (middle >> _HALF) + (other >> _HALF)
+    return upper
