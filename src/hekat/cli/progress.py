@@ -16,6 +16,7 @@ _TITLES = {
     "alone": "each party alone",
     "plain": "federated, nothing encrypted",
     "encrypted": "federated, every update encrypted",
+    "training": "training on the common rows",
 }
 
 

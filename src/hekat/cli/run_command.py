@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hekat.cli.run_horizontal import run_horizontal
 from hekat.cli.run_psi import run_psi
+from hekat.cli.run_vertical import run_vertical
 from hekat.job.any_job import read_head
 
 _MOST_DIGITS = 9
@@ -74,5 +75,6 @@ def _party_and_round(text: str) -> tuple[str, int]:
 
 _RUNNERS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "horizontal": run_horizontal,
+    "vertical_linear": run_vertical,
     "psi": run_psi,
 }

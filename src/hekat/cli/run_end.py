@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,20 +15,20 @@ from hekat.cli.printable import printable
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
 from hekat.errors import HekatError
-from hekat.job.run import CHECKPOINT_FILE, RunResult
+from hekat.job.run import RunResult
 from hekat.report import terminal_findings, terminal_tables, write_report
 
 
 @contextmanager
-def going_on(progress: RunProgress, job: Path, checkpoint: str = CHECKPOINT_FILE) -> Iterator[None]:
-    """Add to what the body raises where the run lies, and how to take it up again where it left `checkpoint`."""
+def going_on(progress: RunProgress, job: Path, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
+    """Add to what the body raises where the run lies, and how to take it up again where its folder allows that."""
     try:
         yield
     except BaseException as error:
         folder = progress.folder
         if folder is not None:
             error.add_note(f"the run lies in {folder}")
-            if (folder / checkpoint).exists():
+            if may_go_on(folder):
                 error.add_note(f"go on from its last checkpoint with: hekat run {job} --resume {folder}")
         raise
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from pathlib import Path
 
 from rich.console import Console
 
@@ -17,7 +18,7 @@ from hekat.cli.tables import show_tables
 from hekat.errors import InputError
 from hekat.job.estimate import Line, estimate
 from hekat.job.prepare import Prepared, prepare
-from hekat.job.run import run_job
+from hekat.job.run import CHECKPOINT_FILE, run_job
 from hekat.job.upload_states import check_upload_states
 
 
@@ -31,9 +32,13 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_estimate(prepared, line, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console) as progress, going_on(progress, options.job):
+    with RunProgress(console) as progress, going_on(progress, options.job, _has_checkpoint):
         result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=losses)
     return show_run(result, console, as_json=options.json)
+
+
+def _has_checkpoint(folder: Path) -> bool:
+    return (folder / CHECKPOINT_FILE).exists()
 
 
 def _line_of(options: argparse.Namespace) -> Line | None:

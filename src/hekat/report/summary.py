@@ -12,6 +12,7 @@ from hekat.job.summary_format import SUMMARY_FORMAT
 from hekat.report import shape
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.tables import METRIC_ORDER
+from hekat.report.vertical.summary import VERTICAL_SUMMARY
 
 SUMMARY_FILE = "summary.json"
 MAX_SUMMARY_BYTES = 64 * 2**20
@@ -163,7 +164,11 @@ _HORIZONTAL = shape.record(
 )
 
 
-_SHAPES: Mapping[str, shape.Check] = {"horizontal": _HORIZONTAL, "psi": PSI_SUMMARY}
+_SHAPES: Mapping[str, shape.Check] = {
+    "horizontal": _HORIZONTAL,
+    "vertical_linear": VERTICAL_SUMMARY,
+    "psi": PSI_SUMMARY,
+}
 
 
 def protocol_of(summary: Mapping[str, Any]) -> str:

@@ -8,9 +8,10 @@ from hekat.report.horizontal_view import HORIZONTAL_VIEW
 from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
 from hekat.report.tables import Table
+from hekat.report.vertical.view import VERTICAL_VIEW
 from hekat.report.view import Facts, Finding, View
 
-_VIEWS: Mapping[str, View] = {"horizontal": HORIZONTAL_VIEW, "psi": PSI_VIEW}
+_VIEWS: Mapping[str, View] = {"horizontal": HORIZONTAL_VIEW, "vertical_linear": VERTICAL_VIEW, "psi": PSI_VIEW}
 
 
 def view_of(summary: Facts) -> View:

@@ -43,7 +43,7 @@ _SETTING_NAMES: Final = {
 }
 _TIME_COLOURS: Final = {
     **dict(zip(KINDS_OF_TIME, svg.SERIES, strict=False)),
-    "idle": svg.ALONE,
+    "idle": svg.RULE,
 }
 _WAYS: Final = {"sent": "sent", "received": "received"}
 

@@ -1,0 +1,88 @@
+"""`hekat run` of a vertical regression: its checks in a dry run, then bars of matching and of epochs with the loss."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.passphrase import read_passphrase
+from hekat.cli.progress import RunProgress
+from hekat.cli.run_end import going_on, show_run
+from hekat.cli.tables import show_tables
+from hekat.errors import InputError
+from hekat.job.vertical.checkpoint_files import has_checkpoints
+from hekat.job.vertical.part_file import PARTS_FOLDER
+from hekat.job.vertical.prepare import VerticalPrepared, prepare_vertical
+from hekat.job.vertical.run import run_vertical_job
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.report import Table
+
+
+def run_vertical(options: argparse.Namespace) -> int:
+    """Run the job that the options name, or only check it."""
+    refuse_options(options, "vertical_linear", "lose", "bandwidth", "latency")
+    if options.dry_run and options.resume is not None:
+        raise InputError(
+            "--dry-run begins nothing, so it resumes nothing",
+            expected="--dry-run without --resume",
+            got="--resume",
+            cure="leave one of them out",
+        )
+    prepared = prepare_vertical(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's"))
+    console = Console(stderr=options.json)
+    if options.dry_run:
+        return _show_checked(prepared, options)
+    if prepared.job.settings.protection == "none":
+        console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
+    with RunProgress(console) as progress, going_on(progress, options.job, has_checkpoints):
+        result = run_vertical_job(prepared, options.runs, progress, resume_from=options.resume)
+    places = {"parts": result.folder / PARTS_FOLDER, "ledgers": result.folder / LEDGER_FOLDER}
+    return show_run(result, console, as_json=options.json, places=places)
+
+
+def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> int:
+    """Whose columns would be trained together, how rows are matched, and what gradients would tell."""
+    job, settings = prepared.job, prepared.job.settings
+    parties = [_describe(prepared, party) for party in settings.parties]
+    told: dict[str, Any] = {
+        "protocol": "vertical_linear",
+        "form": settings.form,
+        "intersection": job.intersection_kind,
+        "parties": parties,
+    }
+    if options.json:
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        return 0
+    rows = tuple(
+        (found["name"], f"{found['rows']:,}", f"{found['columns']:,}", f"{found['most_equations']:,}")
+        for found in parties
+    )
+    arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
+    note = (
+        f"Form '{settings.form}', rows matched by '{job.intersection_kind}'.{arbiter} Equations: on the labels, from "
+        "its own gradients, if all rows of the smallest table are common."
+    )
+    console = Console()
+    show_tables(console, [Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)])
+    console.print("\nevery check passed; nothing was written or sent", highlight=False)
+    return 0
+
+
+def _describe(prepared: VerticalPrepared, party: str) -> dict[str, Any]:
+    settings = prepared.job.settings
+    most_common = min(len(table) for table in prepared.tables.values())
+    batches = batch_count(most_common, settings.training.batch_rows)
+    columns = int(prepared.tables[party].features.shape[1])
+    sees_gradients = settings.form == "arbiter"
+    return {
+        "name": party,
+        "rows": len(prepared.tables[party]),
+        "columns": columns,
+        "most_equations": batches * (columns + (party == settings.guest)) if sees_gradients else 0,
+    }

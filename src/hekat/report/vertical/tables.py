@@ -1,0 +1,228 @@
+"""The tables of a vertical regression as rows of text, for the terminal and for the page alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hekat.report.number_text import (
+    format_byte_count,
+    format_count,
+    format_metric,
+    format_number,
+    format_share,
+)
+from hekat.report.tables import METRIC_ORDER, Table, format_fixed_seconds, metric_title
+
+_DIGITS = re.compile(r"\d+")
+# So many epochs are listed at most: the first, the last, and some at equal distances.
+_MOST_EPOCHS: Final = 12
+NOT_LEARNED: Final = "–"
+# What each role's time is shown as, in order, and what happens in it.
+PARTS: Final = {
+    "intersection": "finding the common rows",
+    "keys": "making key pairs, once",
+    "encrypt": "encrypting scores and residuals, adding them",
+    "products": "X^T d and the loss, on ciphertexts",
+    "decrypt": "opening masked values",
+    "plain": "ordinary arithmetic: weights, scores, masks",
+    "others": "messages, files, checks",
+    "idle": "waiting for the others, who take turns",
+}
+
+
+def metric_names(summary: Mapping[str, Any]) -> list[str]:
+    """The metrics that at least one result has, best known first."""
+    found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
+    return [name for name in METRIC_ORDER if name in found] + [name for name in found if name not in METRIC_ORDER]
+
+
+def result_table(summary: Mapping[str, Any]) -> Table | None:
+    """Every model's metrics on the test rows; None where there are none."""
+    names = metric_names(summary)
+    if not names:
+        return None
+    rows = [
+        (
+            result["name"],
+            *(format_metric(name, result["metrics"].get(name)) for name in names),
+        )
+        for result in summary["results"]
+    ]
+    return Table(
+        "Each model on the test rows",
+        ("model", *map(metric_title, names)),
+        tuple(rows),
+        "" if summary["test_rows"] is None else f"Measured on {format_count(summary['test_rows'])} common test rows.",
+    )
+
+
+def party_table(summary: Mapping[str, Any]) -> Table:
+    """Who took part, with which rows and columns, and how many of the rows are common."""
+    intersection = summary["intersection"]
+    classes = list(dict.fromkeys(label for party in summary["parties"] for label in party["class_rows"] or {}))
+    rows = [
+        (
+            party["name"],
+            _describe_role(party["role"]),
+            _count(party["rows"]),
+            _count(party["columns"]),
+            *(_count((party["class_rows"] or {}).get(label)) for label in classes),
+        )
+        for party in summary["parties"]
+    ]
+    how = (
+        "Rows were in the same order at all parties: nothing was compared."
+        if intersection["kind"] == "aligned"
+        else f"{format_count(intersection['common'])} rows are common to all, found by {intersection['kind']} in "
+        f"{format_fixed_seconds(intersection['seconds'])} s."
+    )
+    return Table(
+        "Parties, their rows and columns",
+        ("name", "role", "rows", "columns", *(f"common rows: {label}" for label in classes)),
+        tuple(rows),
+        how,
+        text_columns=2,
+    )
+
+
+def epoch_table(summary: Mapping[str, Any]) -> Table | None:
+    """Loss, seconds and gradient bounds epoch by epoch; None where no epoch was trained."""
+    epochs = summary["epochs"]
+    if not epochs:
+        return None
+    every = max(1, -(-(len(epochs) - 1) // (_MOST_EPOCHS - 1)))
+    parties = list(dict.fromkeys(party for epoch in epochs for party in epoch["gradient_error_bound"]))
+    rows = [
+        (
+            format_count(epoch["epoch"]),
+            NOT_LEARNED if epoch["loss"] is None else f"{epoch['loss']:.6g}",
+            NOT_LEARNED if epoch["seconds"] is None else format_fixed_seconds(epoch["seconds"]),
+            *(_bound(epoch["gradient_error_bound"].get(party)) for party in parties),
+        )
+        for place, epoch in enumerate(epochs)
+        if not place % every or place == len(epochs) - 1
+    ]
+    return Table(
+        "Training, epoch by epoch",
+        ("epoch", "loss at the guest", "seconds", *(f"gradient bound of {party}" for party in parties)),
+        tuple(rows),
+        "Loss: of the weights in progress, averaged over the epoch's batches; the guest alone learns it. Gradient "
+        "bound: the farthest that fixed point can put an entry of a step's gradient from exact arithmetic.",
+    )
+
+
+def exactness_table(summary: Mapping[str, Any]) -> Table | None:
+    """The largest measured error of each epoch beside its bound; None where nothing was checked."""
+    if not summary["exactness"]:
+        return None
+    rows = [
+        (
+            check["step"],
+            format_number(check["largest_error"]),
+            format_number(check["bound"]),
+            format_share(check["largest_error"] / check["bound"]) if check["bound"] else NOT_LEARNED,
+        )
+        for check in summary["exactness"]
+    ]
+    return Table("Measured against the bound", ("steps", "largest error", "bound", "share of it"), tuple(rows))
+
+
+def learned_table(summary: Mapping[str, Any]) -> Table:
+    """What every party's own gradients tell of the labels, as equations over rows."""
+    rows = [
+        (
+            found["party"],
+            _limit(summary, found),
+            format_count(found["equations"]),
+            format_count(found["rows"]),
+            format_share(found["equations"] / found["rows"]) if found["rows"] else NOT_LEARNED,
+        )
+        for found in summary["learned"]
+    ]
+    note = (
+        "A party that sees its own gradients learns a linear equation on the labels for each of its columns in each "
+        "batch. Batches are drawn once and kept: later epochs tell of the same sums of labels."
+        if any(found["equations"] for found in summary["learned"])
+        else "No party sees a gradient or a plain weight: there are no equations."
+    )
+    return Table(
+        "What gradients tell of the labels",
+        ("party", "limit", "equations", "rows", "equations over rows"),
+        tuple(rows),
+        note,
+        text_columns=2,
+    )
+
+
+def part_table(summary: Mapping[str, Any]) -> Table:
+    """Seconds of every role by part, waiting among them."""
+    by_role = summary["seconds_by_part"]
+    found = dict.fromkeys(part for seconds in by_role.values() for part in seconds)
+    parts = [part for part in PARTS if part in found] + [part for part in found if part not in PARTS]
+    rows = [(part, PARTS.get(part, ""), *(_seconds(by_role[role].get(part)) for role in by_role)) for part in parts]
+    rows.append(("all", "", *(format_fixed_seconds(sum(seconds.values())) for seconds in by_role.values())))
+    return Table(
+        "Time of each role by part, in seconds",
+        ("part", "what happens", *by_role),
+        tuple(rows),
+        "All roles ran on this one machine and took turns, so each figure is that of a machine to itself. "
+        f"{NOT_LEARNED} : not this role's part.",
+        text_columns=2,
+    )
+
+
+def step_table(summary: Mapping[str, Any]) -> Table:
+    """Seconds of every role by the finer steps."""
+    by_role = summary["seconds_by_role"]
+    steps = list(dict.fromkeys(step for seconds in by_role.values() for step in seconds))
+    rows = [(step, *(_seconds(by_role[role].get(step)) for role in by_role)) for step in steps]
+    return Table("The same by finer steps, in seconds", ("step", *by_role), tuple(rows))
+
+
+def byte_table(summary: Mapping[str, Any]) -> Table:
+    """Sealed bytes that each role sent and received, and what it sent by kind of step, the most first."""
+    roles = [party["name"] for party in summary["parties"] if party["name"] in summary["bytes"]["by_role"]]
+    traffic = [summary["bytes"]["by_role"][role] for role in roles]
+    sent: dict[str, list[int]] = {}
+    for place, found in enumerate(traffic):
+        for kind, count in found["by_step"].items():
+            sent.setdefault(_DIGITS.sub("*", kind), [0] * len(roles))[place] += count["sent"]
+    rows = [(f"{way}, in all", *(format_byte_count(found[way]) for found in traffic)) for way in ("sent", "received")]
+    rows += [
+        (f"sent: {kind}", *(format_byte_count(count) if count else NOT_LEARNED for count in counts))
+        for kind, counts in sorted(sent.items(), key=lambda item: -sum(item[1]))
+    ]
+    one = summary["bytes"]["ciphertext_bytes"]
+    return Table(
+        "Bytes by role and step",
+        ("what", *roles),
+        tuple(rows),
+        "Sealed messages, greetings and signatures included."
+        + (f" One ciphertext has {format_byte_count(one)}." if one else ""),
+    )
+
+
+def _limit(summary: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    if not found["equations"]:
+        return "sees no gradient"
+    if found["party"] == summary["settings"]["guest"]:
+        return "none: it holds the labels"
+    return "a tenth, WAIVED by the job" if found["waived"] else "a tenth"
+
+
+def _describe_role(role: str) -> str:
+    return "arbiter: opens masked values, has no rows" if role == "arbiter" else role
+
+
+def _count(value: int | None) -> str:
+    return NOT_LEARNED if value is None else format_count(value)
+
+
+def _seconds(value: float | None) -> str:
+    return NOT_LEARNED if value is None else format_fixed_seconds(value)
+
+
+def _bound(value: float | None) -> str:
+    return NOT_LEARNED if value is None else format_number(value)
