@@ -84,8 +84,8 @@ class PaillierArithmetic:
     """On ciphertexts under the arbiter's key, several rows in each; they stay where the engine computes until they are
     written.
 
-    What lies below the slot that is opened may carry one unit into it, or borrow one. So rows are made GUARD_UNITS times
-    as large, and products rounded: results are exact, as in the clear.
+    What lies below the slot that is opened may carry one unit into it, or borrow one. So rows are made GUARD_UNITS
+    times as large, and products rounded: results are exact, as in the clear.
     """
 
     protection = "paillier"

@@ -1,4 +1,4 @@
-"""How large the sums of a job can be, and so how many rows fit into one ciphertext: from numbers that all parties have."""
+"""How large the sums of a job can be, and so how many rows fit into a ciphertext, from numbers that all have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hekat.scheme.paillier import PublicKey
 from hekat.scheme.paillier.row_packing import RowPacking, choose_row_packing
 
 # A target's share of the mean over all rows keeps so many bits.
-SHARE_BITS = 18
+SHARE_BITS = 20
 # Scores stay below 2^14, or eight times the largest target: what passes that diverges.
 SCORE_BITS = 14
 TARGET_MARGIN_BITS = 3
