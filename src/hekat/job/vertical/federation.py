@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
 from hekat.data import Table
-from hekat.errors import PartyStoppedError, StateError
+from hekat.errors import InputError, PartyStoppedError, StateError
 from hekat.job.vertical.checkpoint_files import PartyCheckpoint
 from hekat.job.vertical.job_file import PROTOCOL
 from hekat.job.vertical.key_makers import key_makers
-from hekat.job.vertical.prepare import VerticalPrepared
+from hekat.job.vertical.prepare import MIN_ROWS, VerticalPrepared
 from hekat.job.vertical.role_traffic import RoleTraffic, role_traffic_of
 from hekat.job.vertical.row_identity import RowIdentity
 from hekat.ledger import RecordedChannel
@@ -115,7 +115,7 @@ class VerticalFederation:
         this one."""
         settings = self.prepared.job.settings
         self.key_pairs = dict(self.prepared.key_pairs)
-        for name in key_makers(settings) if settings.protection == "paillier" else ():
+        for name in key_makers(self.prepared.job):
             if name not in self.key_pairs:
                 with self.stopwatches[name].measure(KEYS):
                     self.key_pairs[name] = generate_keys(settings.key_bits, progress=self.listener.on_key)
@@ -143,6 +143,7 @@ class VerticalFederation:
             return None
         phases = self.phases if name == job.settings.guest else Stopwatch()
         rows = self._match(name, channel, prepared.tables[name])
+        _check_enough(rows)
         identity = self._identify(name, rows)
         with phases.measure(TRAINING):
             part = run_role(channel, rows, job.settings, self._party_run(name, identity))
@@ -212,6 +213,16 @@ class VerticalFederation:
             resume_from=None if earlier is None else copy_state(earlier.state),
             key_pair=self.key_pairs.get(name),
             witness=self.witness,
+        )
+
+
+def _check_enough(rows: Table) -> None:
+    if len(rows) < MIN_ROWS:
+        raise InputError(
+            "too few rows are common to all parties",
+            expected=f"at least {MIN_ROWS}",
+            got=str(len(rows)),
+            cure="check that all parties write ids alike, and that they have people in common",
         )
 
 

@@ -73,9 +73,9 @@ def prepare_vertical(
     if settings.form == "arbiter":
         _check_label_leak(tables, settings)
     with declare_tenancy(site.machine.single_tenant):
-        if settings.protection == "paillier":
+        if key_makers(job):
             check_table_memory(settings.key_bits, get_engine())
-    keys = _load_key_pairs(site, settings, ask_passphrase)
+    keys = _load_key_pairs(site, job, ask_passphrase)
     return VerticalPrepared(job, site, tables, test_tables, keys, load_party_keys(site, settings.everyone))
 
 
@@ -109,23 +109,21 @@ def _check_label_leak(tables: dict[str, Table], settings: VerticalLinearSettings
         check_label_leak(count, settings.label_leak_accepted)
 
 
-def _load_key_pairs(
-    site: Site, settings: VerticalLinearSettings, ask_passphrase: Callable[[], bytes] | None
-) -> dict[str, KeyPair]:
+def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], bytes] | None) -> dict[str, KeyPair]:
     """The Paillier keys that the site keeps for roles that make one; a key at any other role is refused."""
-    makers = key_makers(settings)
+    settings, makers = job.settings, key_makers(job)
     pairs: dict[str, KeyPair] = {}
     for name in settings.everyone:
         held = site.parties.get(name)
         if held is None or held.paillier_key is None:
             continue
-        if name not in makers:
+        if name not in makers and settings.protection == "paillier":
             raise JobError(
                 f"party {name} has a paillier_key but makes no key in form '{settings.form}'",
                 expected=f"a key at {' or '.join(makers)}",
                 got=f"paillier_key under [party.{name}]",
                 cure="remove it from the site file",
             )
-        if settings.protection == "paillier":
+        if name in makers:
             pairs[name] = load_key_pair(held.paillier_key, name, settings.key_bits, ask_passphrase)
     return pairs
