@@ -98,9 +98,9 @@ def predict_scores(
     rows = _arrange(part, table)
     _agree(channel, part, len(rows), settings)
     if part.form == "shared_weights":
-        from hekat.protocol.vertical_linear.shared_weights.predict import predict_on_shares  # type: ignore[import-untyped]
+        from hekat.protocol.vertical_linear.shared_weights.predict import predict_on_shares
 
-        return predict_on_shares(channel, part, rows, settings, run)  # type: ignore[no-any-return]
+        return predict_on_shares(channel, part, rows, settings, run)
     with run.stopwatch.measure("plain"):
         own = to_words(_own_scores(part, rows), part.value_bits, len(settings.parties))
     if channel.party == settings.summing_party:

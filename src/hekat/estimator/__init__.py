@@ -1,0 +1,7 @@
+"""Vertical regressions in the shape of scikit-learn: fit, predict, score, and its cross-validation."""
+
+from hekat.estimator.common_rows import CommonRows, find_common_rows
+from hekat.estimator.linear_regression import VerticalLinearRegression
+from hekat.estimator.logistic_regression import VerticalLogisticRegression
+
+__all__ = ["CommonRows", "VerticalLinearRegression", "VerticalLogisticRegression", "find_common_rows"]

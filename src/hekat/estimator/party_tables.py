@@ -1,0 +1,146 @@
+"""Each party's table, from what scikit-learn's callers give: arrays by party, or one array cut by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.errors import InputError
+
+Columns = Mapping[str, Any]
+"""Of each party the columns it holds: a slice, positions, a mask, or names where the array has them."""
+
+
+def read_parties(X: Any, columns: Columns | None, guest: str | None) -> dict[str, Table]:
+    """Of each party its rows without labels, the guest first: it is `guest`, or else the first one named.
+
+    `X` is {party: array, data frame or Table}, or one array or data frame that `columns` cut. Raises InputError for
+    anything else, for rows that are not as many at each party (Tables with ids may differ), and an unknown guest.
+    """
+    given = X if isinstance(X, Mapping) else _cut(X, columns)
+    if not given:
+        raise _refusal("X names no party", "{party: its columns}", "an empty mapping")
+    tables = {str(name): as_table(values, str(name)) for name, values in given.items()}
+    guest = next(iter(tables)) if guest is None else guest
+    if guest not in tables:
+        raise _refusal("the guest is not among the parties", repr(guest), ", ".join(map(repr, tables)))
+    tables = {guest: tables.pop(guest), **tables}
+    if any(table.ids is None for table in tables.values()):
+        _check_aligned(tables)
+    return tables
+
+
+def as_table(values: Any, name: str) -> Table:
+    """One party's Table without labels, of an array, sparse matrix or data frame; of a Table, itself. Raises
+    InputError."""
+    if isinstance(values, Table):
+        return replace(values, labels=None)
+    array = _content(values)
+    if getattr(array, "ndim", 0) != 2:
+        raise _refusal(
+            f"columns of {name} are no table", "an array (rows, columns)", f"shape {getattr(array, 'shape', '()')}"
+        )
+    names = _names_of(values) or tuple(f"x{number}" for number in range(array.shape[1]))
+    return Table(array, None, names, name)
+
+
+def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:
+    """One label for each of the guest's rows: `y`, or those of its Table where `y` is None.
+
+    Raises InputError for labels that are missing, given twice, of another length, or at a host.
+    """
+    held = [name for name, values in _tables_in(X).items() if values.labels is not None]
+    strangers = [name for name in held if name != guest]
+    if strangers:
+        raise InputError(
+            "labels at a party that is not the guest",
+            expected=f"labels at {guest!r} alone",
+            got=f"labels in the table of {strangers[0]!r}",
+            cure="name the party that has them as guest, and give the others' tables without labels",
+        )
+    if (y is None) != bool(held):
+        raise _refusal(
+            "labels are needed once", "y, or labels in the guest's Table", "both" if held else "neither of them"
+        )
+    labels = _tables_in(X)[guest].labels if y is None else np.asarray(y)
+    assert labels is not None
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (row_count,):
+        raise _refusal("labels do not fit the guest's rows", f"shape ({row_count},)", f"shape {labels.shape}")
+    return labels
+
+
+def _tables_in(X: Any) -> dict[str, Table]:
+    return {str(name): one for name, one in X.items() if isinstance(one, Table)} if isinstance(X, Mapping) else {}
+
+
+def _cut(X: Any, columns: Columns | None) -> dict[str, Table]:
+    if columns is None:
+        raise InputError(
+            "one array for several parties, and no word on who holds which columns",
+            expected="{party: its columns}, or one array and the parameter columns",
+            got=type(X).__name__,
+            cure="say columns={'bank': slice(0, 13), 'insurer': slice(13, 23)} when the estimator is made",
+        )
+    array = _content(X)
+    if getattr(array, "ndim", 0) != 2:
+        raise _refusal("X is no table", "an array (rows, columns)", f"shape {getattr(array, 'shape', '()')}")
+    names = _names_of(X) or tuple(f"x{number}" for number in range(array.shape[1]))
+    rows = array.tocsc() if hasattr(array, "tocsc") else array
+    holder: dict[int, str] = {}
+    tables = {}
+    for party, chosen in columns.items():
+        positions = _positions(chosen, names, party)
+        twice = [position for position in positions if position in holder]
+        if twice or len(set(positions)) != len(positions):
+            raise _refusal("a column is given out twice", "each column at one party", f"one that repeats at {party!r}")
+        holder |= dict.fromkeys(positions, party)
+        tables[party] = Table(rows[:, positions], None, tuple(names[position] for position in positions), party)
+    return tables
+
+
+def _positions(chosen: Any, names: tuple[str, ...], party: str) -> list[int]:
+    chosen = [chosen] if isinstance(chosen, str | int) else chosen
+    if not isinstance(chosen, slice) and len(chosen) and all(isinstance(one, str) for one in chosen):
+        unknown = [one for one in chosen if one not in names]
+        if unknown:
+            raise _refusal(f"a column of {party} is not in X", f"names in X's {len(names)} columns", repr(unknown[0]))
+        return [names.index(one) for one in chosen]
+    if not isinstance(chosen, slice):
+        chosen = np.asarray(chosen) if len(chosen) else np.zeros(0, dtype=np.int64)
+    try:
+        found = np.arange(len(names))[chosen]
+    except IndexError:
+        raise _refusal(f"columns of {party} are not in X", f"positions below {len(names)}", "others") from None
+    return [int(position) for position in found]
+
+
+def _check_aligned(tables: Mapping[str, Table]) -> None:
+    counts = {name: len(table) for name, table in tables.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(
+            "parties do not have the same rows",
+            expected="as many rows at each, row by row of the same records; or Tables with ids",
+            got=", ".join(f"{name}: {count}" for name, count in counts.items()),
+            cure="give each party's rows as a hekat.data.Table with ids: common rows are then found by intersection",
+        )
+
+
+def _content(values: Any) -> Any:
+    if hasattr(values, "tocsr"):
+        return values
+    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+
+
+def _names_of(values: Any) -> tuple[str, ...] | None:
+    return tuple(str(name) for name in values.columns) if hasattr(values, "columns") else None
+
+
+def _refusal(what: str, expected: str, got: str) -> InputError:
+    return InputError(what, expected=expected, got=got)

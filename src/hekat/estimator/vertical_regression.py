@@ -1,0 +1,199 @@
+"""What both vertical regressions share: training and prediction, by all parties here or by one at its site."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.estimator.common_rows import INTERSECTION
+from hekat.estimator.one_machine import OneMachine
+from hekat.estimator.parameters import VerticalParameters
+from hekat.estimator.party_roles import PartyScores, PredictionSeat, TrainingSeat
+from hekat.estimator.party_tables import as_table, labels_for, read_parties
+from hekat.ledger import AuditReport, RecordedChannel
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.parts_of_time import PARTS
+from hekat.protocol.vertical_linear.party_run import EpochRecord
+
+FloatArray = npt.NDArray[np.float64]
+PROTOCOL = "vertical_linear"
+
+
+class VerticalRegression(VerticalParameters, ABC):
+    """Training and prediction; parameters are those of VerticalParameters."""
+
+    # --- all roles on this machine -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train: every role is played in this process, through sealed channels, as on machines of their own.
+
+        `X` is {party: array, data frame or hekat.data.Table}, or one array that the parameter `columns` cuts. `y` is
+        the guest's, one label for each of its rows; None: those in its Table. Tables with ids meet in a set
+        intersection first; without ids rows are taken as aligned. Raises InputError, JobError, PartyStoppedError.
+        """
+        tables = read_parties(X, self.columns, self.guest)
+        guest = next(iter(tables))
+        labels, classes = self._read_labels(labels_for(X, y, guest, len(tables[guest])))
+        tables[guest] = replace(tables[guest], labels=labels)
+        settings = self._settings(tuple(tables), classes)
+        intersection = self._intersection(tables)
+        losses: list[float | None] = []
+
+        def seat(name: str) -> TrainingSeat:
+            return TrainingSeat(
+                settings,
+                tables.get(name),
+                intersection,
+                self._key_of(name),
+                self._start_of(name, tables),
+                (lambda record: losses.append(record.loss)) if name == guest else _ignore,
+            )
+
+        machine = OneMachine(PROTOCOL, self.timeout_s)
+        parts = machine.play({name: seat(name) for name in settings.everyone}, settings)
+        self._keep({name: part for name, part in parts.items() if part is not None}, losses)
+        self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
+        if not isinstance(X, Mapping):
+            self.n_features_in_ = int(np.shape(X)[1])
+        self.ledgers_: dict[str, AuditReport] = machine.audits
+        self.seconds_: float = machine.total_seconds
+        self.seconds_by_part_: dict[str, dict[str, float]] = {
+            name: _by_part(steps, machine.total_seconds) for name, steps in machine.seconds.items()
+        }
+        return self
+
+    def _scores(self, X: Any) -> FloatArray:
+        """The scores (rows, K) of the guest's rows, in their order, by a joint prediction on this machine."""
+        check_is_fitted(self, "parts_")
+        part = next(iter(self.parts_.values()))
+        if not isinstance(X, Mapping) and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
+            raise InputError(
+                "X has other columns than in fit",
+                expected=f"{self.n_features_in_} columns",
+                got=str(np.shape(X)[1]),
+                cure="give the same columns in the same order",
+            )
+        tables = read_parties(X, self.columns, part.guest)
+        if set(tables) != {part.guest, *part.hosts} or set(self.parts_) != set(tables):
+            raise InputError(
+                "a joint prediction needs every party",
+                expected=f"columns and model parts of {', '.join((part.guest, *part.hosts))}",
+                got=f"columns of {', '.join(tables)}; parts of {', '.join(self.parts_)}",
+                cure="give all parties' columns; at a site, where one part lies, call predict_party",
+            )
+        settings = self._prediction_settings(part)
+        intersection = self._intersection(tables)
+        seats = {
+            name: PredictionSeat(settings, self.parts_[name], tables[name], intersection, self._key_of(name))
+            for name in settings.parties
+        }
+        machine = OneMachine(PROTOCOL, self.timeout_s)
+        results = machine.play(seats, settings)
+        self.prediction_ledgers_: dict[str, AuditReport] = machine.audits
+        received = results[settings.summing_party].scores
+        assert received is not None
+        return _in_guest_order(received, results[part.guest].rows, len(tables[part.guest]))
+
+    # --- one role, at a site -----------------------------------------------------------------------------------
+
+    def fit_party(self, table: Any, channel: RecordedChannel, *, classes: Sequence[str] | None = None) -> Self:
+        """Train as `channel.party` alone, while the others do so at their sites with the same parameters.
+
+        `table` is this party's Table or array (None at the arbiter), at the guest a Table with labels; the parameter
+        `guest` must be set. `classes` names the classes of a classification, alike at every party.
+        `parts_` then has this party's part; what it learned is in the channel's own ledger.
+        """
+        if self.guest is None:
+            raise InputError("no guest is named", expected="the parameter guest", got="None", cure="set guest")
+        hosts = [name for name in channel.parties if name not in (self.guest, self.arbiter)]
+        settings = self._settings((self.guest, *hosts), None if classes is None else tuple(classes))
+        own = None if channel.party == self.arbiter else _own_table(table, channel.party)
+        losses: list[float | None] = []
+        seat = TrainingSeat(
+            settings,
+            own,
+            self._intersection_of(settings.parties),
+            self._key_of(channel.party),
+            None if own is None else self._start_of(channel.party, {channel.party: own}),
+            lambda record: losses.append(record.loss),
+        )
+        part = seat(channel, Stopwatch())
+        if classes is not None:
+            self.classes_ = np.asarray(classes)
+        self._keep({} if part is None else {channel.party: part}, losses if channel.party == self.guest else [])
+        return self
+
+    def predict_party(self, table: Any, channel: RecordedChannel) -> PartyScores:
+        """Predict as `channel.party` alone, with its own part of the model: its rows that were predicted and, at the
+        receivers, their scores."""
+        check_is_fitted(self, "parts_")
+        part = self.parts_[channel.party]
+        settings = self._prediction_settings(part)
+        own = _own_table(table, channel.party)
+        intersection = self._intersection_of(settings.parties)
+        return PredictionSeat(settings, part, own, intersection, self._key_of(channel.party))(channel, Stopwatch())
+
+    @abstractmethod
+    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
+        """Labels as a table holds them, and the names of the classes, None for a regression. Raises InputError."""
+
+    def _start_of(self, name: str, tables: Mapping[str, Table]) -> Mapping[str, npt.NDArray[Any]] | None:
+        """The weights of this party's part of the last fit, for a warm start."""
+        part: ModelPart | None = getattr(self, "parts_", {}).get(name) if self.warm_start else None
+        if part is None or name not in tables:
+            return None
+        if part.columns != tables[name].feature_names:
+            raise InputError(
+                f"a warm start from other columns at {name}",
+                expected=f"the {len(part.columns)} columns of the last fit",
+                got=f"{len(tables[name].feature_names)} columns, not the same",
+                cure="set warm_start=False, or fit on the same columns",
+            )
+        return part.arrays
+
+    def _keep(self, parts: dict[str, ModelPart], losses: Sequence[float | None]) -> None:
+        self.parts_: dict[str, ModelPart] = parts
+        self.losses_: list[float] = [loss for loss in losses if loss is not None]
+        self.n_iter_: int = len(losses)
+
+
+def _own_table(values: Any, name: str) -> Table:
+    """A party's own table, with its labels where it has any."""
+    return values if isinstance(values, Table) else as_table(values, name)
+
+
+def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_count: int) -> FloatArray:
+    if rows is None:
+        return scores
+    if len(rows) != row_count:
+        raise InputError(
+            "rows of the guest that not every party has",
+            expected=f"hosts' columns for each of the {row_count} rows",
+            got=f"{len(rows)} rows common to all",
+            cure="predict the common rows: hekat.estimator.find_common_rows(tables).tables",
+        )
+    ordered = np.empty_like(scores)
+    ordered[rows] = scores
+    return ordered
+
+
+def _by_part(steps: Mapping[str, float], total_seconds: float) -> dict[str, float]:
+    """Seconds by the parts that a reader is shown; what is left of the whole is idle: others compute, or it waits."""
+    parts: dict[str, float] = {}
+    for step, seconds in steps.items():
+        part = step if step == INTERSECTION else PARTS.get(step, "others")
+        parts[part] = parts.get(part, 0.0) + seconds
+    return {**parts, "idle": max(0.0, total_seconds - sum(parts.values()))}
+
+
+def _ignore(record: EpochRecord) -> None:
+    """Only the guest's epochs are kept."""

@@ -1,0 +1,179 @@
+"""Trainings and predictions of all parties: common rows, what is left behind, warm starts, roles at their sites."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from hekat.channel import PartyKey, run_parties
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression, find_common_rows
+from hekat.protocol.sealed_roles import SealedRoles
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+
+
+def tables_of(X: np.ndarray, y: np.ndarray, seed: int = 5) -> dict[str, Table]:
+    """Two parties' tables with ids: rows of each in an order of its own, 100 of 120 at the bank, 90 at the insurer."""
+    rng = np.random.default_rng(seed)
+    bank, insurer = rng.permutation(120)[:100], rng.permutation(120)[:90]
+    return {
+        "bank": Table(X[bank, :3], y[bank], NAMES[:3], "bank", ids=[f"id-{row}" for row in bank]),
+        "insurer": Table(X[insurer, 3:], None, NAMES[3:], "insurer", ids=[f"id-{row}" for row in insurer]),
+    }
+
+
+def texts(table: Table) -> list[tuple[str, ...]]:
+    assert table.ids is not None
+    return table.ids.to_rows()
+
+
+# --- common rows -----------------------------------------------------------------------------------------------
+
+
+def test_common_rows_are_those_of_all_parties_in_one_order(tumours) -> None:
+    tables = tables_of(*tumours)
+    found = find_common_rows(tables)
+    common = set(texts(tables["bank"])) & set(texts(tables["insurer"]))
+    assert texts(found.tables["bank"]) == texts(found.tables["insurer"])
+    assert set(texts(found.tables["bank"])) == common
+    for name, table in tables.items():
+        assert texts(table.take(found.rows[name])) == texts(found.tables[name])
+    assert found.tables["bank"].labels is not None
+    assert {note.disclosure_class for note in found.ledgers["insurer"].notes} == {"disclosed"}
+
+
+def test_rows_without_ids_and_ids_without_a_match_are_refused(tumours) -> None:
+    X, y = tumours
+    tables = tables_of(X, y)
+    strangers = Table(X[:50, 3:], None, NAMES[3:], "insurer", ids=[f"other-{row}" for row in range(50)])
+    with pytest.raises(InputError, match="no row is common to all parties"):
+        find_common_rows({**tables, "insurer": strangers})
+    bare = Table(X[:100, 3:], None, NAMES[3:], "insurer")
+    with pytest.raises(InputError, match="insurer has no ids"):
+        VerticalLogisticRegression().fit({**tables, "insurer": bare})
+
+
+def test_tables_with_ids_meet_before_training_and_before_prediction(tumours, small) -> None:
+    tables = tables_of(*tumours)
+    made = VerticalLogisticRegression(**{**small, "columns": None}).fit(tables)
+    aligned = find_common_rows(tables).tables
+    without = clone(made).set_params(intersection=None).fit(aligned)
+    np.testing.assert_allclose(made.losses_, without.losses_, rtol=1e-6)
+    kinds = {row.kind for row in made.ledgers_["insurer"].learned}
+    assert "psi/common-rows" in kinds
+    assert "vertical-shared/epoch-end" in kinds, kinds
+
+    # What is predicted stands in the order of the guest's rows, whatever order the intersection gives.
+    scores = made.decision_function(aligned)
+    np.testing.assert_allclose(scores, without.decision_function(aligned), atol=1e-5)
+    back = {"bank": aligned["bank"].take(np.arange(40)[::-1]), "insurer": aligned["insurer"]}
+    np.testing.assert_allclose(made.decision_function(back), scores[:40][::-1], atol=1e-5)
+    with pytest.raises(InputError, match="rows of the guest that not every party has"):
+        made.predict(tables)
+
+
+# --- what is left behind ---------------------------------------------------------------------------------------
+
+
+def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter) -> None:
+    X, y = tumours
+    made = VerticalLogisticRegression(**small_arbiter).fit(X, y)
+    assert list(made.parts_) == ["bank", "insurer", "grocer"]
+    assert {len(part.columns) for part in made.parts_.values()} == {2}
+    assert made.n_iter_ == len(made.losses_) == 3
+    assert made.losses_[-1] < made.losses_[0]
+    assert set(made.ledgers_) == set(made.seconds_by_part_) == {"bank", "insurer", "grocer", "arbiter"}
+    assert all(ledger.signed for ledger in made.ledgers_.values())
+    for parts in made.seconds_by_part_.values():
+        assert min(parts.values()) >= 0
+        assert sum(parts.values()) == pytest.approx(made.seconds_)
+    assert {"encrypt", "products", "idle"} <= set(made.seconds_by_part_["insurer"])
+    made.predict(X)
+    assert set(made.prediction_ledgers_) == {"bank", "insurer", "grocer"}
+    assert {row.disclosure_class for row in made.prediction_ledgers_["bank"].learned} == {"ciphertext"}
+
+
+def test_shares_leave_nobody_a_weight(tumours, small) -> None:
+    X, y = tumours
+    made = VerticalLogisticRegression(**small).fit(X, y)
+    for part in made.parts_.values():
+        assert part.form == "shared_weights"
+        assert all(array.dtype == np.uint64 for array in part.arrays.values())
+
+
+@pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
+def test_a_warm_start_goes_on_where_the_last_fit_ended(tumours, small, small_arbiter, form) -> None:
+    X, y = tumours
+    parameters = {**(small if form == "shared_weights" else small_arbiter), "epochs": 2}
+    whole = VerticalLogisticRegression(**{**parameters, "epochs": 4}).fit(X, y)
+    made = VerticalLogisticRegression(**parameters, warm_start=True).fit(X, y)
+    first = made.losses_
+    made.fit(X, y)
+    np.testing.assert_allclose([*first, *made.losses_], whole.losses_, atol=1e-5)
+    cold = VerticalLogisticRegression(**parameters).fit(X, y).fit(X, y)
+    np.testing.assert_allclose(cold.losses_, first, atol=1e-5)
+
+
+def test_a_warm_start_from_other_columns_is_refused(tumours, small) -> None:
+    X, y = tumours
+    made = VerticalLogisticRegression(**{**small, "protection": "none"}, warm_start=True).fit(X, y)
+    made.set_params(columns={"bank": [0, 1], "insurer": [2, 3]})
+    with pytest.raises(InputError, match="warm start from other columns at bank"):
+        made.fit(X, y)
+
+
+def test_receivers_may_be_hosts(tumours, small_arbiter) -> None:
+    X, _ = tumours
+    target = X @ np.arange(1.0, 7.0)
+    made = VerticalLinearRegression(**small_arbiter).fit(X, target)
+    at_guest = made.predict(X)
+    made.set_params(receivers=["grocer"])
+    np.testing.assert_allclose(made.predict(X), at_guest, rtol=1e-9)
+    kinds = {row.kind for row in made.prediction_ledgers_["bank"].learned}
+    assert not any(kind.endswith(("part", "scores")) for kind in kinds)
+
+
+# --- at a site -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
+def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, keys, form) -> None:
+    """Each party has an estimator, a table and a channel of its own."""
+    X, y = tumours
+    arbiter = "arbiter" if form == "arbiter" else None
+    leak = "hosts may learn labels" if arbiter else None
+    parameters = {**small, "columns": None, "guest": "bank", "arbiter": arbiter, "label_leak_accepted": leak}
+    tables = tables_of(X, y)
+    names = [*tables, *([arbiter] if arbiter else [])]
+    roles = SealedRoles({name: PartyKey.generate() for name in names}, "test", "vertical_linear", bytes(32))
+    estimators = {name: VerticalLogisticRegression(**parameters) for name in names}
+
+    def train(name, channel):
+        return estimators[name].fit_party(tables.get(name), channel, classes=("0", "1"))
+
+    run_parties({name: lambda channel, name=name: roles.play(channel, lambda own: train(name, own)) for name in names})
+    together = VerticalLogisticRegression(**parameters).fit(tables)
+    np.testing.assert_allclose(estimators["bank"].losses_, together.losses_, rtol=1e-6)
+    assert {name: list(one.parts_) for name, one in estimators.items()} == {
+        name: [name] if name in tables else [] for name in names
+    }
+    assert estimators["insurer"].losses_ == []
+
+    def predict(name, channel):
+        return estimators[name].predict_party(tables[name], channel)
+
+    roles = SealedRoles({name: PartyKey.generate() for name in tables}, "test", "vertical_linear", bytes(32))
+    results = run_parties(
+        {name: lambda channel, name=name: roles.play(channel, lambda own: predict(name, own)) for name in tables}
+    )
+    assert results["insurer"].scores is None
+    common = find_common_rows(tables).tables
+    order = {row: number for number, row in enumerate(texts(common["bank"]))}
+    places = [order[texts(tables["bank"])[row]] for row in results["bank"].rows]
+    np.testing.assert_allclose(results["bank"].scores[:, 0], together.decision_function(common)[places], atol=1e-5)
+
+    with pytest.raises(InputError, match="a joint prediction needs every party"):
+        estimators["bank"].predict(common)

@@ -1,0 +1,50 @@
+"""The examples of vertical regression run, and come as near to all columns in one place as they say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run_example(name: str) -> str:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=240, cwd=EXAMPLES
+    )
+    return done.stdout
+
+
+def number_after(text: str, output: str) -> float:
+    (found,) = re.findall(rf"^{re.escape(text)}: (-?[\d.]+)$", output, re.MULTILINE)
+    return float(found)
+
+
+def losses_of(output: str) -> list[float]:
+    (found,) = re.findall(r"^loss by epoch: (.+)$", output, re.MULTILINE)
+    return [float(loss) for loss in found.split()]
+
+
+@pytest.mark.long
+def test_the_bank_and_the_insurer_are_as_good_encrypted_as_in_one_place() -> None:
+    output = run_example("vertical_credit.py")
+    assert "bank 1100 people, insurer 1100, both 924\n" in output
+    encrypted = number_after("AUC of the encrypted training", output)
+    assert abs(encrypted - number_after("AUC of scikit-learn, all columns in one place", output)) <= 0.005
+    assert encrypted > number_after("AUC of scikit-learn, the bank's columns alone", output) + 0.05
+    assert len(re.findall(r"0\.[89]\d+", output.split("AUC of 3 folds:")[1].splitlines()[0])) == 3
+    losses = losses_of(output)
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_the_clinic_and_two_registers_are_as_good_encrypted_as_in_one_place() -> None:
+    output = run_example("vertical_diabetes.py")
+    encrypted = number_after("R2 of the encrypted training", output)
+    assert abs(encrypted - number_after("R2 of scikit-learn, all columns in one place", output)) <= 0.02
+    losses = losses_of(output)
+    assert losses == sorted(losses, reverse=True)
+    assert "- arbiter: decrypt " in output
