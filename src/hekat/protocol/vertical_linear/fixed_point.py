@@ -26,7 +26,8 @@ def encode_numbers(values: FloatArray, scale_bits: int, limit_bits: int, what: s
     Raises BoundError, without the value, where a magnitude reaches 2^limit_bits (at most 62) or is no number: nothing
     wraps, nothing is clipped.
     """
-    scaled = np.rint(np.ldexp(values, scale_bits))
+    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused
+        scaled = np.rint(np.ldexp(values, scale_bits))
     if not (np.abs(scaled) < 2.0**limit_bits).all():
         finite = bool(np.isfinite(values).all())
         raise BoundError(

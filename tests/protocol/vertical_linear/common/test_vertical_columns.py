@@ -1,0 +1,96 @@
+"""A party's columns and labels made ready for training, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.protocol.vertical_linear.columns import apply_standardiser, prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+
+
+def table_of(features, labels=None) -> Table:
+    return Table(features, labels, tuple(f"c{i}" for i in range(features.shape[1])), "table of shop")
+
+
+def settings_of(classes=("no", "yes"), *, standardise: bool = True) -> VerticalLinearSettings:
+    task = "linear" if classes is None else "logistic"
+    return VerticalLinearSettings(
+        "bank", ("shop",), task=task, classes=classes, training=LinearTraining(standardise=standardise)
+    )
+
+
+def test_columns_have_mean_0_and_spread_1_however_far_or_small_they_are() -> None:
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(300, 4)) * [1.0, 1e-150, 1e12, 1e-3] + [0.0, 0.0, 1e12, 1e6]
+    prepared = prepare_columns(table_of(features), standardise=True)
+    assert np.abs(prepared.features.mean(axis=0)).max() < 1e-6
+    assert np.abs(prepared.features.std(axis=0) - 1).max() < 1e-6
+    assert prepared.largest == np.abs(prepared.features).max()
+    assert np.array_equal(apply_standardiser(features, prepared.means, prepared.spreads), prepared.features)
+
+
+def test_sparse_columns_are_scaled_and_not_centred() -> None:
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(2)
+    features = rng.normal(size=(50, 3)) * (rng.random((50, 3)) < 0.3)
+    prepared = prepare_columns(table_of(csr_array(features)), standardise=True)
+    assert prepared.features.nnz == np.count_nonzero(features)
+    assert not prepared.means.any()
+    np.testing.assert_allclose(prepared.features.toarray(), features / features.std(axis=0))
+    with pytest.raises(InputError, match="sparse rows cannot be centred"):
+        apply_standardiser(csr_array(features), np.ones(3), np.ones(3))
+
+
+def test_columns_stay_as_they_are_without_standardising() -> None:
+    features = np.arange(8.0).reshape(4, 2)
+    prepared = prepare_columns(table_of(features), standardise=False)
+    assert np.array_equal(prepared.features, features)
+    assert (prepared.means.tolist(), prepared.spreads.tolist()) == ([0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_a_feature_with_one_value_is_refused(value: float, sparse: bool, standardise: bool) -> None:
+    from scipy.sparse import csr_array
+
+    features = np.column_stack([np.arange(5.0), np.full(5, value)])
+    table = table_of(csr_array(features) if sparse else features)
+    with pytest.raises(InputError, match=r"feature with one value.*'c1'"):
+        prepare_columns(table, standardise=standardise)
+
+
+def test_too_few_rows_and_missing_values_are_refused() -> None:
+    with pytest.raises(InputError, match="too few rows"):
+        prepare_columns(table_of(np.ones((1, 2))), standardise=True)
+    with pytest.raises(InputError, match="NaN"):
+        prepare_columns(table_of(np.array([[1.0, np.nan], [2.0, 3.0]])), standardise=True)
+
+
+def test_classes_become_targets_of_minus_and_plus_one() -> None:
+    features = np.arange(4.0)[:, np.newaxis]
+    two = prepare_targets(table_of(features, np.array(["no", "yes", "yes", "no"])), settings_of())
+    assert two.values.tolist() == [[-1], [1], [1], [-1]]
+    three = prepare_targets(table_of(features, np.array(["b", "a", "c", "b"])), settings_of(("a", "b", "c")))
+    assert three.values.tolist() == [[-1, 1, -1], [1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
+
+
+def test_numbers_are_standardised_where_the_job_says() -> None:
+    features, labels = np.arange(4.0)[:, np.newaxis], np.array([1.0, 2.0, 3.0, 6.0])
+    targets = prepare_targets(table_of(features, labels), settings_of(None))
+    np.testing.assert_allclose(targets.values[:, 0] * targets.spread + targets.mean, labels)
+    assert abs(targets.values.mean()) < 1e-12
+    plain = prepare_targets(table_of(features, labels), settings_of(None, standardise=False))
+    assert plain.values[:, 0].tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"), [(None, "guest bank has no labels"), (np.ones(3, np.int64), "labels of guest bank are all")]
+)
+def test_no_labels_and_constant_labels_are_refused(labels, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        prepare_targets(table_of(np.arange(3.0)[:, np.newaxis], labels), settings_of())
