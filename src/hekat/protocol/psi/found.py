@@ -81,15 +81,15 @@ def hear_rows(pair: Pair, order: Positions, ids: Ids) -> Positions:
 
 def tell_count(pair: Pair, count: int) -> None:
     """Tell the answerer how many are common."""
-    pair.channel.send(pair.peer, COUNT_STEP, CommonCountMessage(count=count))
+    pair.channel.send(pair.peer, COUNT_STEP, CommonCountMessage(count=np.array([count], dtype=np.int64)))
 
 
 def hear_count(pair: Pair, ids: Ids) -> int:
     """How many are common. Raises ProtocolError for a number that cannot be."""
     count = pair.channel.receive(pair.peer, COUNT_STEP, CommonCountMessage, timeout_s=WAIT_S).count
-    if not 0 <= count <= min(len(ids), pair.peer_count):
+    if count.shape != (1,) or not 0 <= count[0] <= min(len(ids), pair.peer_count):
         raise refuse(pair, "a number of common rows that cannot be", f"0 to {len(ids):,}", "another")
-    return count
+    return int(count[0])
 
 
 def _digest_set(pair: Pair, rows: Positions, ids: Ids) -> bytes:

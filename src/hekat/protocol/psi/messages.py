@@ -84,6 +84,6 @@ class CommonRowsMessage:
 @message("psi/common-count", version=1)
 @dataclass(frozen=True)
 class CommonCountMessage:
-    """From the party that compared, `cardinality_only`: how many."""
+    """From the party that compared, `cardinality_only`: how many, shape (1,), of one size on its way whatever it is."""
 
-    count: int = disclosed("how many of the receiver's rows are common to both parties")
+    count: npt.NDArray[np.int64] = disclosed("how many of the receiver's rows are common to both parties")
