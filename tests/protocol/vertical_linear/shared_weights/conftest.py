@@ -14,12 +14,16 @@ from hekat.channel import PartyKey, run_parties
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
 from hekat.protocol.vertical_linear.shared_weights.host import run_host
+from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.paillier import KeyPair
 
@@ -122,6 +126,46 @@ def make_settings(
     )
 
 
+def open_weights(parts: Mapping[str, ModelPart]) -> np.ndarray:
+    """Intercept and weights (1 + columns, K) of a model whose two parts meet here."""
+    one, other = (part.arrays for part in parts.values())
+    intercept = add_shares(one["intercept_shares"], other["intercept_shares"])
+    weights = add_shares(one["weight_shares"], other["weight_shares"])
+    bits = next(iter(parts.values())).value_bits
+    return np.concatenate([to_floats(intercept, bits)[np.newaxis], to_floats(weights, bits)])
+
+
+def train_centrally(settings: VerticalLinearSettings, tables: Mapping[str, Table]) -> tuple[np.ndarray, list[float]]:
+    """Centralised training on the columns as rounded: (intercept and weights at the end, losses by epoch)."""
+    columns = []
+    for table in tables.values():
+        prepared = prepare_columns(table, standardise=settings.training.standardise).features
+        rounded = decode_features(encode_features(prepared, settings.fixed_point, table.name), settings.fixed_point)
+        columns.append(rounded if isinstance(rounded, np.ndarray) else rounded.toarray())
+    targets = prepare_targets(tables[settings.guest], settings).values
+    *steps, last = train_centralised(np.hstack(columns), targets, settings.task, settings.training)
+    losses = [
+        float(np.mean([step.loss for step in steps if step.epoch == epoch]))
+        for epoch in range(1, settings.training.epochs + 1)
+    ]
+    return np.concatenate([last.parameters[INTERCEPT][np.newaxis], last.parameters[WEIGHTS]]), losses
+
+
+def play_both(guest: Callable[[RecordedChannel], Any], host: Callable[[RecordedChannel], Any]) -> dict[str, Any]:
+    """What two functions return that talk to each other over sealed channels."""
+    roles = SealedRoles({name: PartyKey.generate() for name in PARTIES}, "run", "vertical-linear", bytes(32))
+    plays = {
+        name: lambda channel, play=play: roles.play(channel, play)
+        for name, play in zip(PARTIES, (guest, host), strict=True)
+    }
+    return run_parties(plays, timeout_s=60.0, turn=roles.turn)
+
+
+@pytest.fixture(scope="session")
+def converse() -> Callable[..., dict[str, Any]]:
+    return play_both
+
+
 @pytest.fixture(scope="session")
 def key_pairs(paillier_keys) -> dict[str, KeyPair]:
     return {GUEST: paillier_keys[2048][0], HOST: paillier_keys[2048][1]}
@@ -153,3 +197,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of computing gradients, whatever the costs say."""
     monkeypatch.setattr(training_module, "keeps_products", lambda *_: request.param == "kept")
     return request.param
+
+
+@pytest.fixture(scope="session")
+def opened() -> Callable[..., np.ndarray]:
+    return open_weights
+
+
+@pytest.fixture(scope="session")
+def centralised() -> Callable[..., tuple[np.ndarray, list[float]]]:
+    return train_centrally

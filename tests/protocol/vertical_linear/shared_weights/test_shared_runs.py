@@ -1,0 +1,210 @@
+"""Whole runs on shares: sparse columns, no protection, resume, warm start, an early stop, and what goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError
+from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage, LossShareMessage
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+
+UNIT = 2.0**-32
+
+
+def test_sparse_columns_stay_sparse(run_of, tables_of, settings_of, opened, centralised, monkeypatch):
+    from scipy.sparse import csr_array
+
+    monkeypatch.setattr(csr_array, "toarray", lambda *_: pytest.fail("rows were made dense"))
+    settings, tables = settings_of(), tables_of(4, columns=(6, 5), sparse=True)
+    run = run_of(settings, tables, witness=False)
+    parts = run.run()
+    monkeypatch.undo()
+    expected, _ = centralised(settings, tables)
+    assert np.abs(opened(parts) - expected).max() < 300 * UNIT
+    assert b"gradients by residuals" in run.channels["bank"].ledger.data
+
+
+def test_without_protection_the_model_is_the_same(run_of, tables_of, settings_of, opened, way):
+    tables = tables_of(5)
+    models = [opened(run_of(settings_of(protection=kind), tables).run()) for kind in ("paillier", "none")]
+    assert np.abs(models[0] - models[1]).max() < 300 * UNIT
+
+
+def test_a_resumed_run_ends_as_one_that_was_not_interrupted(run_of, tables_of, settings_of, opened):
+    tables = tables_of(6)
+    values = {"optimiser": "momentum", "optimiser_settings": {"momentum": 0.5, "decay": 0.01}, "learning_rate": 0.2}
+    whole = run_of(settings_of(epochs=4, **values), tables)
+    expected = opened(whole.run())
+    first = run_of(settings_of(epochs=2, **values), tables)
+    first.run()
+    states = {name: saved[-1] for name, saved in first.saved.items()}
+    assert {name: state.epochs_done for name, state in states.items()} == {"bank": 2, "shop": 2}
+    states = {name: replace(state, finished=False) for name, state in states.items()}
+    second = run_of(settings_of(epochs=4, **values), tables, resume_from=states)
+    assert np.abs(opened(second.run()) - expected).max() < 1000 * UNIT
+    assert [record.epoch for record in second.records["bank"]] == [3, 4]
+    assert second.saved["bank"][-1].losses[:2] == first.saved["bank"][-1].losses
+    assert second.saved["shop"][-1].losses == ()
+
+
+def test_a_finished_run_resumes_to_its_own_model(run_of, tables_of, settings_of, opened):
+    tables, settings = tables_of(6), settings_of(epochs=1)
+    first = run_of(settings, tables)
+    expected = opened(first.run())
+    again = run_of(settings, tables, resume_from={name: saved[-1] for name, saved in first.saved.items()})
+    assert np.array_equal(opened(again.run()), expected)
+    assert not again.saved
+
+
+def test_states_of_different_runs_do_not_meet(run_of, tables_of, settings_of):
+    tables, settings = tables_of(6), settings_of(epochs=2)
+    runs = [run_of(settings, tables, witness=False) for _ in range(2)]
+    for run in runs:
+        run.run()
+    states = {"bank": runs[0].saved["bank"][0], "shop": runs[1].saved["shop"][0]}
+    with pytest.raises(PartyStoppedError, match="hold shares of different weights") as caught:
+        run_of(settings, tables, resume_from=states).run()
+    assert isinstance(caught.value.__cause__, ProtocolError)
+    states = {"bank": runs[0].saved["bank"][0], "shop": runs[0].saved["shop"][1]}
+    with pytest.raises(PartyStoppedError, match="another number of epochs done"):
+        run_of(settings, tables, resume_from=states).run()
+    with pytest.raises(PartyStoppedError, match="another number of epochs done"):
+        run_of(settings, tables, resume_from={"bank": runs[0].saved["bank"][0]}).run()
+
+
+def test_a_warm_start_goes_on_from_the_weights(run_of, tables_of, settings_of, opened):
+    tables = tables_of(7)
+    expected = opened(run_of(settings_of(epochs=3), tables).run())
+    parts = run_of(settings_of(epochs=1), tables).run()
+    start = {name: part.arrays for name, part in parts.items()}
+    found = opened(run_of(settings_of(epochs=2), tables, start_from=start).run())
+    assert np.abs(found - expected).max() < 1000 * UNIT
+    with pytest.raises(PartyStoppedError, match="hold shares of different weights"):
+        run_of(settings_of(epochs=2), tables, start_from={"bank": start["bank"]}).run()
+
+
+def test_a_warm_start_with_weights_of_another_form_or_size_is_refused(run_of, tables_of, settings_of):
+    start = {"weights": np.zeros((3, 1)), "intercept": np.zeros(1)}
+    with pytest.raises(PartyStoppedError, match="there are no such weight_shares") as caught:
+        run_of(settings_of(), tables_of(7), start_from=dict.fromkeys(("bank", "shop"), start)).run()
+    assert isinstance(caught.value.__cause__, InputError)
+    parts = run_of(settings_of(epochs=1), tables_of(7)).run()
+    start = {name: part.arrays for name, part in parts.items()}
+    with pytest.raises(PartyStoppedError, match="there are no such weight_shares"):
+        run_of(settings_of(), tables_of(7, columns=(4, 2)), start_from=start).run()
+
+
+def test_the_guest_stops_by_the_loss_and_the_host_hears_of_it(run_of, tables_of, settings_of):
+    run = run_of(settings_of(epochs=6, patience=1, min_improvement=10.0), tables_of(8))
+    run.run()
+    for name in ("bank", "shop"):
+        assert [state.finished for state in run.saved[name]] == [False, True]
+    assert len(run.saved["bank"][-1].losses) == 2
+
+
+def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, settings_of, way):
+    settings = settings_of(epochs=40, learning_rate=100.0)
+    with pytest.raises(PartyStoppedError, match="training diverges") as caught:
+        run_of(settings, tables_of(9), witness=False).run()
+    assert isinstance(caught.value.__cause__, BoundError)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"learning_rate": 1e-11}, "training.learning_rate"),
+        ({"learning_rate": 1e9}, "training.learning_rate"),
+        ({"learning_rate": 0.1, "l2": 1e-12}, "training.l2"),
+        ({"learning_rate": 1e-5, "l2": 1e-5}, "training.learning_rate . l2"),
+    ],
+)
+def test_factors_that_integers_cannot_hold_are_refused(run_of, tables_of, settings_of, values, name):
+    with pytest.raises(PartyStoppedError, match=f"{name} cannot be written") as caught:
+        run_of(settings_of(**values), tables_of(9)).run()
+    assert isinstance(caught.value.__cause__, BoundError)
+
+
+def test_scales_that_leave_no_room_are_refused():
+    fine, coarse = (Scales(FixedPoint(*bits), "logistic") for bits in ((16, 32), (30, 40)))
+    fine.check(10**6, 10**6)
+    coarse.check(10**6, 4000)
+    with pytest.raises(BoundError, match="do not fit into 128 bits"):
+        coarse.check(10**6, 10**4)
+
+
+def test_features_too_large_for_shares_are_refused(run_of, tables_of, settings_of):
+    tables = tables_of(9)
+    features = np.array(tables["bank"].features)
+    features[:, 0] *= 1e5
+    run = run_of(settings_of(standardise=False), {**tables, "bank": replace(tables["bank"], features=features)})
+    with pytest.raises(PartyStoppedError, match="features of bank are too large for shares") as caught:
+        run.run()
+    assert isinstance(caught.value.__cause__, BoundError)
+
+
+def test_other_rows_are_refused_before_anything_is_computed(run_of, tables_of, settings_of):
+    tables = {"bank": tables_of(9)["bank"], "shop": tables_of(9, rows=50)["shop"]}
+    with pytest.raises(PartyStoppedError, match="comes with other rows"):
+        run_of(settings_of(), tables).run()
+
+
+def test_a_host_with_labels_is_refused(run_of, tables_of, settings_of):
+    tables = tables_of(9)
+    with pytest.raises(PartyStoppedError, match="label"):
+        run_of(settings_of(), {**tables, "shop": replace(tables["shop"], labels=tables["bank"].labels)}).run()
+
+
+def test_keys_of_another_size_or_the_same_at_both_are_refused(run_of, tables_of, settings_of, paillier_keys, key_pairs):
+    small = {**key_pairs, "shop": paillier_keys[3072][0]}
+    with pytest.raises(PartyStoppedError, match="not the job's") as caught:
+        run_of(settings_of(), tables_of(9), keys=small).run()
+    assert isinstance(caught.value.__cause__, KeyRefusedError)
+    same = dict.fromkeys(key_pairs, key_pairs["bank"])
+    with pytest.raises(PartyStoppedError, match="came with the key of"):
+        run_of(settings_of(), tables_of(9), keys=same).run()
+
+
+def test_a_key_that_is_no_modulus_is_refused(run_of, tables_of, settings_of):
+    def host(channel, table, settings, run):
+        channel.send("bank", "hello", HelloMessage(b"no key", 60, 2, False, 0, b""))
+        channel.receive("bank", "hello", HelloMessage)
+
+    with pytest.raises(PartyStoppedError, match="bank"):
+        run_of(settings_of(), tables_of(9), stand_ins={"shop": host}).run()
+
+
+def test_a_loss_share_of_another_shape_is_refused(run_of, tables_of, settings_of, monkeypatch):
+    from hekat.protocol.vertical_linear.shared_weights import host
+
+    monkeypatch.setattr(host, "LossShareMessage", lambda share: LossShareMessage(share=np.zeros((3, 2), np.uint64)))
+    with pytest.raises(PartyStoppedError, match="sent no share of the loss"):
+        run_of(settings_of(), tables_of(9)).run()
+
+
+@pytest.mark.parametrize("leaver", ["bank", "shop"])
+def test_a_party_that_leaves_in_mid_epoch_loses_nothing_saved(run_of, tables_of, settings_of, opened, leaver):
+    tables, settings = tables_of(10), settings_of(epochs=3)
+
+    class Leaving:
+        def __init__(self, channel):
+            self._channel = channel
+
+        def __getattr__(self, name):
+            return getattr(self._channel, name)
+
+        def send(self, to, step, message):
+            if self._channel.party == leaver and step.startswith("epoch-2/batch-2"):
+                raise JobError("the machine goes down")
+            return self._channel.send(to, step, message)
+
+    run = run_of(settings, tables, wrap=Leaving)
+    with pytest.raises(PartyStoppedError, match=leaver):
+        run.run()
+    states = {name: saved[-1] for name, saved in run.saved.items()}
+    assert {name: state.epochs_done for name, state in states.items()} == {"bank": 1, "shop": 1}
+    resumed = opened(run_of(settings, tables, resume_from=states).run())
+    assert np.abs(resumed - opened(run_of(settings, tables).run())).max() < 1000 * UNIT
