@@ -11,6 +11,7 @@ from typing import Any
 from hekat.channel import PartyPublicKey
 from hekat.cli.printable import printable
 from hekat.errors import LedgerError
+from hekat.job.vertical.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
@@ -58,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
         _tell_stopped(reports)
+        _tell_predictions(options.paths)
         _warn(missing, unsigned, agree=agree)
     return 0 if agree and not missing and not unsigned else NOT_WHOLE
 
@@ -65,8 +67,32 @@ def run(options: argparse.Namespace) -> int:
 def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
     for report in reports:
         sys.stdout.write(printable(report.to_text(), keep="\n") + "\n" + "-" * 100 + "\n\n")
+    _tell_notes(reports)
     for text in reconciled:
         sys.stdout.write(text.rstrip() + "\n")
+
+
+def _tell_notes(reports: list[AuditReport]) -> None:
+    """What roles noted that they learned, such as equations over rows: each fact once, with those who noted it."""
+    found: dict[str, list[str]] = {}
+    for report in reports:
+        for note in report.notes:
+            if note.disclosure_class == "disclosed":
+                text = note.what if not note.explanation else f"{note.what}: {note.explanation}"
+                found.setdefault(text, []).append(report.party)
+    if found:
+        lines = [f"  {text}  [{', '.join(dict.fromkeys(parties))}]\n" for text, parties in found.items()]
+        sys.stdout.write(
+            "In short, as the roles noted it\n" + "".join(printable(line, keep="\n") for line in lines) + "\n"
+        )
+
+
+def _tell_predictions(paths: list[Path]) -> None:
+    """Later predictions with a run's model have ledgers of their own."""
+    found = [folder for path in paths for folder in sorted((path / PREDICTIONS_FOLDER).glob("*")) if folder.is_dir()]
+    if found:
+        sys.stdout.write("\nPredictions with this model have ledgers of their own:\n")
+        sys.stdout.write("".join(f"  hekat audit {printable(folder)}\n" for folder in found))
 
 
 def _tell_stopped(reports: list[AuditReport]) -> None:

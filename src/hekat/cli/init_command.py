@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from hekat.cli.names_option import names_option
 from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.csv_guess import Guess, guess_from_csv
@@ -29,14 +30,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to (default: here)")
     parser.add_argument("--name", help="the job's name (default: the folder's)")
-    parser.add_argument("--parties", type=_names, default=("alpha", "beta", "gamma"), help="who trains: a,b,c")
+    parser.add_argument("--parties", type=names_option, default=("alpha", "beta", "gamma"), help="who trains: a,b,c")
     parser.add_argument("--aggregator", default="hub", help="who adds updates that it cannot read (default: hub)")
     parser.add_argument(
         "--model", choices=MODELS, help="default: logistic; linear where labels are numbers; torch: code of yours"
     )
     parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
     parser.add_argument("--protection", choices=PROTECTIONS, default="lattice", help="default: lattice")
-    parser.add_argument("--classes", type=_names, help="what labels can be: no,yes (the default)")
+    parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
         "--from", dest="table", type=Path, metavar="CSVFILE", help="take label, classes and columns from this table"
@@ -127,13 +128,6 @@ def _next_step(path: Path, job: NewJob) -> str:
     if job.is_example:
         return f"hekat run {path}"
     return f"say in site.toml where rows lie, then: hekat run {path} --dry-run"
-
-
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise argparse.ArgumentTypeError(f"expected names with commas between them: a,b,c; got {text[:60]!r}")
-    return names
 
 
 def _print(line: str) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from hekat.cli.names_option import names_option
+from hekat.cli.new_file import check_is_free, write_new
+from hekat.cli.predict_vertical import holds_parts, predict_vertical
 from hekat.cli.printable import printable
 from hekat.errors import InputError, StateError
 from hekat.job.data_source import DataSource
 from hekat.job.predict import Predictions, find_named_source, predict, rebuild_model
 from hekat.job.site_file import Site, load_site
 from hekat.job.trained_model import MODEL_FILE, TrainedModel, load_trained_model
-from hekat.state import replace_file
-from hekat.wire.atomic_file import already_there, create_file
 
 _KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".npz": "npz", ".libsvm": "libsvm", ".svm": "libsvm"}
 _TABULAR = ("csv", "parquet")
@@ -34,8 +34,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "predict",
         help="use a trained model on new rows",
         description="Read rows, encode and standardise them as in training, and predict. Columns are found by name. "
-        "Predictions are written with --out alone, into a new file of mode 600; with labels the metrics are shown.",
-        epilog="Example: hekat predict runs/ID --data new.csv --id patient_id --out predictions.csv",
+        "Predictions are written with --out alone, into a new file of mode 600; with labels the metrics are shown. "
+        "With the folder of a vertical run all parties of the site file predict together for what each calls --source.",
+        epilog="Examples: hekat predict runs/ID --data new.csv --id patient_id --out predictions.csv; "
+        "hekat predict runs/ID --site site.toml --source new-patients --out scores.csv",
     )
     parser.add_argument("model", type=Path, help="a run's folder, or a model.npz")
     rows = parser.add_mutually_exclusive_group(required=True)
@@ -53,13 +55,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="of a .csv file: comma, semicolon, tab, bar, or the character itself (default: comma; .tsv: tab)",
     )
     parser.add_argument("--decimal", choices=(".", ","), help="of a .csv file (default: .)")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="where predictions go: a new file")
+    parser.add_argument("--out", "--output", type=Path, metavar="FILE.csv", help="where predictions go: a new file")
+    parser.add_argument(
+        "--receivers",
+        type=names_option,
+        metavar="A,B",
+        help="of a vertical model: who learns the scores (default: the guest); of several, each gets FILE-NAME.csv",
+    )
+    parser.add_argument(
+        "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"
+    )
     parser.add_argument("--force", action="store_true", help="let --out replace a file")
     parser.add_argument("--json", action="store_true", help="print JSON: counts and metrics, no rows")
     parser.set_defaults(handle=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if holds_parts(options.model):
+        return predict_vertical(options)
     _check_options(options)
     trained = load_trained_model(options.model)
     site = None if options.site is None else load_site(options.site)
@@ -72,11 +85,7 @@ def run(options: argparse.Namespace) -> int:
             error.add_note(_WITH_DATA)
         raise
     if options.out is not None:
-        content = predictions.to_csv()
-        if options.force:
-            replace_file(options.out, content, mode=0o600)
-        else:
-            create_file(options.out, content, mode=0o600)
+        write_new(options.out, predictions.to_csv(), force=options.force)
     _show(options, trained, predictions)
     return 0
 
@@ -98,9 +107,10 @@ def _check_options(options: argparse.Namespace) -> None:
             got=f"no {MODEL_FILE}",
             cure="if the run stopped early, go on with: hekat run JOB --resume RUN",
         )
-    if options.out is not None and not options.force and os.path.lexists(options.out):
-        refusal = already_there(options.out)
-        raise StateError(refusal.what, expected=refusal.expected, cure=f"{refusal.cure}, or say --force")
+    if options.receivers is not None or options.passphrase_file is not None:
+        _refuse("--receivers and --passphrase-file are for joint prediction", "the folder of a vertical run", "another")
+    if options.out is not None:
+        check_is_free(options.out, force=options.force)
 
 
 def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | None) -> tuple[DataSource, Path]:

@@ -1,0 +1,25 @@
+"""A file that a command is told to write, for its owner's eyes; nothing is written over unless that is said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hekat.errors import StateError
+from hekat.state import replace_file
+from hekat.wire.atomic_file import already_there, create_file
+
+
+def check_is_free(path: Path, *, force: bool) -> None:
+    """Raise StateError where something lies at `path` already, unless `force`."""
+    if not force and os.path.lexists(path):
+        refusal = already_there(path)
+        raise StateError(refusal.what, expected=refusal.expected, cure=f"{refusal.cure}, or say --force")
+
+
+def write_new(path: Path, content: bytes, *, force: bool) -> None:
+    """Write a new file of mode 600; with `force` in the place of another. Raises StateError."""
+    if force:
+        replace_file(path, content, mode=0o600)
+    else:
+        create_file(path, content, mode=0o600)
