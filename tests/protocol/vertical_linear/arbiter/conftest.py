@@ -42,7 +42,9 @@ class Rehearsal:
     records: dict[str, list[EpochRecord]] = field(default_factory=dict)
     saved: dict[str, list[PartState]] = field(default_factory=dict)
     roles: SealedRoles | None = None
-    channels: dict[str, RecordedChannel] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    sent: dict[str, list[tuple[str, str, Any]]] = field(default_factory=dict)
+    """By party: to whom, in which step, which message."""
 
     def run(self) -> dict[str, ModelPart | None]:
         keys = {name: PartyKey.generate() for name in self.settings.everyone}
@@ -56,7 +58,7 @@ class Rehearsal:
 
     def _play(self, name: str, channel: RecordedChannel) -> ModelPart | None:
         assert self.roles is not None
-        self.channels[name] = channel
+        self._listen(name, channel)
         run = PartyRun(
             self.roles.stopwatches[name],
             on_epoch=self.records.setdefault(name, []).append,
@@ -73,6 +75,20 @@ class Rehearsal:
             return None
         role = run_guest if name == self.settings.guest else run_host
         return role(channel, self.tables[name], self.settings, run)
+
+    def _listen(self, name: str, channel: RecordedChannel) -> None:
+        note, send = channel.ledger.note, channel.send
+        notes, sent = self.notes.setdefault(name, []), self.sent.setdefault(name, [])
+
+        def note_and_keep(step: str, what: str, disclosure: Any) -> None:
+            notes.append(what)
+            note(step, what, disclosure)
+
+        def send_and_keep(to: str, step: str, message: Any) -> bytes:
+            sent.append((to, step, message))
+            return send(to, step, message)
+
+        channel.ledger.note, channel.send = note_and_keep, send_and_keep  # type: ignore[method-assign]
 
     def _save(self, name: str, state: PartState) -> None:
         self.before_save(name, state)

@@ -1,0 +1,154 @@
+"""What parties answer each other when tables, keys, messages or states do not fit, or one leaves in the middle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hekat.data import Table
+from hekat.errors import BoundError, InputError, KeyRefusedError, PartyStoppedError, PolicyError, ProtocolError
+from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
+from hekat.protocol.vertical_linear.arbiter.host import run_host
+from hekat.scheme.paillier import encrypt
+from hekat.wire import to_bytes
+
+
+def stopped(rehearsal, cause, party: str | None = None) -> PartyStoppedError:
+    """The run's end, which `cause` at `party` made."""
+    with pytest.raises(PartyStoppedError) as caught:
+        rehearsal.run()
+    assert isinstance(caught.value.__cause__, cause), caught.value
+    if party is not None:
+        assert caught.value.party == party
+    return caught.value
+
+
+def test_a_party_that_leaves_in_mid_epoch_is_named_and_states_are_kept(rehearse, settings_of, tables_of) -> None:
+    left: list[str] = []
+
+    def leave(channel, table, settings, run):
+        send = channel.send
+
+        def send_but_not_twice(to, step, message):
+            if step == "epoch-2/batch-2/scores":
+                left.append(step)
+                raise ConnectionError("the line is dead")
+            return send(to, step, message)
+
+        channel.send = send_but_not_twice
+        return run_host(channel, table, settings, run)
+
+    tables, job = tables_of(1, columns=(3, 2, 2)), settings_of(host_count=2, epochs=3)
+    run = rehearse(job, tables, stand_ins={"telco": leave})
+    error = stopped(run, ConnectionError, "telco")
+    assert left
+    assert error.step.startswith("epoch-2/batch-")
+    assert error.saved == "telco's part after epoch 1"
+    kept = {party: states[-1] for party, states in run.saved.items()}
+    assert {state.epochs_done for state in kept.values()} == {1}
+    whole, resumed = rehearse(job, tables), rehearse(job, tables, resume_from=kept)
+    parts, others = whole.run(), resumed.run()
+    for party in job.parties:
+        assert np.array_equal(parts[party].arrays["weights"], others[party].arrays["weights"])
+
+
+def test_parties_with_other_rows_are_refused(rehearse, settings_of, tables_of) -> None:
+    tables = tables_of(1) | {"shop": tables_of(1, rows=59)["shop"]}
+    error = stopped(rehearse(settings_of(), tables), ProtocolError, "bank")
+    assert "shop has other rows than bank; expected 60 rows; got 59 rows" in str(error)
+
+
+def test_parties_that_resume_from_other_epochs_are_refused(rehearse, settings_of, tables_of) -> None:
+    tables, job = tables_of(1), settings_of()
+    first = rehearse(job, tables)
+    first.run()
+    states = {"bank": first.saved["bank"][0], "shop": first.saved["shop"][1]}
+    error = stopped(rehearse(job, tables, resume_from=states), ProtocolError, "bank")
+    assert "shop resumes from another epoch than bank; expected 1 epochs done; got 2 epochs done" in str(error)
+
+
+def test_a_state_of_another_party_is_refused(rehearse, settings_of, tables_of) -> None:
+    tables, job = tables_of(1, columns=(3, 2)), settings_of()
+    first = rehearse(job, tables)
+    first.run()
+    states = {"bank": first.saved["shop"][0], "shop": first.saved["shop"][0]}
+    error = stopped(rehearse(job, tables, resume_from=states), InputError, "bank")
+    assert "the state of bank" in str(error)
+
+
+def test_labels_at_a_host_and_none_at_the_guest_are_refused(rehearse, settings_of, tables_of) -> None:
+    tables = tables_of(1)
+    both = tables | {"shop": replace(tables["shop"], labels=tables["bank"].labels)}
+    assert "has labels" in str(stopped(rehearse(settings_of(), both), InputError, "shop"))
+    none = tables | {"bank": replace(tables["bank"], labels=None)}
+    assert "guest bank has no labels" in str(stopped(rehearse(settings_of(), none), InputError, "bank"))
+    constant = tables | {"bank": replace(tables["bank"], labels=np.ones(60, np.int64))}
+    assert "labels of guest bank are all the same" in str(stopped(rehearse(settings_of(), constant), InputError))
+
+
+def test_a_constant_column_of_a_host_is_refused(rehearse, settings_of, tables_of) -> None:
+    tables = tables_of(1) | {"shop": Table(np.ones((60, 2)), None, ("u", "v"), "shop")}
+    assert "feature with one value" in str(stopped(rehearse(settings_of(), tables), InputError, "shop"))
+
+
+def test_a_host_that_could_solve_for_labels_is_refused_before_anything_leaves(rehearse, settings_of, tables_of) -> None:
+    run = rehearse(settings_of(accepted=None), tables_of(1, rows=199))
+    error = stopped(run, PolicyError, "shop")
+    assert "the gradients of host shop would tell labels" in str(error)
+    assert not any(run.sent.values())
+
+
+def test_the_guest_refuses_a_host_that_does_not(rehearse, settings_of, tables_of) -> None:
+    """A host that checks nothing tells how many columns it has: the guest, whose labels they are, checks as well."""
+
+    def lax(channel, table, settings, run):
+        return run_host(channel, table, replace(settings, label_leak_accepted="hosts may learn labels"), run)
+
+    run = rehearse(settings_of(accepted=None), tables_of(1, rows=199), stand_ins={"shop": lax})
+    error = stopped(run, PolicyError, "bank")
+    assert "the gradients of host shop would tell labels" in str(error)
+    assert run.sent["bank"] == []
+
+
+def test_a_job_within_the_rule_is_run(rehearse, settings_of, tables_of) -> None:
+    run = rehearse(settings_of(accepted=None, batch_rows=100, epochs=1), tables_of(1, rows=200))
+    run.run()
+    assert len(run.witness.checks) == 2
+
+
+def test_a_key_of_another_size_is_refused(rehearse, settings_of, tables_of, paillier_keys) -> None:
+    run = rehearse(settings_of(), tables_of(1))
+    run.key_pair = paillier_keys[3072][0]
+    error = stopped(run, KeyRefusedError, "judge")
+    assert "expected 2048 bits; got 3072 bits" in str(error)
+
+
+def test_residuals_of_another_shape_are_refused(rehearse, settings_of, tables_of, monkeypatch) -> None:
+    hold = PaillierArithmetic.hold
+    monkeypatch.setattr(PaillierArithmetic, "hold", lambda self, rows: hold(self, rows[:-9]))
+    error = stopped(rehearse(settings_of(), tables_of(1)), ProtocolError, "bank")
+    assert "shop sent numbers of another shape" in str(error)
+
+
+def test_the_arbiter_opens_no_more_than_a_gradient(rehearse, settings_of, tables_of, monkeypatch) -> None:
+    """A host that asks for one residual more to be opened gets nothing."""
+    mask = PaillierArithmetic.mask
+
+    def mask_more(self, products):
+        masked = mask(self, products)
+        more = encrypt(self._key, PackedPlaintext(np.zeros((products.size + 1, 1), np.uint64), 1))
+        return replace(masked, data=to_bytes(more))
+
+    monkeypatch.setattr(PaillierArithmetic, "mask", mask_more)
+    error = stopped(rehearse(settings_of(), tables_of(1)), ProtocolError, "judge")
+    assert "bank asks for other numbers to be opened than its gradient has; expected 4; got 5" in str(error)
+
+
+def test_diverging_training_is_told_and_never_wraps(rehearse, settings_of, tables_of) -> None:
+    run = rehearse(settings_of(protection="none", epochs=60, learning_rate=20.0), tables_of(1))
+    error = stopped(run, BoundError)
+    assert "learning_rate" in str(error)
+    assert error.saved
