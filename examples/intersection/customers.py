@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 Rows = tuple[npt.NDArray[np.float64], None, tuple[str, ...], list[str]]
 
-PEOPLE = 20_000
-CUSTOMERS = {"baker": 6000, "florist": 2500}
+PEOPLE = 8_000
+CUSTOMERS = {"baker": 2500, "florist": 1200}
 SEED = 3
 
 
