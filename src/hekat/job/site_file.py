@@ -152,7 +152,7 @@ def _read_names(section: Section, key: str, known: tuple[str, ...], default: tup
     for name in names or ():
         if name not in known:
             raise JobError(
-                f"{section.place}.{key} names no {key.removesuffix('s')}",
+                f"{section.place}.{key} names no {key.removesuffix('s').replace('_', ' ')}",
                 expected=" or ".join(repr(one) for one in known),
                 got=repr(name),
                 cure=f"correct {section.place}.{key} in the site file",

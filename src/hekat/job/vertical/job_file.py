@@ -155,7 +155,15 @@ def _read_flag(section: Section, key: str) -> bool:
 
 
 def _check_test_scores(job: VerticalJob) -> None:
-    """Raise JobError where test data is to be scored and the one that has its labels gets no score."""
+    """Raise JobError where test data is to be scored and the one that has its labels gets no score, or a comparison has
+    nothing to be made on."""
+    if job.compare_centralised and job.test_data is None:
+        raise JobError(
+            "a comparison with centralised training needs rows to compare scores on",
+            expected="test_data, a name that every party has rows under",
+            got="no such line",
+            cure="add test_data (the training data's own name will do), or set compare.centralised = false",
+        )
     if job.test_data is not None and job.settings.guest not in job.prediction.receivers:
         raise JobError(
             "the metrics of test_data need its scores at the guest",

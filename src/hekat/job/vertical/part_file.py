@@ -13,7 +13,10 @@ from hekat.data import ColumnSpecs
 from hekat.errors import HekatError, StateError
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
+from hekat.protocol.vertical_linear.shared_weights.training import SHARING
+from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
@@ -25,7 +28,7 @@ _KIND = "model part"
 _TEXTS = ("party", "guest", "form", "task", "model_id")
 _COUNTS = ("feature_bits", "value_bits", "key_bits")
 _NUMBERS = ("target_mean", "target_spread")
-_OWN_ARRAYS = {"arbiter": {"weights"}, "shared_weights": {"weight_shares", "intercept_shares"}}
+_OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT, SHARING}}
 
 
 @dataclass(frozen=True)
@@ -146,20 +149,20 @@ def _check_part(part: ModelPart) -> None:
 
 
 def _check_arrays(part: ModelPart) -> None:
-    needed = _OWN_ARRAYS[part.form] | ({"intercept"} if part.form == "arbiter" and part.party == part.guest else set())
+    needed = _OWN_ARRAYS[part.form] | ({INTERCEPT} if part.form == "arbiter" and part.party == part.guest else set())
     if part.arrays.keys() != needed:
         raise ValueError("other arrays")
     count = 1 if part.classes is None or len(part.classes) == 2 else len(part.classes)
     if part.form == "arbiter":
         if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in part.arrays.values()):
             raise ValueError("weights that are no finite numbers")
-        if part.arrays["weights"].shape != (len(part.columns), count):
+        if part.arrays[WEIGHTS].shape != (len(part.columns), count):
             raise ValueError("weights of other columns")
-        if "intercept" in needed and part.arrays["intercept"].shape != (count,):
+        if INTERCEPT in needed and part.arrays[INTERCEPT].shape != (count,):
             raise ValueError("another intercept")
         return
     if not all(values.dtype == np.uint64 for values in part.arrays.values()):
         raise ValueError("shares of another kind")
-    weights, intercept = part.arrays["weight_shares"], part.arrays["intercept_shares"]
+    weights, intercept = part.arrays[MODEL_WEIGHTS], part.arrays[MODEL_INTERCEPT]
     if weights.ndim != 3 or weights.shape[1:] != (count, 2) or intercept.shape[-2:] != (count, 2):
         raise ValueError("shares of another shape")

@@ -1,0 +1,186 @@
+"""Runs that stop in the middle: who stopped and where, what is kept, and that a resumed run ends as one run would."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hekat.errors import ChannelError, PartyStoppedError, StateError
+from hekat.job.vertical.checkpoint_files import load_party_checkpoints
+from hekat.job.vertical.part_file import load_parts
+from hekat.job.vertical.run import run_vertical_job
+from hekat.ledger import RecordedChannel
+from hekat.state.array_file import decode_arrays, encode_arrays
+
+TRAINING = "[training]\nepochs = 4\nbatch_rows = 40\nlearning_rate = 0.2\n"
+FORMS = {
+    "shared_weights": ("[protection]\nkind = 'none'\n", {}),
+    "arbiter": ("ARBITER", {"arbiter": '"auditor"'}),
+}
+
+
+class Leaving:
+    """Makes a party leave in the middle of an epoch: after that many messages of it in its steps."""
+
+    def __init__(self, monkeypatch, party: str, epoch: int, messages: int) -> None:
+        self.left, send = messages, RecordedChannel.send
+
+        def send_or_leave(channel, to, step, message):
+            if channel.party == party and f"epoch-{epoch}" in step:
+                self.left -= 1
+                if self.left < 0:
+                    raise ChannelError("left, as was asked for")
+            return send(channel, to, step, message)
+
+        monkeypatch.setattr(RecordedChannel, "send", send_or_leave)
+
+
+def write(firms, form: str, more: str = "", **changes: str) -> None:
+    protection, named = FORMS[form]
+    sections = firms.ARBITER + firms.WAIVER + "\n" if protection == "ARBITER" else protection
+    firms.write_job(f'{sections}{TRAINING}optimiser = "momentum"\n{more}', **named, **changes)
+
+
+def stop(firms, monkeypatch, party: str, epoch: int = 3, messages: int = 1):
+    """The folder of a run that `party` left in `epoch`."""
+    with monkeypatch.context() as patched:
+        Leaving(patched, party, epoch, messages)
+        with pytest.raises(PartyStoppedError) as caught:
+            run_vertical_job(firms.prepare(), firms.folder / "runs")
+    (folder,) = (firms.folder / "runs").iterdir()
+    return folder, caught.value
+
+
+def weights_of(folder) -> list[float]:
+    """All weights and the intercept of a model; of shares their sums mod 2^128, in units."""
+    parts = [saved.part.arrays for saved in load_parts(folder).values()]
+    if "weights" in parts[0]:
+        return [float(one) for arrays in parts for key in sorted(arrays) for one in arrays[key].reshape(-1)]
+    found = []
+    for key in ("intercept_shares", "weight_shares"):
+        limbs = [arrays[key].reshape(-1, 2) for arrays in parts]
+        for pairs in zip(*limbs, strict=True):
+            total = sum(int(low) + (int(high) << 64) for low, high in pairs) % 2**128
+            found.append(float(total - 2**128 if total >= 2**127 else total))
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("party", ["bank", "insurer"])
+def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, monkeypatch) -> None:
+    write(firms, form)
+    whole = run_vertical_job(firms.prepare(), firms.folder / "whole")
+    folder, error = stop(firms, monkeypatch, party)
+    assert error.party == party
+    assert "epoch-3" in error.step
+    assert error.saved == "checkpoints of epoch 2"
+    assert not (folder / "parts").exists()
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["event"], last["party"]) == ("stopped", party)
+    resumed = run_vertical_job(firms.prepare(), firms.folder / "resumed", resume_from=folder)
+    assert [epoch["epoch"] for epoch in resumed.summary["epochs"]] == [1, 2, 3, 4]
+    assert [epoch["seconds"] is None for epoch in resumed.summary["epochs"]] == [True, True, False, False]
+    expected = [epoch["loss"] for epoch in whole.summary["epochs"]]
+    # On shares the last bits of a number depend on the randomness of its shares.
+    assert [epoch["loss"] for epoch in resumed.summary["epochs"]] == pytest.approx(expected, abs=2**-20)
+    ours, theirs = weights_of(resumed.folder), weights_of(whole.folder)
+    assert len(ours) == 5
+    units = 2.0**8 if form == "shared_weights" else 1e-9
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=units)
+    assert any("goes on from epoch 2" in note for note in resumed.summary["notes"])
+
+
+def test_the_arbiter_leaving_is_told_too(firms, monkeypatch) -> None:
+    write(firms, "arbiter")
+    folder, error = stop(firms, monkeypatch, "auditor", epoch=2)
+    assert error.party == "auditor"
+    assert error.saved == "checkpoints of epoch 1"
+    assert run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder).summary["epochs"][-1]["loss"]
+
+
+def test_a_run_that_left_in_the_first_epoch_has_nothing_to_go_on_from(firms, monkeypatch) -> None:
+    write(firms, "shared_weights")
+    folder, error = stop(firms, monkeypatch, "insurer", epoch=1)
+    assert error.saved == ""
+    with pytest.raises(StateError, match="there is nothing to resume"):
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder)
+    assert not (firms.folder / "more").exists()
+
+
+def test_all_go_on_from_the_last_epoch_that_all_have(firms, monkeypatch) -> None:
+    write(firms, "arbiter")
+    folder, _ = stop(firms, monkeypatch, "bank")
+    (folder / "checkpoints" / "insurer-epoch-2.npz").unlink()
+    kept = load_party_checkpoints(folder / "checkpoints", firms.prepare().job)
+    assert {name: one.state.epochs_done for name, one in kept.items()} == {"bank": 1, "insurer": 1}
+    assert len(kept["bank"].state.losses) == 1
+    assert kept["insurer"].state.losses == ()
+
+
+def test_a_run_stopped_after_training_still_predicts(firms, monkeypatch) -> None:
+    write(firms, "arbiter", test_data='"clients-test"')
+    with monkeypatch.context() as patched:
+
+        def fail(*_: object) -> None:
+            raise ChannelError("left before predicting")
+
+        patched.setattr("hekat.job.vertical.federation.predict_scores", fail)
+        with pytest.raises(PartyStoppedError):
+            run_vertical_job(firms.prepare(), firms.folder / "runs")
+    (folder,) = (firms.folder / "runs").iterdir()
+    summary = run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder).summary
+    assert len(summary["epochs"]) == 4
+    assert summary["results"][0]["metrics"]["auc"] > 0.5
+
+
+def test_other_rows_are_not_trained_on(firms, monkeypatch) -> None:
+    write(firms, "shared_weights")
+    folder, _ = stop(firms, monkeypatch, "insurer")
+    firms.write_table("insurer", change=lambda rows: [[row[0], row[1] + 1e-9, row[2]] for row in rows])
+    with pytest.raises(PartyStoppedError) as caught:
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder)
+    assert isinstance(caught.value.__cause__, StateError)
+    assert "trained on other rows of insurer" in str(caught.value.__cause__)
+
+
+def test_the_same_rows_in_another_order_are_the_same(firms, monkeypatch) -> None:
+    write(firms, "shared_weights")
+    folder, _ = stop(firms, monkeypatch, "insurer")
+    firms.write_table("insurer", change=lambda rows: rows[::-1])
+    run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder)
+
+
+def test_a_finished_run_and_another_job_are_refused(firms, monkeypatch) -> None:
+    write(firms, "shared_weights")
+    done = run_vertical_job(firms.prepare(), firms.folder / "done")
+    with pytest.raises(StateError, match="is finished"):
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=done.folder)
+    folder, _ = stop(firms, monkeypatch, "insurer")
+    write(firms, "shared_weights", "seed = 2\n")
+    with pytest.raises(StateError, match="belongs to another job"):
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder)
+    with pytest.raises(StateError, match="there is nothing to resume"):
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=firms.folder / "nowhere")
+    assert not (firms.folder / "more").exists()
+
+
+FORGED = {
+    "not a number": ("parameters/weights", lambda values: values * np.nan),
+    "numbers of another kind": ("parameters/weights", lambda values: values.astype(np.float32)),
+    "a digest of another size": ("codec_state/rows/digest", lambda values: values[:5]),
+    "neither finished nor not": ("codec_state/finished", lambda values: values + 0.5),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_checkpoints_are_refused(case, firms, monkeypatch) -> None:
+    write(firms, "arbiter")
+    folder, _ = stop(firms, monkeypatch, "insurer")
+    path = folder / "checkpoints" / "insurer-epoch-2.npz"
+    metadata, arrays = decode_arrays(path.read_bytes(), "checkpoint", "x")
+    key, change = FORGED[case]
+    path.write_bytes(encode_arrays("checkpoint", metadata, {**arrays, key: np.asarray(change(arrays[key]))}))
+    with pytest.raises(StateError, match="cannot be resumed"):
+        run_vertical_job(firms.prepare(), firms.folder / "more", resume_from=folder)
