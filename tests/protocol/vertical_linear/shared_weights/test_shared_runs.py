@@ -85,6 +85,10 @@ def test_a_warm_start_goes_on_from_the_weights(run_of, tables_of, settings_of, o
     assert np.abs(found - expected).max() < 1000 * UNIT
     with pytest.raises(PartyStoppedError, match="hold shares of different weights"):
         run_of(settings_of(epochs=2), tables, start_from={"bank": start["bank"]}).run()
+    others = run_of(settings_of(epochs=1), tables).run()
+    start["shop"] = others["shop"].arrays
+    with pytest.raises(PartyStoppedError, match="parts of the same model"):
+        run_of(settings_of(epochs=2), tables, start_from=start, witness=False).run()
 
 
 def test_a_warm_start_with_weights_of_another_form_or_size_is_refused(run_of, tables_of, settings_of):

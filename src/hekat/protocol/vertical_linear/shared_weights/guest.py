@@ -49,7 +49,8 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
             f"training diverges: the loss of epoch {epoch} is beyond what shares can hold",
             expected=f"a mean square of residuals of at most 2^{RANGE_BITS}",
             got="a larger one",
-            cure="lower training.learning_rate, or standardise the columns",
+            cure="lower training.learning_rate, standardise the columns, or give both parties parts of the same model "
+            "for a warm start",
         )
     return residual.loss(max(0.0, mean_square))
 

@@ -30,7 +30,6 @@ from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
 from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
-from hekat.protocol.vertical_linear.shared_weights.training import SHARING
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def predict_on_shares(
         key_bits=part.key_bits,
         protection="paillier",
         key_pair=run.key_pair,
-        sharing=np.asarray(part.arrays[SHARING], np.uint64).tobytes(),
+        sharing=part.model_id.encode(),
     )
     pair, _ = meet(channel, side, scales, weights.shape[1], run.stopwatch)
     if pair.size != len(weights):

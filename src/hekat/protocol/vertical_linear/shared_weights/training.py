@@ -37,6 +37,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 
 SHARING = "sharing"
+WARM_START = b"parts of an earlier model"
 # Microseconds on two cores: an encryption, an opening, a term of 20 bits and one of 128. Only their ratio matters.
 _ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 200.0, 2.4, 22.0
 
@@ -91,7 +92,6 @@ class SharedTraining:
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model."""
         settings = self.settings
-        sharing = name_sharing(self.channel.session_id, settings.training.epochs)
         return ModelPart(
             party=self.channel.party,
             guest=settings.guest,
@@ -106,7 +106,7 @@ class SharedTraining:
             feature_bits=settings.fixed_point.feature_bits,
             value_bits=settings.fixed_point.value_bits,
             key_bits=settings.key_bits,
-            arrays={**self.weights.model_arrays(), SHARING: sharing},
+            arrays=self.weights.model_arrays(),
             target_mean=0.0 if targets is None else targets.mean,
             target_spread=1.0 if targets is None else targets.spread,
         )
@@ -130,7 +130,6 @@ def begin_training(
         own = _prepare_own(channel.party, table, settings, scales, targets)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
     resumed = run.resume_from
-    begun_from = run.start_from if resumed is None else resumed.arrays
     side = OwnSide(
         is_guest=targets is not None,
         peer=settings.hosts[0] if targets is not None else settings.guest,
@@ -141,7 +140,7 @@ def begin_training(
         protection=settings.protection,
         key_pair=run.key_pair,
         epochs_done=0 if resumed is None else resumed.epochs_done,
-        sharing=b"" if begun_from is None or SHARING not in begun_from else begun_from[SHARING].tobytes(),
+        sharing=_begun_from(run),
     )
     pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
     weights = SharedWeights(pair, settings.training)
@@ -153,6 +152,14 @@ def begin_training(
         run.witness.begin(channel.party, own.columns.features, None if targets is None else targets.values)
     gradients = _choose_gradients(channel, pair, own, sparse, settings.training.epochs)
     return SharedTraining(channel, settings, run, own, pair, weights, gradients)
+
+
+def _begun_from(run: PartyRun) -> bytes:
+    """What both parties must begin from alike: a state of one run and epoch, parts of a model, or nothing."""
+    if run.resume_from is not None:
+        found = run.resume_from.arrays.get(SHARING)
+        return b"a state of another form" if found is None else np.asarray(found, np.uint64).tobytes()
+    return b"" if run.start_from is None else WARM_START
 
 
 def _prepare_own(
