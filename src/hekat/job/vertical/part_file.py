@@ -15,7 +15,6 @@ from hekat.job.vertical.job_file import VerticalJob
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
-from hekat.protocol.vertical_linear.shared_weights.training import SHARING
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -28,7 +27,7 @@ _KIND = "model part"
 _TEXTS = ("party", "guest", "form", "task", "model_id")
 _COUNTS = ("feature_bits", "value_bits", "key_bits")
 _NUMBERS = ("target_mean", "target_spread")
-_OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT, SHARING}}
+_OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT}}
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def _check_part(part: ModelPart) -> None:
 
 def _check_arrays(part: ModelPart) -> None:
     needed = _OWN_ARRAYS[part.form] | ({INTERCEPT} if part.form == "arbiter" and part.party == part.guest else set())
-    if part.arrays.keys() != needed:
+    if not needed <= part.arrays.keys():
         raise ValueError("other arrays")
     count = 1 if part.classes is None or len(part.classes) == 2 else len(part.classes)
     if part.form == "arbiter":
