@@ -9,12 +9,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from hekat.cli.init_guest_job import init_guest_job
 from hekat.cli.names_option import names_option
+from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.csv_guess import Guess, guess_from_csv
+from hekat.job.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
-from hekat.job.write_job import JOB_FILE, write_job
+from hekat.job.write_files import JOB_FILE
+from hekat.job.write_job import write_job
 
 EXAMPLE_ROUNDS = 5
 MOST_NAMES_SHOWN = 20
@@ -26,17 +30,29 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="write a job file and a site file to edit",
         description="Write job.toml and site.toml, every setting with its default, choices and unit. "
         "Nothing is written over. With --example small made tables too, so that hekat run works at once.",
-        epilog="Examples: hekat init first --example; hekat init trial --from visits.csv --parties north,east,south",
+        epilog="Examples: hekat init first --example; hekat init trial --from visits.csv --parties north,east,south; "
+        "hekat init credit --protocol vertical_linear --guest bank --hosts insurer --id client --label defaulted",
     )
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to (default: here)")
     parser.add_argument("--name", help="the job's name (default: the folder's)")
-    parser.add_argument("--parties", type=names_option, default=("alpha", "beta", "gamma"), help="who trains: a,b,c")
-    parser.add_argument("--aggregator", default="hub", help="who adds updates that it cannot read (default: hub)")
+    parser.add_argument(
+        "--protocol",
+        choices=("horizontal", *GUEST_PROTOCOLS),
+        default="horizontal",
+        help="horizontal (the default): other rows, same columns; vertical_linear: other columns of the same people; "
+        "psi: only which ids are common",
+    )
+    parser.add_argument("--parties", type=names_option, help="horizontal: who trains, a,b,c")
+    parser.add_argument("--aggregator", help="horizontal: who adds updates that it cannot read (default: hub)")
+    parser.add_argument("--guest", help="vertical_linear, psi: who has the labels, or compares (default: alpha)")
+    parser.add_argument("--hosts", type=names_option, help="vertical_linear, psi: the others, b,c (default: beta)")
+    parser.add_argument("--arbiter", help="vertical_linear: who opens masked gradients; none: two parties, shares")
+    parser.add_argument("--id", help="vertical_linear, psi: the column that names a person (default: id)")
     parser.add_argument(
         "--model", choices=MODELS, help="default: logistic; linear where labels are numbers; torch: code of yours"
     )
     parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
-    parser.add_argument("--protection", choices=PROTECTIONS, default="lattice", help="default: lattice")
+    parser.add_argument("--protection", choices=PROTECTIONS, help="horizontal (default: lattice)")
     parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
@@ -48,6 +64,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.protocol != "horizontal":
+        return init_guest_job(options)
+    refuse_options(options, "horizontal", "guest", "hosts", "arbiter", "id", command="hekat init")
     guess = _guess(options)
     job = _choose(options, guess)
     paths = write_job(options.folder, job)
@@ -91,11 +110,11 @@ def _choose(options: argparse.Namespace, guess: Guess | None) -> NewJob:
         classes = () if model == "linear" else ("no", "yes")
     job = NewJob(
         name=options.name or options.folder.resolve().name or "first-job",
-        parties=options.parties,
-        aggregator=options.aggregator,
+        parties=options.parties or ("alpha", "beta", "gamma"),
+        aggregator=options.aggregator or "hub",
         model=model,
         data_kind=options.data or "csv",
-        protection=options.protection,
+        protection=options.protection or "lattice",
         classes=classes,
         label=guess.label if guess is not None else options.label or "label",
         is_example=options.example,

@@ -7,14 +7,14 @@ import argparse
 from hekat.errors import InputError
 
 
-def refuse_options(options: argparse.Namespace, protocol: str, *names: str) -> None:
+def refuse_options(options: argparse.Namespace, protocol: str, *names: str, command: str = "hekat run JOB") -> None:
     """Raise InputError where one of these options was given; names as argparse stores them."""
     values = {name: getattr(options, name) for name in names}
     given = [f"--{name.replace('_', '-')}" for name, value in values.items() if value is not None and value != []]
     if given:
         raise InputError(
             f"{' and '.join(given)} {'has' if len(given) == 1 else 'have'} no use for a job of protocol '{protocol}'",
-            expected=f"hekat run JOB without {' and '.join(given)}",
+            expected=f"{command} without {' and '.join(given)}",
             got=" ".join(given),
             cure="leave it out" if len(given) == 1 else "leave them out",
         )

@@ -10,7 +10,7 @@ from hekat.job.site_file import SITE_FORMAT, SiteMachine, SitePolicy
 from hekat.job.template_lines import chosen, default, example, toml_key
 
 _LABEL, _IGNORE = "the column to be predicted", "columns that are left out: names, numbers of records"
-_COMMENTS: Mapping[str, str] = {
+COMMENTS: Mapping[str, str] = {
     "label": _LABEL,
     "ignore": _IGNORE,
     "id": "the column that names a row, for predictions; is no feature and is never sent",
@@ -56,8 +56,8 @@ def site_text(job: NewJob) -> str:
         *(_party(job, name, brief=True) for name in others),
         _test_data(job),
         _net(job),
-        _policy(),
-        _machine(),
+        policy_lines(),
+        machine_lines(),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
@@ -91,7 +91,7 @@ def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
     options, kind = job.source_of(who), job.data_kind
     if brief:
         return [chosen("source", kind), *(chosen(key, value) for key, value in options.items())]
-    comments = {**_COMMENTS, "path": _PATHS.get(kind, "")}
+    comments = {**COMMENTS, "path": _PATHS.get(kind, "")}
     if kind == "npy":
         comments |= {"features": "numpy.save(path, features)", "labels": "numpy.save(path, labels)"}
     if kind == "npz":
@@ -118,7 +118,8 @@ def _net(job: NewJob) -> list[str]:
     ]
 
 
-def _policy() -> list[str]:
+def policy_lines() -> list[str]:
+    """What a site allows, at its defaults."""
     policy = SitePolicy()
     return [
         "[policy]                                 # a job that asks for more is refused before anything is read",
@@ -132,6 +133,7 @@ def _policy() -> list[str]:
     ]
 
 
-def _machine() -> list[str]:
+def machine_lines() -> list[str]:
+    """What the owner says of the machine, at its defaults."""
     what = "nobody else's code runs on this machine: SECURITY.md, Side channels"
     return ["[machine]", default("single_tenant", SiteMachine().single_tenant, what)]

@@ -1,0 +1,75 @@
+"""What a new job of one guest and its hosts is to be: the choices of `hekat init --protocol`, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hekat.errors import InputError
+
+GUEST_PROTOCOLS = ("vertical_linear", "psi")
+MODELS = ("logistic", "linear")
+
+
+@dataclass(frozen=True)
+class NewGuestJob:
+    """One new vertical regression or set intersection; tables are CSV files. `arbiter`, `model`, `classes` and `label`
+    are for a regression. Raises InputError for choices that do not go together."""
+
+    protocol: str
+    name: str = "first-job"
+    guest: str = "alpha"
+    hosts: tuple[str, ...] = ("beta",)
+    arbiter: str | None = None
+    model: str = "logistic"
+    classes: tuple[str, ...] = ("no", "yes")
+    label: str = "label"
+    id: str = "id"
+    data_name: str = field(default="rows", init=False)
+
+    def __post_init__(self) -> None:
+        if self.protocol not in GUEST_PROTOCOLS:
+            _refuse("--protocol", " or ".join(GUEST_PROTOCOLS), self.protocol, "choose one of them")
+        roles = (*self.parties, *(() if self.arbiter is None else (self.arbiter,)))
+        if len(set(roles)) < len(roles):
+            _refuse("--hosts", "a different name for each role", ", ".join(roles), "rename one of them")
+        if not self.trains:
+            return
+        if self.model not in MODELS:
+            _refuse("--model", " or ".join(MODELS), self.model, "choose one of them for a vertical job")
+        if self.arbiter is None and len(self.hosts) > 1:
+            _refuse(
+                "--hosts",
+                "one host, or an arbiter",
+                f"{len(self.hosts)} hosts and no arbiter",
+                "name it: --arbiter NAME",
+            )
+        if self.model == "linear" and self.classes:
+            _refuse("--classes", "none with --model linear", ", ".join(self.classes), "leave out --classes")
+        if self.model == "logistic" and len(set(self.classes)) < max(2, len(self.classes)):
+            _refuse(
+                "--classes", "two different classes or more", ", ".join(self.classes) or "none", "name them: no,yes"
+            )
+
+    @property
+    def trains(self) -> bool:
+        """Whether a model is trained on what is common."""
+        return self.protocol == "vertical_linear"
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return (self.guest, *self.hosts)
+
+    @property
+    def key_makers(self) -> tuple[str, ...]:
+        """The roles that make a Paillier key: the arbiter, or without one guest and host."""
+        if not self.trains:
+            return ()
+        return self.parties if self.arbiter is None else (self.arbiter,)
+
+    def path_of(self, party: str) -> str:
+        """Where a party's rows lie by default, beside the site file."""
+        return f"data/{party}.csv"
+
+
+def _refuse(option: str, expected: str, got: str, cure: str) -> None:
+    raise InputError(f"{option} cannot be so in this job", expected=expected, got=got[:80], cure=cure)
