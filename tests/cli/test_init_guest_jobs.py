@@ -1,4 +1,4 @@
-"""`hekat init --protocol vertical_linear` and `psi`: files that parse, say true defaults, and run on one's own tables."""
+"""`hekat init` of vertical and psi jobs: files that parse, say true defaults, and run on tables of one's own."""
 
 from __future__ import annotations
 
