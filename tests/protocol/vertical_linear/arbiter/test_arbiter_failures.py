@@ -79,6 +79,15 @@ def test_a_state_of_another_party_is_refused(rehearse, settings_of, tables_of) -
     assert "the state of bank" in str(error)
 
 
+def test_a_warm_start_from_other_columns_is_refused(rehearse, settings_of, tables_of) -> None:
+    start = {"bank": {"weights": np.zeros((3, 1)), "intercept": np.zeros(1)}, "shop": {"weights": np.zeros((5, 1))}}
+    error = stopped(rehearse(settings_of(), tables_of(1), start_from=start), InputError, "shop")
+    assert "the weights that shop starts from: weights has the wrong layout" in str(error)
+    del start["bank"]["intercept"]
+    error = stopped(rehearse(settings_of(), tables_of(1), start_from=start), InputError)
+    assert "starts from" in str(error)
+
+
 def test_labels_at_a_host_and_none_at_the_guest_are_refused(rehearse, settings_of, tables_of) -> None:
     tables = tables_of(1)
     both = tables | {"shop": replace(tables["shop"], labels=tables["bank"].labels)}

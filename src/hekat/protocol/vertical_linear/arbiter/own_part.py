@@ -55,21 +55,18 @@ class OwnPart:
     def _begin(self, start: Parameters) -> None:
         run = self.run
         if run.resume_from is not None:
-            arrays: Mapping[str, Any] = run.resume_from.arrays
-            self.parameters = {name: arrays[name] for name in start if name in arrays}
-            check_same_shapes(f"the state of {self.party}", self.parameters, shapes_of(start))
+            arrays = run.resume_from.arrays
+            self.parameters = _taken(arrays, start, f"the state of {self.party}")
             self._state = {
                 name.removeprefix(OPTIMISER_PREFIX): np.asarray(values)
                 for name, values in arrays.items()
                 if name.startswith(OPTIMISER_PREFIX)
             }
             return
-        if run.start_from is not None:
-            start = {name: np.array(run.start_from[name]) for name in start if name in run.start_from} | {
-                name: values for name, values in start.items() if name not in run.start_from
-            }
         self.parameters = start
-        self._state = self._optimiser.init_state(start)
+        if run.start_from is not None:
+            self.parameters = _taken(run.start_from, start, f"the weights that {self.party} starts from")
+        self._state = self._optimiser.init_state(self.parameters)
 
     def lay_out(self, start: StartMessage) -> SumLayout:
         """The sizes of sums that all parties agree on. Raises BoundError for batches that are too large."""
@@ -157,3 +154,10 @@ class OwnPart:
             target_mean=target_mean,
             target_spread=target_spread,
         )
+
+
+def _taken(arrays: Mapping[str, npt.NDArray[Any]], like: Parameters, what: str) -> Parameters:
+    """The parameters among `arrays`. Raises InputError unless they have the names and shapes of `like`."""
+    parameters = {name: np.array(arrays[name]) for name in like if name in arrays}
+    check_same_shapes(what, parameters, shapes_of(like))
+    return parameters
