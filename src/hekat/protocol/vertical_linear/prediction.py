@@ -227,4 +227,6 @@ def _note_what_two_learn(channel: RecordedChannel, settings: PredictionSettings)
 def _checked(values: npt.NDArray[_Scalar], shape: tuple[int, ...]) -> npt.NDArray[_Scalar]:
     if values.shape != shape:
         raise ProtocolError("scores of other rows came", expected=f"shape {shape}", got=f"shape {values.shape}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ProtocolError("scores came that are no finite numbers", expected="a number for each row", got="others")
     return values

@@ -22,13 +22,15 @@ CLASSES = {1: ("no", "yes"), 3: ("low", "middle", "high")}
 
 
 class HeardChannel(RecordedChannel):
-    """Keeps every message that its party sends: (to, step, message)."""
+    """Keeps every message that its party sends: (to, step, message), after `forge` has had it."""
 
-    def __init__(self, channel: RecordedChannel) -> None:
+    def __init__(self, channel: RecordedChannel, forge: Callable[[Any], Any]) -> None:
         super().__init__(channel.channel, channel.ledger)
         self.sent: list[tuple[str, str, Any]] = []
+        self.forge = forge
 
     def send(self, to: str, step: str, message: Any) -> bytes:
+        message = self.forge(message)
         self.sent.append((to, step, message))
         return super().send(to, step, message)
 
@@ -41,6 +43,8 @@ class JointPrediction:
     tables: dict[str, Table]
     scores: np.ndarray
     """What all columns in one place give, in float64."""
+    forge: Callable[[Any], Any] = lambda message: message
+    """What a dishonest party makes of the messages of all."""
     heard: dict[str, HeardChannel] = field(default_factory=dict)
     audits: dict[str, AuditReport] = field(default_factory=dict)
 
@@ -55,7 +59,7 @@ class JointPrediction:
         roles = SealedRoles(keys, run_id="test", protocol="vertical-linear", job_digest=bytes(32))
 
         def predict(name: str, recorded: RecordedChannel) -> np.ndarray | None:
-            self.heard[name] = HeardChannel(recorded)
+            self.heard[name] = HeardChannel(recorded, self.forge)
             settings = PredictionSettings(names[0], names[1:], others.get(name, receivers))
             run = PartyRun(Stopwatch())
             return predict_scores(self.heard[name], self.parts[name], self.tables[name], settings, run)

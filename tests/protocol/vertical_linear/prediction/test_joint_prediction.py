@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -197,3 +198,23 @@ def test_a_part_is_used_by_its_own_party(make_joint) -> None:
     joint.parts["insurer"] = joint.parts["bank"]
     with pytest.raises(PartyStoppedError, match="insurer"):
         joint.play("bank")
+
+
+@pytest.mark.parametrize(
+    ("message_type", "changes", "receivers", "says"),
+    [
+        (MaskedScoresMessage, {"values": np.zeros((22, 1), np.uint64)}, ("bank",), r"shape \(22, 1\)"),
+        (ScoresMessage, {"scores": np.zeros((23, 2))}, ("bank", "grocer"), r"shape \(23, 2\)"),
+        (ScoresMessage, {"scores": np.full((23, 1), np.nan)}, ("bank", "grocer"), "no finite numbers"),
+        (PredictionSeedMessage, {"seed": bytes(16)}, ("bank",), "16"),
+        (TargetSpreadMessage, {"spread": 0.0}, ("grocer",), "sent no spread"),
+        (TargetSpreadMessage, {"spread": float("nan")}, ("grocer",), "sent no spread"),
+    ],
+)
+def test_what_no_honest_party_sends_is_refused(make_joint, message_type, changes, receivers, says) -> None:
+    joint = make_joint(17, hosts=("insurer", "grocer"), task="linear")
+    joint.forge = lambda message: replace(message, **changes) if isinstance(message, message_type) else message
+    with pytest.raises(PartyStoppedError) as stop:
+        joint.play(*receivers)
+    assert isinstance(refusal(stop.value), ProtocolError)
+    assert re.search(says, str(refusal(stop.value)))
