@@ -75,6 +75,17 @@ def test_tables_with_ids_meet_before_training_and_before_prediction(tumours, sma
         made.predict(tables)
 
 
+def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
+    tables = tables_of(*tumours)
+    made = VerticalLogisticRegression(intersection="rsa_blind")
+    settings = made._intersection(tables)
+    assert settings is not None
+    assert (settings.kind, settings.guest, settings.hosts) == ("rsa_blind", "bank", ("insurer",))
+    assert made.set_params(intersection=None)._intersection(tables) is None
+    with pytest.raises(InputError, match="setting kind refused"):
+        VerticalLogisticRegression(intersection="rsa").fit(tables)
+
+
 # --- what is left behind ---------------------------------------------------------------------------------------
 
 
