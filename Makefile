@@ -9,7 +9,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training build clean
+.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/gpu_notes.md)"
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
+	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
 	@echo "make test-portable-cpu: parts of the above"
@@ -125,6 +126,12 @@ bench-cuda: $(VENV)/.bench
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
 	for file in $(filter-out benchmarks/bench_cuda.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python benchmarks/write_readme_table.py
+
+# CREDIT is a folder with UCI's credit files of two parties by columns; without it the AUC is left out.
+bench-vertical: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_psi.py
+	$(BIN)/python benchmarks/bench_vertical.py $(if $(CREDIT),--credit $(CREDIT))
 	$(BIN)/python benchmarks/write_readme_table.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.

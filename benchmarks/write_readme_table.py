@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from readme_lattice import render_lattice
+from readme_vertical import render_intersection, render_vertical
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -26,7 +28,9 @@ def render() -> str:
         "runs beside plain ones, the credit tables and FedML-HE's: [docs/benchmarks.md](docs/benchmarks.md).",
         "",
         *_performance(),
-        *_lattice(),
+        *_section("lattice", render_lattice),
+        *_section("psi", render_intersection),
+        *_section("vertical", render_vertical),
     ]
     rows = [row for name, describe in _DESCRIBE.items() for row in _describe(name, describe)]
     lines += ["| what | figure | on |", "|---|---|---|"]
@@ -49,9 +53,9 @@ def _performance() -> list[str]:
     return lines
 
 
-def _lattice() -> list[str]:
-    content = _read("lattice")
-    return [] if content is None else render_lattice(content, _place(content))
+def _section(name: str, render_section: Callable[[dict[str, Any], str], list[str]]) -> list[str]:
+    content = _read(name)
+    return [] if content is None else render_section(content, _place(content))
 
 
 def _machine_line(content: dict[str, Any], scheme: str) -> str:

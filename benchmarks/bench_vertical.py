@@ -1,0 +1,223 @@
+"""Vertical logistic regression, whole runs with all parties on this machine: both forms, beside gmpy2, by step.
+
+    training   one epoch of 30,000 rows, 13 columns and labels at the guest, 10 at the host, batches of 1024
+    flash      the steps of FLASH's Table 1, encrypted and in the clear (protection none: the same messages, sealed)
+    peers      form arbiter with one ciphertext a value through gmpy2 and by phe, on a sample, scaled up by rows
+    auc        on UCI's credit data (--credit FOLDER), beside scikit-learn on the joined table
+    elsewhere  100,000 rows: 80 + 1 columns as FLASH has, all rows in one batch as FATE does; and 330 columns
+
+A run is everything from opening sealed channels to the parts of the model: keys are there before and are timed apart,
+tables of randomisers are not and are made in it. Results are checked first: each run's weights are those of
+centralised training in float64 up to fixed point, a peer's gradient is the plain one. Roles compute one after the
+other, each on all cores; figures are medians over turns in which clear and encrypted runs alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import machine, print_rows, write_results
+from vertical_data import ARBITER, GUEST, HOST, JoinedColumns, draw_columns, limit_columns, read_credit
+from vertical_peers import measure_peers
+from vertical_run import TrainedModel, centralised_weights, joined_weights, score, train
+from vertical_tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
+
+from hekat.engine.select import get_engine
+from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, LinearTraining, VerticalLinearSettings
+from hekat.scheme.paillier import generate_keys
+
+SEED = 7
+FORMS = ("shared_weights", "arbiter")
+TO_REACH_S = {("shared_weights", 2048): 8.0, ("arbiter", 2048): 4.0}
+TO_REACH_TIMES_PEER, TO_REACH_TIMES_CLEAR, TO_REACH_AUC = 30.0, 5.0, 0.005
+BATCH_ROWS = 1024
+AUC_TRAINING: dict[str, Any] = {"epochs": 10, "optimiser": "momentum", "learning_rate": 0.03, "l2": 1e-4}
+LIMIT_SPREADS = 3.0
+# Weights are sums of steps: each is within the fixed point's bound of the exact one, far below this after 30 of them.
+WEIGHT_TOLERANCE = 1e-4
+
+
+def make_settings(form: str, key_bits: int, *, clear: bool = False, **training: Any) -> VerticalLinearSettings:
+    """Logistic regression of two parties; what the label-leak rule says of its data is accepted."""
+    return VerticalLinearSettings(
+        guest=GUEST,
+        hosts=(HOST,),
+        form=form,  # type: ignore[arg-type]
+        arbiter=ARBITER if form == "arbiter" else None,
+        classes=("0", "1"),
+        key_bits=key_bits,
+        protection="none" if clear else "paillier",
+        training=LinearTraining(**{"epochs": 1, "batch_rows": BATCH_ROWS, **training}),
+        label_leak_accepted=LEAK_ACCEPTED if form == "arbiter" else None,
+    )
+
+
+def measure_training(data: JoinedColumns, form: str, key_bits: int, turns: int, batch_rows: int) -> dict[str, Any]:
+    """The row of one form and key size, in which clear and encrypted runs alternate."""
+    settings = make_settings(form, key_bits, batch_rows=batch_rows)
+    in_the_clear = make_settings(form, key_bits, clear=True, batch_rows=batch_rows)
+    exact = centralised_weights(data.tables(), settings.training)
+    runs: list[tuple[TrainedModel, TrainedModel]] = []
+    for turn in range(turns + 1):
+        pair = train(in_the_clear, data.tables()), train(settings, data.tables())
+        error = max(float(np.abs(joined_weights(one.parts) - exact).max()) for one in pair)
+        if error > WEIGHT_TOLERANCE:
+            raise SystemExit(f"{form}, {key_bits} bits: weights are {error:.2g} from centralised ones")
+        if turn:  # the first warms up
+            runs.append(pair)
+        print(f"{form}, {key_bits} bits: {pair[1].seconds:.2f} s, in the clear {pair[0].seconds:.2f} s", flush=True)
+    clear, encrypted = (_median_of([pair[index] for pair in runs]) for index in (0, 1))
+    return {
+        "what": data.what,
+        "form": form,
+        "key_bits": key_bits,
+        "batch_rows": batch_rows,
+        "seconds": encrypted["seconds"],
+        "parts_s": seconds_by_part(encrypted["steps"], encrypted["seconds"]),
+        "clear_s": clear["seconds"],
+        "times_clear": statistics.median(pair[1].seconds / pair[0].seconds for pair in runs),
+        "sent_bytes": runs[-1][1].sent_bytes,
+        "largest_weight_error": error,
+        "loss": runs[-1][1].losses[-1],
+        "turns": turns,
+        **({"flash": flash_table(clear["steps"], encrypted["steps"])} if form == "arbiter" else {}),
+    }
+
+
+def _median_of(runs: list[TrainedModel]) -> dict[str, Any]:
+    names = sorted({name for run in runs for name in run.steps})
+    return {
+        "seconds": statistics.median(run.seconds for run in runs),
+        "steps": {name: statistics.median(run.step_s(name) for run in runs) for name in names},
+    }
+
+
+def measure_auc(data: JoinedColumns, train_rows: Any, test_rows: Any, settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """AUC on the test rows of both forms' joint prediction, beside scikit-learn's on the joined table and beside the
+    same objective in one place."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(data.joined[train_rows])
+    joined, joined_test = scaler.transform(data.joined[train_rows]), scaler.transform(data.joined[test_rows])
+    peer = LogisticRegression(max_iter=1000).fit(joined, data.labels[train_rows])
+    truth, tables, tests = data.labels[test_rows], data.tables(train_rows), data.tables(test_rows)
+    auc = float(roc_auc_score(truth, peer.decision_function(joined_test)))
+    rows = [{"what": data.what, "trained": "scikit-learn, joined", "auc": auc}]
+    weights = centralised_weights(tables, make_settings("arbiter", **settings).training)
+    central = float(roc_auc_score(truth, joined_test @ weights[:-1]))
+    rows.append(
+        {"what": data.what, "trained": "the same objective, joined", "auc": central, "difference": central - auc}
+    )
+    for form in FORMS:
+        trained = train(make_settings(form, **settings), tables)
+        ours = float(roc_auc_score(truth, score(make_settings(form, **settings), trained.parts, tests)[:, 0]))
+        reached = {"to_reach": TO_REACH_AUC, "reached": abs(ours - auc) <= TO_REACH_AUC}
+        seconds = {"seconds": trained.seconds, "losses": trained.losses}
+        rows.append({"what": data.what, "trained": form, "auc": ours, "difference": ours - auc, **reached, **seconds})
+        print(f"AUC, {form}: {ours:.4f}, {ours - auc:+.4f}, in {trained.seconds:.1f} s", flush=True)
+    return rows
+
+
+def measure_elsewhere(key_bits: int, shape: Mapping[str, Any], share: float, turns: int) -> dict[str, Any]:
+    """One epoch of form arbiter at a shape whose seconds are known elsewhere, or of a share of its rows."""
+    row_count = round(shape["rows"] * share)
+    data = draw_columns(row_count, shape["guest_columns"], shape["host_columns"], SEED)
+    row = measure_training(data, "arbiter", key_bits, turns, shape["batch_rows"])
+    return {**row, "elsewhere": dict(shape), "scaled_s": row["seconds"] / share, "share": share}
+
+
+def time_keys(bits: int) -> float:
+    """Seconds that one new key pair takes, by chance more or less."""
+    start = time.perf_counter()
+    generate_keys(bits)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--credit", type=Path, help="folder with UCI's credit files; without it no AUC")
+    parser.add_argument("--key-bits", type=int, nargs="+", default=[2048, 3072])
+    parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--peer-rows", type=int, default=256, help="rows of a batch that gmpy2 works through")
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows of shapes known elsewhere; 0: none")
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    options = parser.parse_args()
+    auc: list[dict[str, Any]] = []
+    credit = None if options.credit is None else read_credit(options.credit)
+    data = draw_columns(options.rows, 13, 10, SEED)
+    print(data.what, machine(), get_engine().describe(), sep="\n")
+    rows = []
+    for key_bits in options.key_bits:
+        for form in FORMS:
+            row = measure_training(data, form, key_bits, options.turns, BATCH_ROWS)
+            if (to_reach := TO_REACH_S.get((form, key_bits))) is not None:
+                row |= {"to_reach_s": to_reach, "reached": row["seconds"] <= to_reach}
+            rows.append(row)
+    peers = [
+        row
+        for key_bits in options.key_bits
+        for row in measure_peers(data, key_bits, options.peer_rows, BATCH_ROWS, _seconds(rows, key_bits))
+    ]
+    for row in peers:
+        row["reached"] = row["times_ours"] >= TO_REACH_TIMES_PEER
+    elsewhere = [
+        measure_elsewhere(options.key_bits[0], shape, options.share, 1) for shape in ELSEWHERE if options.share
+    ]
+    if credit is not None:
+        columns, train_rows, test_rows = credit
+        for limited in (columns, limit_columns(columns, train_rows, LIMIT_SPREADS)):
+            auc += measure_auc(limited, train_rows, test_rows, {"key_bits": options.key_bits[0], **AUC_TRAINING})
+    keys = {str(bits): time_keys(bits) for bits in options.key_bits}
+    print_all(rows, peers, elsewhere, auc)
+    if not options.no_write:
+        print(
+            write_results(
+                "vertical",
+                rows,
+                data=data.what,
+                batch_rows=BATCH_ROWS,
+                key_generation_s=keys,
+                engine=get_engine().describe(),
+                flash_times_in_all=FLASH_TIMES_IN_ALL,
+                times_clear_to_reach=TO_REACH_TIMES_CLEAR,
+                peers=peers,
+                elsewhere=elsewhere,
+                auc=auc,
+                auc_rows=None if credit is None else {"train": len(credit[1]), "test": len(credit[2])},
+                auc_training=AUC_TRAINING,
+            )
+        )
+
+
+def _seconds(rows: list[dict[str, Any]], key_bits: int) -> float:
+    return next(row["seconds"] for row in rows if row["form"] == "arbiter" and row["key_bits"] == key_bits)
+
+
+def print_all(rows: list[Any], peers: list[Any], elsewhere: list[Any], auc: list[Any]) -> None:
+    """Every table, on standard output."""
+    print("\none epoch, seconds")
+    print_rows([{**_scalars(row), **row["parts_s"]} for row in [*rows, *elsewhere]])
+    for row in [*rows, *elsewhere]:
+        if "flash" in row:
+            print(f"\nsteps of form arbiter at {row['key_bits']} bits, {row['what']}")
+            print_rows(row["flash"])
+    for name, found in (("beside", peers), ("AUC", auc)):
+        print(f"\n{name}")
+        print_rows([_scalars(row) for row in found], list(_scalars(found[-1])) if found else None)
+
+
+def _scalars(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+
+
+if __name__ == "__main__":
+    main()
