@@ -110,30 +110,33 @@ class Firms:
         return prepare_vertical(self.job)
 
 
-@pytest.fixture
-def firms(tmp_path: Path) -> Firms:
-    """Bank and insurer, with tables of clients and of test clients."""
-    folder = tmp_path / "job"
-    folder.mkdir()
-    made = Firms(folder)
+def _make_firms(folder: Path, count: int) -> Firms:
+    made = Firms(folder, ("bank", "insurer", "telephone")[:count])
     for name in made.names:
         made.write_table(name)
         made.write_table(name, 40, data="clients-test", seed=4)
     made.write_site()
     return made
+
+
+@pytest.fixture(scope="session")
+def make_firms() -> Callable[[Path, int], Firms]:
+    """Makes firms in a folder, with tables of clients and of test clients."""
+    return _make_firms
+
+
+@pytest.fixture
+def firms(tmp_path: Path) -> Firms:
+    """Bank and insurer."""
+    (tmp_path / "job").mkdir()
+    return _make_firms(tmp_path / "job", 2)
 
 
 @pytest.fixture
 def three_firms(tmp_path: Path) -> Firms:
     """The same with a telephone company, for jobs with an arbiter."""
-    folder = tmp_path / "job"
-    folder.mkdir()
-    made = Firms(folder, ("bank", "insurer", "telephone"))
-    for name in made.names:
-        made.write_table(name)
-        made.write_table(name, 40, data="clients-test", seed=4)
-    made.write_site()
-    return made
+    (tmp_path / "job").mkdir()
+    return _make_firms(tmp_path / "job", 3)
 
 
 @pytest.fixture
