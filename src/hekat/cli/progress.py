@@ -20,6 +20,9 @@ _TITLES = {
 }
 
 
+_KEYS = "keys"
+
+
 class RunProgress:
     """Shows phases as they go; also a context manager, so that the terminal is left as it was."""
 
@@ -80,9 +83,15 @@ class RunProgress:
                 self._console.print(printable(line), highlight=False, markup=False)
 
     def search_key(self, tried: int, found: int) -> None:
+        """Show how the search for a key's two primes goes: on the last bar, or where there is none on one of its own."""
         text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""
-        if self._bars is not None and self._tasks:
-            self._bars.update(next(reversed(self._tasks.values())), text=text)
+        if self._bars is None:
+            return
+        if not self._tasks:
+            self._tasks[_KEYS] = self._bars.add_task("making keys", total=2, text="")
+        if _KEYS in self._tasks:
+            self._bars.update(self._tasks[_KEYS], completed=found)
+        self._bars.update(next(reversed(self._tasks.values())), text=text)
 
     def lose(self, party: str, step: str, reason: str) -> None:
         """Say that a party is lost, where and why."""
