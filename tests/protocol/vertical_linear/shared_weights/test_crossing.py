@@ -238,3 +238,18 @@ def test_another_number_of_answers_is_refused(converse, sides):
 
     with pytest.raises(PartyStoppedError, match="bank sent another number of values in p"):
         converse(guest, host)
+
+
+def test_a_batch_beyond_one_message_is_refused_before_it_is_encrypted(converse, sides, monkeypatch):
+    monkeypatch.setattr(crossing, "MAX_MESSAGE_BYTES", 20 * 2 * KEY_BITS // 8)
+    monkeypatch.setattr(crossing, "encrypt", lambda *_: pytest.fail("encrypted"))
+    layout = SlotLayout(161, 1, KEY_BITS)
+
+    def guest(channel):
+        sides(GUEST, channel).receive_factors("f", (21, 1), layout)
+
+    def host(channel):
+        sides(HOST, channel).send_factors("f", random_shares((21, 1)), layout)
+
+    with pytest.raises(PartyStoppedError, match="too large for one message"):
+        converse(guest, host)

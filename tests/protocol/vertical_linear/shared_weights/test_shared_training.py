@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from hekat.data import Table
+from hekat.protocol.vertical_linear.shared_weights import training as training_module
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,35 @@ def test_equals_centralised_training(run_of, tables_of, settings_of, way, task, 
     told = [record.loss for record in run.records["bank"]]
     assert np.allclose(told, losses, rtol=0, atol=2.0**-22)
     assert [record.loss for record in run.records["shop"]] == [None] * settings.training.epochs
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rows=st.integers(2, 40),
+    columns=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    batch_rows=st.integers(0, 12),
+    skew=st.sampled_from([0.0, 3.0]),
+    task=st.sampled_from(["two classes", "number"]),
+    kept=st.booleans(),
+)
+@hypothesis_settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_data_and_batches_give_the_centralised_weights(
+    run_of, settings_of, opened, centralised, seed, rows, columns, batch_rows, skew, task, kept
+):
+    """In the clear, where the same shares meet the same arithmetic; with ties, heavy tails and one-sided classes."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=(rows, sum(columns))), 1) * np.exp(skew * rng.random((rows, sum(columns))))
+    values[0], values[1] = -1.0, 1.0  # no column is constant, nor are the labels
+    labels = values[:, 0] if task == "number" else (np.arange(rows) == 1).astype(np.int64)
+    tables = {
+        "bank": Table(values[:, : columns[0]], labels, tuple(f"g{i}" for i in range(columns[0])), "bank"),
+        "shop": Table(values[:, columns[0] :], None, tuple(f"h{i}" for i in range(columns[1])), "shop"),
+    }
+    settings = settings_of(task=task, batch_rows=batch_rows, learning_rate=0.05, epochs=2, protection="none")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_module, "keeps_products", lambda *_: kept)
+        run = run_of(settings, tables)
+        parts = run.run()
+    expected, losses = centralised(settings, tables)
+    assert np.abs(opened(parts) - expected).max() < 50 * len(run.witness.checks) * 2.0**-32
+    assert np.allclose([record.loss for record in run.records["bank"]], losses, rtol=0, atol=2.0**-20)

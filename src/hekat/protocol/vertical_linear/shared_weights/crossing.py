@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import BoundError, InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS
+from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.shared_weights.messages import (
     FactorsMessage,
     PlainFactorsMessage,
@@ -55,8 +55,11 @@ from hekat.scheme.paillier import (
     rerandomise,
 )
 from hekat.wire import from_bytes, to_bytes
+from hekat.wire.frame import MAX_FRAME_BYTES
 
 IntArray = npt.NDArray[np.int64]
+# What holds the ciphertexts of a message, and its seal, takes some of what a frame may have.
+MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
 Factors = Any
 """What `receive_factors` gives, for the same crossing alone."""
 
@@ -123,18 +126,15 @@ class PaillierCrossing:
         self._channel.send(self._peer, step, message)
 
     def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
-        message = self._channel.receive(self._peer, step, FactorsMessage)
-        spread = (layout.slot_count * shape[0], shape[1])
-        return _read(message.ciphertexts, self._foreign, spread, self._peer, step)
+        return self._read_factors(step, (layout.slot_count * shape[0], shape[1]))
 
     def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
-        message = self._channel.receive(self._peer, step, FactorsMessage)
-        groups = (shape[0], -(-shape[1] // layout.slot_count))
-        return _read(message.ciphertexts, self._foreign, groups, self._peer, step)
+        return self._read_factors(step, (shape[0], -(-shape[1] // layout.slot_count)))
 
     def answer(self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
-        exponents = signed_integers(matrix) if _are_shares(matrix) else matrix
-        own = self._mask(step, gather_rows(exponents, layout.slot_count), factors, layout)
+        with self._measure(PLAIN):
+            exponents = gather_rows(signed_integers(matrix) if _are_shares(matrix) else matrix, layout.slot_count)
+        own = self._mask(step, exponents, factors, layout)
         return rows_of_slots(own)[: matrix.shape[0]]
 
     def answer_columns(
@@ -159,7 +159,20 @@ class PaillierCrossing:
             return product if before is None else add(before, product)
 
     def _encrypted(self, plain: PackedPlaintext, shape: tuple[int, int]) -> FactorsMessage:
+        message_bytes = len(plain) * 2 * self._own.public.bits // 8
+        if message_bytes > MAX_MESSAGE_BYTES:
+            raise InputError(
+                "a batch is too large for one message",
+                expected=f"at most {MAX_MESSAGE_BYTES >> 20} MiB of ciphertexts",
+                got=f"{message_bytes >> 20} MiB: {len(plain)} of them",
+                cure="set training.batch_rows, or a smaller one, or leave out columns",
+            )
         return FactorsMessage(to_bytes(encrypt(self._own, plain).reshape(shape)))
+
+    def _read_factors(self, step: str, shape: tuple[int, int]) -> Ciphertexts:
+        message = self._channel.receive(self._peer, step, FactorsMessage)
+        with self._measure(GRADIENT):
+            return _read(message.ciphertexts, self._foreign, shape, self._peer, step)
 
     def _mask(self, step: str, exponents: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
         """Send exponents @ factors masked; returns the negated masks, (results, m, slots, 2)."""
@@ -174,8 +187,8 @@ class PaillierCrossing:
     def _open(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
         """The answer's slots, (*shape, slots, 2)."""
         message = self._channel.receive(self._peer, step, ProductsMessage)
-        ciphertexts = _read(message.ciphertexts, self._own.public, shape, self._peer, step)
         with self._measure(DECRYPT):
+            ciphertexts = _read(message.ciphertexts, self._own.public, shape, self._peer, step)
             try:
                 opened = decrypt(self._own, ciphertexts, bound=layout.bound).limbs
             except BoundError:
