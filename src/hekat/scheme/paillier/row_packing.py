@@ -31,7 +31,7 @@ from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
 MARGIN_BITS: Final = 80
 # Two encryptions of a row take as long as so many squarings in all lanes of a processor.
-SQUARINGS_OF_A_ROW: Final = 150
+SQUARINGS_OF_A_ROW: Final = 300
 # Fewer columns than this leave lanes without work.
 LEAST_COLUMNS: Final = 32
 
