@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.estimate import Estimate, ProtectionCost, RoleCost
+from hekat.job.vertical.estimate import VerticalEstimate
 from hekat.report import Table
 from hekat.report.number_text import format_byte_count, format_count, format_seconds
 
@@ -16,6 +17,30 @@ def estimate_tables(found: Estimate) -> list[Table]:
     if own.packing is not None:
         tables.append(_packing_table(found, own))
     return [*tables, _comparison(found)]
+
+
+def vertical_estimate_table(found: VerticalEstimate) -> Table:
+    """What each role of a vertical job sends and works in its first epoch, in each later one, and in all."""
+    rows = [
+        (
+            role.role,
+            *(format_byte_count(round(cost.sent_bytes)) for cost in (role.first, role.later)),
+            *(format_seconds(cost.seconds) for cost in (role.first, role.later)),
+            format_byte_count(round(role.total(found.epochs).sent_bytes)),
+            format_seconds(role.total(found.epochs).seconds),
+        )
+        for role in found.roles
+    ]
+    total = found.total
+    rows.append(("all", "", "", "", "", format_byte_count(round(total.sent_bytes)), format_seconds(total.seconds)))
+    return Table(
+        "Training, by role",
+        ("role", "sends first", "later epoch", "works first", "later epoch", "sends in all", "works in all"),
+        tuple(rows),
+        f"{found.batch_count} batches, {found.epochs} epochs at most, if all rows of the smallest table are common; "
+        "the first epoch with what comes before it. Rehearsed just now on random rows; matching rows and making keys "
+        "apart.",
+    )
 
 
 def _bytes_table(found: Estimate, own: ProtectionCost) -> Table:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from hekat.cli.estimate_tables import vertical_estimate_table
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.progress import RunProgress
@@ -16,6 +17,7 @@ from hekat.cli.run_end import going_on, show_run
 from hekat.cli.tables import show_tables
 from hekat.errors import InputError
 from hekat.job.vertical.checkpoint_files import has_checkpoints
+from hekat.job.vertical.estimate import estimate_vertical
 from hekat.job.vertical.part_file import PARTS_FOLDER
 from hekat.job.vertical.prepare import VerticalPrepared, prepare_vertical
 from hekat.job.vertical.run import run_vertical_job
@@ -47,7 +49,7 @@ def run_vertical(options: argparse.Namespace) -> int:
 
 
 def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> int:
-    """Whose columns would be trained together, how rows are matched, and what gradients would tell."""
+    """Whose columns would be trained together, how rows are matched, what gradients would tell, what epochs cost."""
     job, settings = prepared.job, prepared.job.settings
     parties = [_describe(prepared, party) for party in settings.parties]
     told: dict[str, Any] = {
@@ -56,6 +58,8 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
         "intersection": job.intersection_kind,
         "parties": parties,
     }
+    estimate = estimate_vertical(prepared)
+    told["estimate"] = estimate.to_json()
     if options.json:
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
@@ -69,7 +73,8 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
         "its own gradients, if all rows of the smallest table are common."
     )
     console = Console()
-    show_tables(console, [Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)])
+    checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
+    show_tables(console, [checked, vertical_estimate_table(estimate)])
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
 

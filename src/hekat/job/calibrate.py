@@ -101,7 +101,7 @@ def calibrate_sum(
     if settings.protection == "lattice":
         return _calibrate_lattice(settings, shape, uploaders)
     if settings.protection == "paillier":
-        return _calibrate_paillier(settings, shape, len(uploaders), key or _make_passing_key(settings.key_bits))
+        return _calibrate_paillier(settings, shape, len(uploaders), key or make_passing_key(settings.key_bits))
     return _calibrate_plain(shape)
 
 
@@ -245,7 +245,7 @@ def _calibrate_plain(shape: SumShape) -> SumSeconds:
     return SumSeconds(add=factor * seconds_of(add_up))
 
 
-def _make_passing_key(bits: int) -> PrivateKey:
+def make_passing_key(bits: int) -> PrivateKey:
     """A key of this size to measure with: its primes are not safe ones, which would take seconds to find."""
     top = 3 << (bits // 2 - 2)
     p, q = (int(gmpy2.next_prime(top | secrets.randbits(bits // 2 - 2))) for _ in range(2))

@@ -1,0 +1,64 @@
+"""What a dry run says that epochs will cost, held against the run itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from hekat.job.vertical.estimate import estimate_vertical
+from hekat.job.vertical.run import run_vertical_job
+from hekat.wire.keyfile import save_private_key
+
+
+def align(firms) -> None:
+    """Tables without ids, of the same people in the same order."""
+    for name in firms.names:
+        firms.write_table(name, change=sorted)
+    text = (firms.folder / "site.toml").read_text()
+    (firms.folder / "site.toml").write_text(text.replace("id = 'person'", "ignore = ['person']"))
+
+
+@pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
+@pytest.mark.parametrize("batch_rows", [0, 50])
+def test_bytes_are_those_of_the_run(form, batch_rows, firms, key_files, paillier_keys) -> None:
+    if form == "shared_weights":
+        firms.write_site(party=key_files)
+    else:
+        save_private_key(firms.folder / "auditor.paillier", paillier_keys(2048).private, None)
+        firms.write_site(more="[party.auditor]\npaillier_key = 'auditor.paillier'\n")
+    align(firms)
+    sections = f"[intersection]\nkind = 'aligned'\n[protection]\nkey_bits = 2048\nform = '{form}'\n"
+    sections += f"[training]\nepochs = 3\nbatch_rows = {batch_rows}\n"
+    named = {} if form == "shared_weights" else {"arbiter": '"auditor"'}
+    firms.write_job(sections + ("" if form == "shared_weights" else firms.WAIVER), **named)
+    prepared = firms.prepare()
+    found = estimate_vertical(prepared)
+    assert (found.row_count, found.batch_count, found.epochs) == (120, 3 if batch_rows else 1, 3)
+    run = run_vertical_job(prepared, firms.folder / "runs").summary
+    told = {role.role: role.total(3) for role in found.roles}
+    assert set(told) == set(run["bytes"]["by_role"])
+    for role, cost in told.items():
+        assert cost.sent_bytes == pytest.approx(run["bytes"]["by_role"][role]["sent"], rel=0.05)
+        assert cost.seconds > 0
+    assert found.total.sent_bytes == pytest.approx(sum(cost.sent_bytes for cost in told.values()))
+    assert found.to_json()["total"]["sent_bytes"] == found.total.sent_bytes
+
+
+def test_large_batches_are_reckoned_by_their_rows(firms, monkeypatch) -> None:
+    firms.write_job("[training]\nbatch_rows = 0\nepochs = 1\n")
+    prepared = firms.prepare()
+    whole = estimate_vertical(prepared)
+    monkeypatch.setattr("hekat.job.vertical.estimate.MAX_REHEARSED_ROWS", 60)
+    scaled = estimate_vertical(prepared)
+    assert scaled.row_count == whole.row_count == 120
+    assert scaled.batch_count == whole.batch_count == 1
+    # Fixed parts of a message are reckoned twice.
+    assert 0.9 * whole.total.sent_bytes < scaled.total.sent_bytes < 2.1 * whole.total.sent_bytes
+    assert [role.later.sent_bytes for role in scaled.roles] == [0.0, 0.0]
+
+
+def test_nothing_is_written(firms) -> None:
+    firms.write_job(sparse="true")
+    before = sorted(firms.folder.rglob("*"))
+    found = estimate_vertical(firms.prepare())
+    assert sorted(firms.folder.rglob("*")) == before
+    assert found.total.sent_bytes > 0
