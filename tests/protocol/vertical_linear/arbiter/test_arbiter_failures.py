@@ -11,6 +11,7 @@ from hekat.data import Table
 from hekat.errors import BoundError, InputError, KeyRefusedError, PartyStoppedError, PolicyError, ProtocolError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
+from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.scheme.paillier import encrypt
 from hekat.wire import to_bytes
@@ -120,6 +121,32 @@ def test_the_guest_refuses_a_host_that_does_not(rehearse, settings_of, tables_of
     error = stopped(run, PolicyError, "bank")
     assert "the gradients of host shop would tell labels" in str(error)
     assert run.sent["bank"] == []
+
+
+@pytest.mark.parametrize("change", [{"column_count": 0}, {"feature_bits": 41}, {"thin_column_count": -1}])
+def test_a_host_with_impossible_columns_is_refused(rehearse, settings_of, tables_of, change) -> None:
+    def lie(channel, table, settings, run):
+        send = channel.send
+        channel.send = lambda to, step, message: send(
+            to, step, replace(message, **change) if step == "ready" else message
+        )
+        return run_host(channel, table, settings, run)
+
+    error = stopped(rehearse(settings_of(), tables_of(1), stand_ins={"shop": lie}), ProtocolError, "bank")
+    assert "shop has columns that cannot be" in str(error)
+
+
+def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, settings_of, tables_of) -> None:
+    def lie(channel, table, settings, run):
+        send = channel.send
+        channel.send = lambda to, step, message: send(
+            to, step, replace(message, feature_bits=1000) if step == "start" else message
+        )
+        return run_guest(channel, table, settings, run)
+
+    error = stopped(rehearse(settings_of(), tables_of(1), stand_ins={"bank": lie}), ProtocolError)
+    assert "bank begins with sizes that cannot be" in str(error)
+    assert error.party in ("shop", "judge")
 
 
 def test_a_job_within_the_rule_is_run(rehearse, settings_of, tables_of) -> None:

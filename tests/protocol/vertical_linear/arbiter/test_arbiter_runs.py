@@ -145,6 +145,21 @@ def test_any_encrypted_run_equals_the_run_in_the_clear(rehearse, settings_of, se
     assert runs[0].records == runs[1].records
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("protection", "count"), [("none", 400), ("paillier", 40)])
+def test_many_runs_equal_centralised_training(rehearse, settings_of, protection: str, count: int) -> None:
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        columns = rng.integers(1, 5, rng.integers(2, 5)).tolist()
+        task = str(rng.choice(["two classes", "three classes", "number"]))
+        batch_rows, rows = int(rng.integers(0, 40)), int(rng.integers(4, 60))
+        run = make_any_run(
+            rehearse, settings_of, protection, seed, rows, columns, task, batch_rows, rng.uniform(-8, 8), False
+        )
+        check_equals_centralised(run, run.run())
+        assert all(check.largest_error <= check.bound for check in run.witness.checks), seed
+
+
 def make_any_run(rehearse, settings_of, protection, seed, rows, columns, task, batch_rows, skew, ties):
     rng = np.random.default_rng(seed)
     job = settings_of(

@@ -42,7 +42,7 @@ from hekat.protocol.vertical_linear.arbiter.steps import (
 )
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
-from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
+from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
@@ -112,11 +112,11 @@ def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
             got=f"{ready.epochs_done} epochs done",
             cure="resume all parties from an epoch that all have saved, or begin anew",
         )
-    if ready.column_count < 1 or ready.thin_column_count < 0:
+    if ready.column_count < 1 or ready.thin_column_count < 0 or not 1 <= ready.feature_bits <= FEATURE_LIMIT_BITS:
         raise ProtocolError(
-            f"{host} counts columns that cannot be",
-            expected="at least one column",
-            got=f"{ready.column_count}",
+            f"{host} has columns that cannot be",
+            expected=f"at least one column, of features of 1 to {FEATURE_LIMIT_BITS} bits",
+            got=f"{ready.column_count} columns, {ready.feature_bits} bits",
             cure="find out what runs there: this release does not send such counts",
         )
 
