@@ -15,6 +15,7 @@ other, each on all cores; figures are medians over turns in which clear and encr
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import time
 from collections.abc import Mapping
@@ -58,18 +59,20 @@ def make_settings(form: str, key_bits: int, *, clear: bool = False, **training: 
     )
 
 
-def measure_training(data: JoinedColumns, form: str, key_bits: int, turns: int, batch_rows: int) -> dict[str, Any]:
+def measure_training(
+    data: JoinedColumns, form: str, key_bits: int, batch_rows: int, turns: int, warm_ups: int = 1
+) -> dict[str, Any]:
     """The row of one form and key size, in which clear and encrypted runs alternate."""
     settings = make_settings(form, key_bits, batch_rows=batch_rows)
     in_the_clear = make_settings(form, key_bits, clear=True, batch_rows=batch_rows)
     exact = centralised_weights(data.tables(), settings.training)
     runs: list[tuple[TrainedModel, TrainedModel]] = []
-    for turn in range(turns + 1):
+    for turn in range(warm_ups + turns):
         pair = train(in_the_clear, data.tables()), train(settings, data.tables())
         error = max(float(np.abs(joined_weights(one.parts) - exact).max()) for one in pair)
         if error > WEIGHT_TOLERANCE:
             raise SystemExit(f"{form}, {key_bits} bits: weights are {error:.2g} from centralised ones")
-        if turn:  # the first warms up
+        if turn >= warm_ups:
             runs.append(pair)
         print(f"{form}, {key_bits} bits: {pair[1].seconds:.2f} s, in the clear {pair[0].seconds:.2f} s", flush=True)
     clear, encrypted = (_median_of([pair[index] for pair in runs]) for index in (0, 1))
@@ -79,8 +82,10 @@ def measure_training(data: JoinedColumns, form: str, key_bits: int, turns: int, 
         "key_bits": key_bits,
         "batch_rows": batch_rows,
         "seconds": encrypted["seconds"],
+        "processor_s": encrypted["processor_s"],
         "parts_s": seconds_by_part(encrypted["steps"], encrypted["seconds"]),
         "clear_s": clear["seconds"],
+        "clear_processor_s": clear["processor_s"],
         "times_clear": statistics.median(pair[1].seconds / pair[0].seconds for pair in runs),
         "sent_bytes": runs[-1][1].sent_bytes,
         "largest_weight_error": error,
@@ -94,6 +99,7 @@ def _median_of(runs: list[TrainedModel]) -> dict[str, Any]:
     names = sorted({name for run in runs for name in run.steps})
     return {
         "seconds": statistics.median(run.seconds for run in runs),
+        "processor_s": statistics.median(run.processor_s for run in runs),
         "steps": {name: statistics.median(run.step_s(name) for run in runs) for name in names},
     }
 
@@ -126,11 +132,11 @@ def measure_auc(data: JoinedColumns, train_rows: Any, test_rows: Any, settings: 
     return rows
 
 
-def measure_elsewhere(key_bits: int, shape: Mapping[str, Any], share: float, turns: int) -> dict[str, Any]:
+def measure_elsewhere(key_bits: int, shape: Mapping[str, Any], share: float) -> dict[str, Any]:
     """One epoch of form arbiter at a shape whose seconds are known elsewhere, or of a share of its rows."""
     row_count = round(shape["rows"] * share)
     data = draw_columns(row_count, shape["guest_columns"], shape["host_columns"], SEED)
-    row = measure_training(data, "arbiter", key_bits, turns, shape["batch_rows"])
+    row = measure_training(data, "arbiter", key_bits, shape["batch_rows"], turns=1, warm_ups=0)
     return {**row, "elsewhere": dict(shape), "scaled_s": row["seconds"] / share, "share": share}
 
 
@@ -147,7 +153,7 @@ def main() -> None:
     parser.add_argument("--key-bits", type=int, nargs="+", default=[2048, 3072])
     parser.add_argument("--rows", type=int, default=30_000)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--peer-rows", type=int, default=256, help="rows of a batch that gmpy2 works through")
+    parser.add_argument("--peer-rows", type=int, default=96, help="rows of a batch that gmpy2 works through")
     parser.add_argument("--share", type=float, default=1.0, help="of the rows of shapes known elsewhere; 0: none")
     parser.add_argument("--no-write", action="store_true", help="print only")
     options = parser.parse_args()
@@ -155,10 +161,11 @@ def main() -> None:
     credit = None if options.credit is None else read_credit(options.credit)
     data = draw_columns(options.rows, 13, 10, SEED)
     print(data.what, machine(), get_engine().describe(), sep="\n")
+    loads = [os.getloadavg()[0]]
     rows = []
     for key_bits in options.key_bits:
         for form in FORMS:
-            row = measure_training(data, form, key_bits, options.turns, BATCH_ROWS)
+            row = measure_training(data, form, key_bits, BATCH_ROWS, options.turns)
             if (to_reach := TO_REACH_S.get((form, key_bits))) is not None:
                 row |= {"to_reach_s": to_reach, "reached": row["seconds"] <= to_reach}
             rows.append(row)
@@ -169,14 +176,13 @@ def main() -> None:
     ]
     for row in peers:
         row["reached"] = row["times_ours"] >= TO_REACH_TIMES_PEER
-    elsewhere = [
-        measure_elsewhere(options.key_bits[0], shape, options.share, 1) for shape in ELSEWHERE if options.share
-    ]
+    elsewhere = [measure_elsewhere(options.key_bits[0], shape, options.share) for shape in ELSEWHERE if options.share]
     if credit is not None:
         columns, train_rows, test_rows = credit
         for limited in (columns, limit_columns(columns, train_rows, LIMIT_SPREADS)):
             auc += measure_auc(limited, train_rows, test_rows, {"key_bits": options.key_bits[0], **AUC_TRAINING})
     keys = {str(bits): time_keys(bits) for bits in options.key_bits}
+    loads.append(os.getloadavg()[0])
     print_all(rows, peers, elsewhere, auc)
     if not options.no_write:
         print(
@@ -186,6 +192,7 @@ def main() -> None:
                 data=data.what,
                 batch_rows=BATCH_ROWS,
                 key_generation_s=keys,
+                load_before_and_after=loads,
                 engine=get_engine().describe(),
                 flash_times_in_all=FLASH_TIMES_IN_ALL,
                 times_clear_to_reach=TO_REACH_TIMES_CLEAR,

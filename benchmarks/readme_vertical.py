@@ -57,7 +57,8 @@ def _introduction(content: dict[str, Any], place: str) -> str:
             f"On {place}, path `{path}`: one epoch of logistic regression, {content['data']}, batches of",
             f"{content['batch_rows']:,}. A run is everything from opening sealed channels to the parts of the model,",
             "all parties on this machine, which compute one after the other on all cores; median of",
-            f"{content['rows'][0]['turns']}. The keys are there before (a new one took {keys}; the time is chance).",
+            f"{content['rows'][0]['turns']}; *processor* is the time of all cores together. The keys are there before",
+            f"(a new one took {keys}; the time is chance).",
             "In the clear is the same protocol with protection `none`, its messages sealed as well. Weights are",
             "checked against centralised training first.",
         )
@@ -65,7 +66,9 @@ def _introduction(content: dict[str, Any], place: str) -> str:
 
 
 def _training(rows: list[dict[str, Any]]) -> list[str]:
-    table = _table(["form", "key bits", "an epoch", "to reach", *PARTS, "in the clear", "times", "sent, all parties"])
+    table = _table(
+        ["form", "key bits", "an epoch", "to reach", "processor", *PARTS, "in the clear", "times", "sent, all parties"]
+    )
     for row in rows:
         table.append(
             _line(
@@ -73,6 +76,7 @@ def _training(rows: list[dict[str, Any]]) -> list[str]:
                 row["key_bits"],
                 _seconds(row["seconds"]),
                 f"{row['to_reach_s']:g} s" if "to_reach_s" in row else "",
+                _seconds(row["processor_s"]),
                 *(_seconds(row["parts_s"][part]) for part in PARTS),
                 _seconds(row["clear_s"]),
                 f"{row['times_clear']:.1f}",

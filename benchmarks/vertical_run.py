@@ -34,10 +34,14 @@ TIMEOUT_S = 600.0
 
 @dataclass
 class TrainedModel:
-    """What one run left: each party's part, seconds as a whole and by role and step, bytes, the guest's losses."""
+    """What one run left: each party's part, seconds as a whole and by role and step, bytes, the guest's losses.
+
+    `processor_s` is of all cores together: what other programs take of them shows in `seconds` alone.
+    """
 
     parts: dict[str, ModelPart] = field(default_factory=dict)
     seconds: float = 0.0
+    processor_s: float = 0.0
     steps_s: dict[str, dict[str, float]] = field(default_factory=dict)
     sent_bytes: dict[str, int] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
@@ -74,9 +78,10 @@ def train(settings: VerticalLinearSettings, tables: Mapping[str, Table]) -> Trai
 
         return roles.play(channel, role, note_bytes)
 
-    start = time.perf_counter()
+    start, processor_start = time.perf_counter(), time.process_time()
     results = run_parties(dict.fromkeys(settings.everyone, play), timeout_s=TIMEOUT_S, turn=roles.turn)
     trained.seconds = time.perf_counter() - start
+    trained.processor_s = time.process_time() - processor_start
     trained.parts = {name: part for name, part in results.items() if part is not None}
     trained.steps_s = {name: dict(stopwatch.seconds) for name, stopwatch in roles.stopwatches.items()}
     return trained
