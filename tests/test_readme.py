@@ -20,6 +20,10 @@ from hekat.job.prepare import prepare
 from hekat.loop import messages as loop_messages
 from hekat.protocol.horizontal import lattice_messages, messages
 from hekat.protocol.horizontal.opening.committee import equivocation_bound, form_committee
+from hekat.protocol.psi import messages as psi_messages
+from hekat.protocol.vertical_linear import prediction_messages
+from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
+from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
 from hekat.wire import disclosure_of, kind_name
 
 ROOT = Path(__file__).parents[1]
@@ -195,7 +199,15 @@ def _table_rows(text: str) -> list[list[str]]:
 
 
 def _message_types() -> list[type]:
-    modules = (messages, lattice_messages, loop_messages)
+    modules = (
+        messages,
+        lattice_messages,
+        loop_messages,
+        psi_messages,
+        arbiter_messages,
+        shared_weights_messages,
+        prediction_messages,
+    )
     members = [member for module in modules for member in inspect.getmembers(module)]
     return [value for _, value in members if dataclasses.is_dataclass(value) and isinstance(value, type)]
 
