@@ -83,7 +83,7 @@ class RunProgress:
                 self._console.print(printable(line), highlight=False, markup=False)
 
     def search_key(self, tried: int, found: int) -> None:
-        """Show how the search for a key's two primes goes: on the last bar, or where there is none on one of its own."""
+        """Show how the search for a key's two primes goes: on the last bar, or with none on one of its own."""
         text = f"making the key: {found} of 2 primes, {tried} candidates" if found < 2 else ""
         if self._bars is None:
             return
