@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage, LossShareMessage
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 
 UNIT = 2.0**-32
@@ -212,3 +215,23 @@ def test_a_party_that_leaves_in_mid_epoch_loses_nothing_saved(run_of, tables_of,
     assert {name: state.epochs_done for name, state in states.items()} == {"bank": 1, "shop": 1}
     resumed = opened(run_of(settings, tables, resume_from=states).run())
     assert np.abs(resumed - opened(run_of(settings, tables).run())).max() < 1000 * UNIT
+
+
+@pytest.mark.parametrize(
+    ("guest_columns", "host_columns", "rows", "epochs", "feature_bits", "kept"),
+    [
+        (13, 10, 1024, 1, 16, True),
+        (13, 10, 128, 10, 16, True),
+        (13, 10, 256, 1, 20, True),
+        (200, 200, 1024, 1, 16, False),
+        (13, 10, 32, 100, 16, False),
+        (200, 200, 64, 100, 16, False),
+        (13, 10, 1024, 10, 24, False),  # beyond 95 bits before truncation
+    ],
+)
+def test_products_are_kept_where_that_is_cheaper_and_fits(
+    guest_columns, host_columns, rows, epochs, feature_bits, kept
+):
+    scales = Scales(FixedPoint(feature_bits=feature_bits), "logistic")
+    pair = Pair(True, guest_columns, host_columns, 1, 2048, None, None, scales, Stopwatch())
+    assert training.keeps_products(pair, [np.arange(rows)] * 3, epochs) == kept
