@@ -14,15 +14,12 @@ from hekat.errors import InputError
 from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.party_tables import read_parties
 from hekat.ledger import AuditReport, RecordedChannel
-from hekat.protocol.psi.ids import make_ids
-from hekat.protocol.psi.roles import IntersectionRun, run_intersection
+from hekat.protocol.psi.common_rows import common_rows_of as rows_common_to_all
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 
 Rows = npt.NDArray[np.int64]
 DEFAULT_TIMEOUT_S = 3600.0
-INTERSECTION = "intersection"
-"""The part of a role's time that is spent on finding common rows."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +67,7 @@ def common_rows_of(
             cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same records, "
             "row by row",
         )
-    own = Stopwatch()
-    found = run_intersection(channel, make_ids(table.ids.columns, table.name), settings, IntersectionRun(own))
-    stopwatch.seconds[INTERSECTION] += sum(own.seconds.values())
-    assert found.rows is not None
-    if not found.rows.size:
-        raise InputError(
-            "no row is common to all parties",
-            expected="ids that all parties have",
-            got="none",
-            cure="check that all parties write ids alike: the same columns, the same spelling, texts or numbers",
-        )
-    return found.rows
+    return rows_common_to_all(channel, table, settings, stopwatch)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
 from hekat.errors import InputError
-from hekat.estimator.common_rows import INTERSECTION
 from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.parameters import VerticalParameters
 from hekat.estimator.party_roles import PartyScores, PredictionSeat, TrainingSeat
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.ledger import AuditReport, RecordedChannel
+from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.parts_of_time import PARTS

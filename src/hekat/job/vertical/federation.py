@@ -26,8 +26,7 @@ from hekat.job.vertical.prepare import MIN_ROWS, VerticalPrepared
 from hekat.job.vertical.role_traffic import RoleTraffic, role_traffic_of
 from hekat.job.vertical.row_identity import RowIdentity
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import common_rows_of
-from hekat.protocol.psi.roles import IntersectionRun
+from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -39,7 +38,7 @@ from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.paillier import KeyPair, generate_keys
 
 FloatArray = npt.NDArray[np.float64]
-INTERSECTION, TRAINING, PREDICTION = "intersection", "training", "prediction"
+TRAINING, PREDICTION = "training", "prediction"
 
 
 @dataclass(frozen=True)
@@ -169,17 +168,13 @@ class VerticalFederation:
         return rows
 
     def _intersect(self, name: str, channel: RecordedChannel, table: Table) -> Table:
-        job, own = self.prepared.job, Stopwatch()
-        assert job.intersection is not None
-        tell = self.listener.on_matching
+        intersection, tell = self.prepared.job.intersection, self.listener.on_matching
+        assert intersection is not None
 
         def report(work: str, done: int, total: int) -> None:
             tell(f"{name}: {work}", done, total)
 
-        try:
-            return table.take(common_rows_of(channel, table, job.intersection, IntersectionRun(own, report)))
-        finally:
-            self.stopwatches[name].seconds[INTERSECTION] += sum(own.seconds.values())
+        return table.take(common_rows_of(channel, table, intersection, self.stopwatches[name], report))
 
     def _identify(self, name: str, rows: Table) -> RowIdentity:
         """Of the rows that are trained on. Raises StateError where a resumed run trained on others."""

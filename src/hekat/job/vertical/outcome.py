@@ -11,7 +11,7 @@ from hekat.job.party_views import PartyView
 from hekat.job.run_facts import facts_of_run
 from hekat.job.vertical.centralised import Comparison
 from hekat.job.vertical.described_settings import describe_vertical_settings
-from hekat.job.vertical.federation import INTERSECTION, PREDICTION, TRAINING, PartyOutcome, VerticalFederation
+from hekat.job.vertical.federation import PREDICTION, TRAINING, PartyOutcome, VerticalFederation
 from hekat.job.vertical.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.job.vertical.notes import make_vertical_notes
@@ -27,6 +27,7 @@ from hekat.job.vertical.summary_shape import (
     Seconds,
     VerticalSummary,
 )
+from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.parts_of_time import PARTS
 from hekat.protocol.vertical_linear.witness import Witness

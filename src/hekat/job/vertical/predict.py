@@ -31,10 +31,8 @@ from hekat.job.vertical.part_file import SavedPart, load_parts
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.common_rows import common_rows_of
-from hekat.protocol.psi.roles import IntersectionRun
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
-from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.answers import answers_of
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
@@ -173,7 +171,7 @@ class _Prediction:
             table = self.tables[name]
             rows = np.arange(len(table))
             if self.intersection is not None:
-                rows = common_rows_of(channel, table, self.intersection, IntersectionRun(Stopwatch()))
+                rows = common_rows_of(channel, table, self.intersection, sealed.stopwatches[name])
             run = PartyRun(sealed.stopwatches[name], key_pair=self.key_pairs.get(name))
             return rows, predict_scores(channel, self.saved[name].part, table.take(rows), self.settings, run)
 
