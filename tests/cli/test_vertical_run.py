@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import stat
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -192,6 +193,20 @@ def test_each_of_several_receivers_has_a_file_of_its_own(finished, tmp_path) -> 
     again = predict(place, "--out", tmp_path / "s.csv", "--receivers", "bank,telco")
     assert again[0] == 2
     assert "--force" in again[2]
+
+
+def test_receivers_are_those_that_the_job_named(finished, tmp_path) -> None:
+    place, _ = finished
+    run = tmp_path / "run"
+    shutil.copytree(place.folders()[0], run)
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["settings"]["receivers"] == ["bank"]
+    summary["settings"]["receivers"] = ["telco"]
+    (run / "summary.json").write_text(json.dumps(summary))
+    site = place.folder / "site.toml"
+    code, out, err = place.call("predict", run, "--site", site, "--source", "new-clients", "--json")
+    assert code == 0, err
+    assert set(json.loads(out)["receivers"]) == {"telco"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--receivers",
         type=names_option,
         metavar="A,B",
-        help="of a vertical model: who learns the scores (default: the guest); of several, each gets FILE-NAME.csv",
+        help="of a vertical model: who learns scores (default: as its job says); of several, each gets FILE-NAME.csv",
     )
     parser.add_argument(
         "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"

@@ -18,6 +18,7 @@ from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.job.vertical.part_file import PARTS_FOLDER
 from hekat.job.vertical.predict import JointPredictions, predict_jointly
+from hekat.report import load_summary
 
 
 def holds_parts(model: Path) -> bool:
@@ -26,7 +27,10 @@ def holds_parts(model: Path) -> bool:
 
 
 def predict_vertical(options: argparse.Namespace) -> int:
-    """Predict for the rows that the site file calls `--source` at every party; only receivers learn scores."""
+    """Predict for the rows that the site file calls `--source` at every party.
+
+    Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
+    """
     refuse_options(options, "vertical_linear", "data", "party", "id", "label", "ignore", "separator", "decimal")
     if options.site is None:
         raise InputError(
@@ -35,7 +39,7 @@ def predict_vertical(options: argparse.Namespace) -> int:
             got="no site file",
             cure="add --site",
         )
-    receivers = options.receivers or ()
+    receivers = options.receivers or tuple(load_summary(options.model)["settings"]["receivers"])
     out = _files_of(options.out, receivers)
     for path in out.values():
         check_is_free(path, force=options.force)

@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="every check, then what would run (horizontal: bytes and seconds of a round); nothing is written or sent",
+        help="every check, then what would run, and bytes and seconds of training by role; nothing is written or sent",
     )
     parser.add_argument(
         "--bandwidth", type=float, metavar="MBIT", help="with --dry-run: seconds on a line of so many Mbit/s"

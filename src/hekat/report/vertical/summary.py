@@ -13,6 +13,7 @@ _SETTINGS = shape.record(
         "protection": shape.one_of("paillier", "none"),
         "guest": shape.text,
         "hosts": shape.list_of(shape.text, least=1),
+        "receivers": shape.list_of(shape.text, least=1),
     },
     {
         "arbiter": shape.nullable(shape.text),
