@@ -19,13 +19,15 @@ from hekat.protocol.vertical_linear.fixed_point import IntArray, encode_numbers
 from hekat.protocol.vertical_linear.objective import Residual
 
 FloatArray = npt.NDArray[np.float64]
+# The share of a row in the smallest batch may be twice that in the largest, and scales are powers of two.
+SHARE_LIMIT_BITS = SHARE_BITS + 2
 
 
 def encode_target_shares(targets: FloatArray, residual: Residual, layout: SumLayout, party: str) -> IntArray:
     """Integers (K, rows) for targets (rows, K) of a batch: their product with the residuals is -(target factor) y . d
     as a part of the epoch's mean."""
     share = residual.target_factor / (layout.batches * len(targets) * layout.targets)
-    return encode_numbers(-share * targets.T, layout.share_bits, SHARE_BITS + 1, f"targets of {party}")
+    return encode_numbers(-share * targets.T, layout.share_bits, SHARE_LIMIT_BITS, f"targets of {party}")
 
 
 def encode_loss_part(batch_parts: Sequence[float], layout: SumLayout) -> int:

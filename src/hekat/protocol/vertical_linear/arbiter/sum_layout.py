@@ -26,7 +26,8 @@ GUARD_UNITS = 4
 class SumLayout:
     """Public sizes of the integers of a run. `columns` are all parties' with the guest's ones, `targets` is K.
 
-    Features at their scale are below 2^feature_bits in magnitude, a party's part of a residual below 2^part_bits.
+    Features at their scale are below 2^feature_bits in magnitude, a party's part of a residual below 2^part_bits. Over
+    an epoch shares of targets, at a scale of 2^-share_bits, are below 2^share_sum_bits in sum.
     """
 
     largest_batch: int
@@ -36,6 +37,7 @@ class SumLayout:
     parties: int
     feature_bits: int
     part_bits: int
+    share_sum_bits: int
     share_bits: int
     loss_bits: int
 
@@ -59,7 +61,7 @@ class SumLayout:
         batches = batch_count(start.row_count, settings.training.batch_rows)
         largest_batch = -(-start.row_count // batches)
         # Of a row's share 1 / (batches rows K) of the epoch's mean, times its target.
-        share_bits = SHARE_BITS + (largest_batch * batches * settings.column_count - 1).bit_length() - start.target_bits
+        share_sum_bits = SHARE_BITS + (largest_batch * batches * settings.column_count - 1).bit_length()
         return cls(
             largest_batch=largest_batch,
             batches=batches,
@@ -68,8 +70,9 @@ class SumLayout:
             parties=len(settings.parties),
             feature_bits=max(start.feature_bits, settings.fixed_point.feature_bits + 1),
             part_bits=value_bits + max(SCORE_BITS, start.target_bits + TARGET_MARGIN_BITS),
-            share_bits=share_bits,
-            loss_bits=share_bits + value_bits,
+            share_sum_bits=share_sum_bits,
+            share_bits=share_sum_bits - start.target_bits,
+            loss_bits=share_sum_bits - start.target_bits + value_bits,
         )
 
     @property
@@ -77,7 +80,9 @@ class SumLayout:
         """What neither a gradient nor an epoch's loss passes, nor any part of their sums."""
         residual = self.parties << self.part_bits
         gradient = (self.largest_batch << self.feature_bits) * residual
-        loss = (self.batches * self.largest_batch << (SHARE_BITS + 1)) * residual
+        # Each share is rounded; half of the bound is left to the parties' own parts.
+        rounded = self.largest_batch * self.batches * self.targets
+        loss = 2 * ((1 << self.share_sum_bits) + rounded) * residual
         return max(gradient, loss)
 
     @property
