@@ -12,8 +12,9 @@ from hekat.errors import PartyStoppedError, ProtocolError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights import crossing
-from hekat.protocol.vertical_linear.shared_weights.crossing import PaillierCrossing, PlainCrossing
+from hekat.protocol.vertical_linear.shared_weights.crossing import PaillierCrossing
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
+from hekat.protocol.vertical_linear.shared_weights.plain_crossing import PlainCrossing
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     add_shares,
     constant,

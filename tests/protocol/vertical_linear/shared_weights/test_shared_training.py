@@ -35,6 +35,25 @@ def test_equals_centralised_training(run_of, tables_of, settings_of, way, task, 
     assert [record.loss for record in run.records["shop"]] == [None] * settings.training.epochs
 
 
+@pytest.mark.parametrize("task", ["two classes", "number"])
+def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, way, task):
+    """Columns lie on the grid of the fixed point, so that nothing but the protocol's own rounding is left."""
+    rng = np.random.default_rng(13)
+    values = rng.integers(-(2**12), 2**12, (50, 5)) / 2**10
+    labels = rng.integers(-99, 99, 50) / 2**8 if task == "number" else rng.permutation(np.arange(50) % 2)
+    tables = {
+        "bank": Table(values[:, :3], labels, ("a", "b", "c"), "bank"),
+        "shop": Table(values[:, 3:], None, ("d", "e"), "shop"),
+    }
+    run = run_of(settings_of(task=task, standardise=False, learning_rate=0.05, epochs=3, batch_rows=17), tables)
+    run.run()
+    assert len(run.witness.checks) == 9
+    told = min(record.gradient_error_bound for records in run.records.values() for record in records)
+    assert told < 8 * 2.0**-32
+    # float64 itself rounds the centralised gradient at 2^-53 of numbers below 2^10.
+    assert max(check.largest_error for check in run.witness.checks) < told + 2.0**-40
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     rows=st.integers(2, 40),

@@ -12,9 +12,10 @@ from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.parts_of_time import KEYS
-from hekat.protocol.vertical_linear.shared_weights.crossing import Crossing, PaillierCrossing, PlainCrossing
+from hekat.protocol.vertical_linear.shared_weights.crossing import Crossing, PaillierCrossing
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.plain_crossing import PlainCrossing
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.slots import MASK_MARGIN_BITS
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation

@@ -19,21 +19,11 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.shared_weights.messages import (
     FactorsMessage,
-    PlainFactorsMessage,
-    PlainProductsMessage,
     ProductsMessage,
 )
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     ShareArray,
-    add_shares,
-    from_integers,
-    matmul,
-    matmul_integers,
-    multiply,
-    random_shares,
     signed_integers,
-    subtract,
-    sum_along,
 )
 from hekat.protocol.vertical_linear.shared_weights.slots import (
     SlotLayout,
@@ -133,7 +123,7 @@ class PaillierCrossing:
 
     def answer(self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
         with self._measure(PLAIN):
-            exponents = gather_rows(signed_integers(matrix) if _are_shares(matrix) else matrix, layout.slot_count)
+            exponents = gather_rows(signed_integers(matrix) if are_shares(matrix) else matrix, layout.slot_count)
         own = self._mask(step, exponents, factors, layout)
         return rows_of_slots(own)[: matrix.shape[0]]
 
@@ -198,72 +188,26 @@ class PaillierCrossing:
             return read_slots(opened, layout).reshape(*shape, layout.slot_count, 2)
 
 
-class PlainCrossing:
-    """The same in the clear, for a comparison on public data: the same shares, with nothing to protect them."""
-
-    def __init__(self, channel: RecordedChannel, peer: str, stopwatch: Stopwatch) -> None:
-        self._channel, self._peer, self._measure = channel, peer, stopwatch.measure
-
-    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
-        self._channel.send(self._peer, step, PlainFactorsMessage(shares))
-
-    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
-        self.send_factors(step, from_integers(values + (1 << offset_bits)), layout)
-
-    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
-        values = self._channel.receive(self._peer, step, PlainFactorsMessage).values
-        return _check_shape(values, shape, self._peer, step)
-
-    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
-        return self.receive_factors(step, shape, layout)
-
-    def answer(self, step: str, matrix: Any, factors: ShareArray, layout: SlotLayout) -> ShareArray:
-        with self._measure(GRADIENT):
-            products = matmul(matrix, factors) if _are_shares(matrix) else matmul_integers(matrix, factors)
-            own = random_shares(products.shape[:-1])
-        self._channel.send(self._peer, step, PlainProductsMessage(subtract(products, own)))
-        return own
-
-    def answer_columns(self, step: str, matrix: Any, factors: ShareArray, layout: SlotLayout, count: int) -> ShareArray:
-        return self.answer(step, matrix, factors, layout)
-
-    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
-        values = self._channel.receive(self._peer, step, PlainProductsMessage).values
-        return _check_shape(values, shape, self._peer, step)
-
-    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
-        return self.open_answer(step, shape, layout)
-
-    def inner_product(self, shares: ShareArray, factors: ShareArray, before: Any = None) -> ShareArray:
-        with self._measure(LOSS):
-            product = sum_along(multiply(shares, factors).reshape(-1, 2), 0).reshape(1, 1, 2)
-            return product if before is None else add_shares(before, product)
-
-
 def rows_of_slots(slots: ShareArray) -> ShareArray:
     """Packed results (packed, m, slots, 2) as rows (packed * slots, m, 2)."""
     packed, columns, slot_count, _ = slots.shape
     return np.ascontiguousarray(slots.transpose(0, 2, 1, 3)).reshape(packed * slot_count, columns, 2)
 
 
-def _are_shares(matrix: Any) -> bool:
+def are_shares(matrix: Any) -> bool:
+    """Whether a matrix of a product is one of shares (r, k, 2)."""
     return isinstance(matrix, np.ndarray) and matrix.ndim == 3
 
 
 def _read(data: bytes, key: PublicKey, shape: tuple[int, ...], peer: str, step: str) -> Ciphertexts:
     ciphertexts = from_bytes(data, Ciphertexts, public_key=key)
     if ciphertexts.shape != shape:
-        raise _other_shape(peer, step, shape, ciphertexts.shape)
+        raise other_shape(peer, step, shape, ciphertexts.shape)
     return ciphertexts
 
 
-def _check_shape(values: ShareArray, shape: tuple[int, int], peer: str, step: str) -> ShareArray:
-    if values.shape != (*shape, 2):
-        raise _other_shape(peer, step, (*shape, 2), values.shape)
-    return values
-
-
-def _other_shape(peer: str, step: str, expected: tuple[int, ...], got: tuple[int, ...]) -> ProtocolError:
+def other_shape(peer: str, step: str, expected: tuple[int, ...], got: tuple[int, ...]) -> ProtocolError:
+    """What is raised where a message holds another number of values than both agreed on."""
     return ProtocolError(
         f"{peer} sent another number of values in {step}",
         expected=f"shape {expected}",
