@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from measure import machine, print_rows, write_results
 from vertical_data import ARBITER, GUEST, HOST, JoinedColumns, draw_columns, limit_columns, read_credit
-from vertical_peers import measure_peers
+from vertical_peers import measure_peers, set_beside
 from vertical_run import TrainedModel, centralised_weights, joined_weights, score, train
 from vertical_tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
 
@@ -38,8 +38,8 @@ FORMS = ("shared_weights", "arbiter")
 TO_REACH_S = {("shared_weights", 2048): 8.0, ("arbiter", 2048): 4.0}
 TO_REACH_TIMES_PEER, TO_REACH_TIMES_CLEAR, TO_REACH_AUC = 30.0, 5.0, 0.005
 BATCH_ROWS = 1024
-AUC_TRAINING: dict[str, Any] = {"epochs": 10, "optimiser": "momentum", "learning_rate": 0.03, "l2": 1e-4}
-LIMIT_SPREADS = 3.0
+AUC_TRAINING: dict[str, Any] = {"epochs": 10, "optimiser": "momentum", "learning_rate": 0.02, "l2": 1e-4}
+LIMIT_SPREADS = 2.0
 # Weights are sums of steps: each is within the fixed point's bound of the exact one, far below this after 30 of them.
 WEIGHT_TOLERANCE = 1e-4
 
@@ -162,6 +162,13 @@ def main() -> None:
     data = draw_columns(options.rows, 13, 10, SEED)
     print(data.what, machine(), get_engine().describe(), sep="\n")
     loads = [os.getloadavg()[0]]
+    if credit is not None:
+        columns, train_rows, test_rows = credit
+        for limited in (columns, limit_columns(columns, train_rows, LIMIT_SPREADS)):
+            auc += measure_auc(limited, train_rows, test_rows, {"key_bits": options.key_bits[0], **AUC_TRAINING})
+    keys = {str(bits): time_keys(bits) for bits in options.key_bits}
+    peers = [row for bits in options.key_bits for row in measure_peers(data, bits, options.peer_rows, BATCH_ROWS)]
+    elsewhere = [measure_elsewhere(options.key_bits[0], shape, options.share) for shape in ELSEWHERE if options.share]
     rows = []
     for key_bits in options.key_bits:
         for form in FORMS:
@@ -169,19 +176,7 @@ def main() -> None:
             if (to_reach := TO_REACH_S.get((form, key_bits))) is not None:
                 row |= {"to_reach_s": to_reach, "reached": row["seconds"] <= to_reach}
             rows.append(row)
-    peers = [
-        row
-        for key_bits in options.key_bits
-        for row in measure_peers(data, key_bits, options.peer_rows, BATCH_ROWS, _seconds(rows, key_bits))
-    ]
-    for row in peers:
-        row["reached"] = row["times_ours"] >= TO_REACH_TIMES_PEER
-    elsewhere = [measure_elsewhere(options.key_bits[0], shape, options.share) for shape in ELSEWHERE if options.share]
-    if credit is not None:
-        columns, train_rows, test_rows = credit
-        for limited in (columns, limit_columns(columns, train_rows, LIMIT_SPREADS)):
-            auc += measure_auc(limited, train_rows, test_rows, {"key_bits": options.key_bits[0], **AUC_TRAINING})
-    keys = {str(bits): time_keys(bits) for bits in options.key_bits}
+    set_beside(peers, rows, TO_REACH_TIMES_PEER)
     loads.append(os.getloadavg()[0])
     print_all(rows, peers, elsewhere, auc)
     if not options.no_write:
@@ -203,10 +198,6 @@ def main() -> None:
                 auc_training=AUC_TRAINING,
             )
         )
-
-
-def _seconds(rows: list[dict[str, Any]], key_bits: int) -> float:
-    return next(row["seconds"] for row in rows if row["form"] == "arbiter" and row["key_bits"] == key_bits)
 
 
 def print_all(rows: list[Any], peers: list[Any], elsewhere: list[Any], auc: list[Any]) -> None:

@@ -112,13 +112,10 @@ class PheWise:
         return [self._private.decrypt(c) for c in products]
 
 
-def measure_peers(
-    data: JoinedColumns, key_bits: int, sample_rows: int, batch_rows: int, ours_s: float
-) -> list[dict[str, Any]]:
+def measure_peers(data: JoinedColumns, key_bits: int, sample_rows: int, batch_rows: int) -> list[dict[str, Any]]:
     """A row for each peer: seconds of one batch of `sample_rows` rows in one process, and of all rows by rows.
 
-    What a batch does once for each column, not for each row, is scaled by batches. `times_ours` is the peer's epoch
-    over `ours_s`, a whole run on all cores; `times_ours_two_processes` grants the peer two of them at no loss.
+    What a batch does once for each column, not for each row, is scaled by batches.
     """
     private = stored_keys(key_bits)[0].private
     batches = -(-len(data.labels) // batch_rows)
@@ -138,12 +135,19 @@ def measure_peers(
                 "row_ms": 1e3 * per_row,
                 "batch_ms": 1e3 * per_batch,
                 "scaled_s": seconds,
-                "times_ours": seconds / ours_s,
-                "times_ours_two_processes": seconds / ours_s / 2,
             }
         )
         print(f"{name}, {key_bits} bits: {seconds:,.0f} s", flush=True)
     return rows
+
+
+def set_beside(peers: list[dict[str, Any]], ours: list[dict[str, Any]], times_to_reach: float) -> None:
+    """Add how many times ours a peer's epoch takes: `times_ours` in one process, over our run of form arbiter on all
+    cores; `times_ours_two_processes` grants the peer two processes at no loss."""
+    seconds = {row["key_bits"]: row["seconds"] for row in ours if row["form"] == "arbiter"}
+    for peer in peers:
+        times = peer["scaled_s"] / seconds[peer["key_bits"]]
+        peer |= {"times_ours": times, "times_ours_two_processes": times / 2, "reached": times >= times_to_reach}
 
 
 def draw_integers(data: JoinedColumns, row_count: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:

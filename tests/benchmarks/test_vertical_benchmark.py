@@ -58,9 +58,15 @@ def test_a_peers_rows_and_batches_are_scaled_apart(load: Any, monkeypatch: pytes
     monkeypatch.setattr(peers.time, "process_time", lambda: Clocked.seconds)
     monkeypatch.setattr(peers, "ElementWise", lambda *_: Clocked())
     monkeypatch.setattr(peers, "PheWise", lambda *_: Clocked())
-    for row in peers.measure_peers(data, 2048, 100, 1000, 10.0):
+    rows = peers.measure_peers(data, 2048, 100, 1000)
+    ours = [{"form": "shared_weights", "key_bits": 2048, "seconds": 1.0}]
+    ours.append({"form": "arbiter", "key_bits": 2048, "seconds": 10.0})
+    peers.set_beside(rows, ours, 602.0)
+    for row in rows:
         assert row["scaled_s"] == pytest.approx(3000 * 2 + 3 * 7)
         assert row["times_ours"] == pytest.approx(602.1)
+        assert row["times_ours_two_processes"] == pytest.approx(301.05)
+        assert row["reached"]
 
 
 def test_parts_add_up_to_the_run(load: Any) -> None:
