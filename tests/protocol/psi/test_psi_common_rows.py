@@ -8,7 +8,6 @@ import pytest
 from hekat.data import Table
 from hekat.errors import InputError, PartyStoppedError
 from hekat.protocol.psi.common_rows import common_rows_of
-from hekat.protocol.psi.roles import IntersectionRun
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -22,7 +21,7 @@ def table_of(name: str, ids) -> Table:
 
 def rows_of(intersect, tables: dict[str, Table]) -> dict[str, np.ndarray]:
     def play(channel):
-        return common_rows_of(channel, tables[channel.party], SETTINGS, IntersectionRun(Stopwatch()))
+        return common_rows_of(channel, tables[channel.party], SETTINGS, Stopwatch())
 
     return intersect({}, SETTINGS, stand_ins=dict.fromkeys(tables, play)).results
 
