@@ -33,11 +33,11 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     NO_PROTECTION,
     check_key_size,
 )
-from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, START_STEP, batch_step, epoch_step
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.steps import EPOCH_END, START_STEP, batch_step, epoch_step
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, generate_keys
 from hekat.scheme.paillier.row_packing import RowPacking, open_slots
 from hekat.wire import from_bytes, to_bytes

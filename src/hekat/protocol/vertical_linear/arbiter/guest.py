@@ -32,14 +32,6 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
 )
 from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
-from hekat.protocol.vertical_linear.arbiter.steps import (
-    EPOCH_END,
-    READY_STEP,
-    START_STEP,
-    batch_step,
-    epoch_step,
-    model_id_of,
-)
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
@@ -49,6 +41,14 @@ from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_p
 from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.steps import (
+    EPOCH_END,
+    READY_STEP,
+    START_STEP,
+    batch_step,
+    epoch_step,
+    model_id_of,
+)
 
 
 def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:

@@ -27,14 +27,6 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
 )
 from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
-from hekat.protocol.vertical_linear.arbiter.steps import (
-    EPOCH_END,
-    READY_STEP,
-    START_STEP,
-    batch_step,
-    epoch_step,
-    model_id_of,
-)
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
@@ -43,6 +35,14 @@ from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.parts_of_time import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.steps import (
+    EPOCH_END,
+    READY_STEP,
+    START_STEP,
+    batch_step,
+    epoch_step,
+    model_id_of,
+)
 
 
 def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:

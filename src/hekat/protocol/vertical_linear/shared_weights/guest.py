@@ -6,7 +6,6 @@ from hekat.data import Table
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
-from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, epoch_step
 from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import residual_of
@@ -17,6 +16,7 @@ from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessa
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
 from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining, begin_training
+from hekat.protocol.vertical_linear.steps import EPOCH_END, epoch_step
 
 LOSS_STEP = "loss-share"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hekat.data import Table, check_has_no_labels
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical_linear.arbiter.steps import EPOCH_END, epoch_step
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.guest import LOSS_STEP
 from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining, begin_training
+from hekat.protocol.vertical_linear.steps import EPOCH_END, epoch_step
 
 
 def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical_linear.arbiter.steps import batch_step, epoch_step, model_id_of
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.columns import Targets, prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -35,6 +34,7 @@ from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS,
 from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
+from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_id_of
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"

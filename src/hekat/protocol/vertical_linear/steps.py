@@ -1,4 +1,4 @@
-"""The names of steps, which guest, hosts and arbiter spell alike, and the model's public name."""
+"""The names of steps, which the roles of both forms spell alike, and the model's public name."""
 
 from __future__ import annotations
 
