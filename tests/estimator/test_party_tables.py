@@ -54,6 +54,18 @@ def test_a_data_frame_is_cut_by_names_and_keeps_them() -> None:
     }
 
 
+def test_one_column_is_a_position_of_any_whole_type() -> None:
+    for position in (3, np.int64(3)):
+        tables = read_parties(X, {"bank": [0], "insurer": position}, None)
+        assert contents(tables)["insurer"] == (X[:, [3]].tolist(), ("x3",))
+
+
+def test_a_name_that_two_columns_have_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(Frame, "columns", ("age", "age", *Frame.columns[2:]))
+    with pytest.raises(InputError, match=r"column of bank cannot be told by its name.*'age'"):
+        read_parties(Frame(), {"bank": ["age"], "insurer": ["years"]}, None)
+
+
 def test_arrays_by_party_come_with_the_guest_first() -> None:
     tables = read_parties({"insurer": X[:, 2:], "bank": X[:, :2]}, None, "bank")
     assert list(tables) == ["bank", "insurer"]

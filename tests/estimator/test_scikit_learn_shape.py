@@ -101,6 +101,17 @@ def test_scores_predictions_and_probabilities_agree(tumours, small) -> None:
         made.predict(np.hstack([X, X[:, :1]]))
 
 
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(tumours, small) -> None:
+    X, y = tumours
+    words = np.where(y == 1, "benign", "malignant")
+    made = VerticalLogisticRegression(**{**small, "protection": "none"}).fit(X, words)
+    before = made.predict(X)
+    made.set_params(learning_rate=-1.0)
+    with pytest.raises(InputError, match="learning_rate"):
+        made.fit(X, y)
+    assert (made.predict(X) == before).all()
+
+
 def test_three_classes(keys) -> None:
     X, y = load_iris(return_X_y=True)
     made = VerticalLogisticRegression(
@@ -138,6 +149,24 @@ def test_bad_labels_and_settings_are_refused_before_anything_runs(tumours, small
         clone(made).set_params(columns={"a": [0], "b": [1], "c": [2]}).fit(X, y)
     with pytest.raises(JobError, match="receivers"):
         clone(made).set_params(receivers=["grocer"], protection="none").fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epochs", "3"),
+        ("epochs", 2.5),
+        ("epochs", True),
+        ("batch_rows", 64.0),
+        ("seed", None),
+        ("l2", "0.1"),
+        ("key_bits", "2048"),
+        ("feature_bits", 16.0),
+    ],
+)
+def test_settings_of_another_type_are_named(tumours, small, name: str, value) -> None:
+    with pytest.raises(JobError, match=name):
+        VerticalLogisticRegression(**{**small, name: value}).fit(*tumours)
 
 
 def test_a_refusal_at_a_party_is_raised_as_it_is_with_the_partys_name(tumours, small) -> None:

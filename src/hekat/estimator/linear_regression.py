@@ -24,5 +24,5 @@ class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ign
         """The number of each of the guest's rows, (rows,) in units of y. `X` as in `fit`."""
         return self._scores(X)[:, 0]
 
-    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], None]:
-        return labels, None
+    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], None, None]:
+        return labels, None, None

@@ -41,7 +41,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
     def _class_names(self) -> list[str]:
         return [str(one) for one in getattr(self, "classes_", ())]
 
-    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...], npt.NDArray[Any]]:
         check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         names = tuple(str(one).strip() for one in classes.tolist())
@@ -52,5 +52,4 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
                 got=f"{len(names)}",
                 cure="give y with all classes to be told apart",
             )
-        self.classes_ = classes
-        return np.asarray(names)[numbers], names
+        return np.asarray(names)[numbers], names, classes

@@ -106,11 +106,16 @@ def _cut(X: Any, columns: Columns | None) -> dict[str, Table]:
 
 
 def _positions(chosen: Any, names: tuple[str, ...], party: str) -> list[int]:
-    chosen = [chosen] if isinstance(chosen, str | int) else chosen
+    chosen = [chosen] if isinstance(chosen, str | int | np.integer) else chosen
     if not isinstance(chosen, slice) and len(chosen) and all(isinstance(one, str) for one in chosen):
         unknown = [one for one in chosen if one not in names]
         if unknown:
             raise _refusal(f"a column of {party} is not in X", f"names in X's {len(names)} columns", repr(unknown[0]))
+        doubtful = [one for one in chosen if names.count(one) > 1]
+        if doubtful:
+            raise _refusal(
+                f"a column of {party} cannot be told by its name", "names that X has once", repr(doubtful[0])
+            )
         return [names.index(one) for one in chosen]
     if not isinstance(chosen, slice):
         chosen = np.asarray(chosen) if len(chosen) else np.zeros(0, dtype=np.int64)

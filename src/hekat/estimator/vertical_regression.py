@@ -42,9 +42,9 @@ class VerticalRegression(VerticalParameters, ABC):
         """
         tables = read_parties(X, self.columns, self.guest)
         guest = next(iter(tables))
-        labels, classes = self._read_labels(labels_for(X, y, guest, len(tables[guest])))
+        labels, names, classes = self._read_labels(labels_for(X, y, guest, len(tables[guest])))
         tables[guest] = replace(tables[guest], labels=labels)
-        settings = self._settings(tuple(tables), classes)
+        settings = self._settings(tuple(tables), names)
         intersection = self._intersection(tables)
         losses: list[float | None] = []
 
@@ -61,6 +61,8 @@ class VerticalRegression(VerticalParameters, ABC):
         machine = OneMachine(PROTOCOL, self.timeout_s)
         parts = machine.play({name: seat(name) for name in settings.everyone}, settings)
         self._keep({name: part for name, part in parts.items() if part is not None}, losses)
+        if classes is not None:
+            self.classes_ = classes
         self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
         if not isinstance(X, Mapping):
             self.n_features_in_ = int(np.shape(X)[1])
@@ -143,8 +145,13 @@ class VerticalRegression(VerticalParameters, ABC):
         return PredictionSeat(settings, part, own, intersection, self._key_of(channel.party))(channel, Stopwatch())
 
     @abstractmethod
-    def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
-        """Labels as a table holds them, and the names of the classes, None for a regression. Raises InputError."""
+    def _read_labels(
+        self, labels: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, npt.NDArray[Any] | None]:
+        """Labels as a table holds them, and the classes: their names, and as they were given; of a regression neither.
+
+        Raises InputError.
+        """
 
     def _start_of(self, name: str, tables: Mapping[str, Table]) -> Mapping[str, npt.NDArray[Any]] | None:
         """The weights of this party's part of the last fit, for a warm start."""

@@ -19,7 +19,7 @@ from hekat.protocol.psi.messages import (
     MaskedPointsMessage,
     TagsMessage,
 )
-from hekat.protocol.psi.pair import context_of
+from hekat.protocol.psi.pair import Pair, context_of
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.wire import disclosure_of, from_bytes, to_bytes
 
@@ -125,6 +125,19 @@ def test_tags_are_shuffled(intersect, rsa_keys, monkeypatch: pytest.MonkeyPatch)
     played = intersect(IDS, RSA)
     order = rows_in(list_of(played, "guest", TagsMessage), np.concatenate(made))
     assert correlation(order) < NO_CORRELATION
+
+
+def test_a_tag_is_of_its_pair_alone(intersect, rsa_keys) -> None:
+    """The same id under the same signature has another tag in another session."""
+    from hekat.protocol.psi import rsa_blind
+    from hekat.scheme.rsa import hash_to_group, sign
+
+    key = rsa_keys(3072)
+    digests = IDS["guest"].digests[:2]
+    signatures = sign(key.private, hash_to_group(key.public, rsa_blind._items(digests), context=b"c"))
+    pairs = [Pair(None, "bank", SIZE, SIZE, context * 32, None) for context in (b"s", b"s", b"t")]
+    tags = [rsa_blind._tag(pair, digests, signatures).tobytes() for pair in pairs]
+    assert tags[0] == tags[1] != tags[2]
 
 
 def test_no_bit_of_a_point_tells_curve_from_twist(intersect) -> None:

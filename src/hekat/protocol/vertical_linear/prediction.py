@@ -90,7 +90,7 @@ def predict_scores(
     In form `arbiter` a score is off by at most half a unit of 2^-value_bits a party (times the target's spread).
 
     Raises:
-        InputError: the columns are not those of the part, or hold what is no number.
+        InputError: there is no row, or the columns are not those of the part, or hold what is no number.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         BoundError: a score beyond the range of the fixed point.
     """
@@ -137,6 +137,8 @@ def _arrange(part: ModelPart, table: Table) -> Table:
             cure="bring the table into the columns of training, or ignore columns in the site file",
         )
     check_finite(rows)
+    if not len(rows):
+        raise InputError(f"{table.name} has no rows to predict", expected="at least one row", got="none")
     return rows
 
 

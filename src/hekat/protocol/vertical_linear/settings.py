@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 from hekat.errors import JobError
@@ -34,7 +35,7 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name, bits, most in (("feature_bits", self.feature_bits, 30), ("value_bits", self.value_bits, 40)):
-            if not 8 <= bits <= most:
+            if not _is_whole(bits) or not 8 <= bits <= most:
                 _refuse(f"fixed_point.{name}", f"8 to {most}", bits)
 
 
@@ -90,7 +91,7 @@ class VerticalLinearSettings:
         _check_classes(self)
         if self.label_leak_accepted not in (None, LEAK_ACCEPTED):
             _refuse("label_leak.accepted", f"the words {LEAK_ACCEPTED!r}, or no such line", "other words")
-        if self.key_bits < 2048 or self.key_bits % 64:
+        if not _is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
             _refuse("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         _check_training(self.training, str(self.form))
 
@@ -176,7 +177,7 @@ def _check_training(training: LinearTraining, form: str) -> None:
         ("patience", training.patience, 0),
         ("seed", training.seed, 0),
     ):
-        if not least <= value <= MAX_SEED:
+        if not _is_whole(value) or not least <= value <= MAX_SEED:
             _refuse(f"training.{name}", f"a whole number of {least} or more", value)
     for name, number in (
         ("l1", training.l1),
@@ -184,9 +185,13 @@ def _check_training(training: LinearTraining, form: str) -> None:
         ("min_improvement", training.min_improvement),
         ("stop_at_loss", training.stop_at_loss),
     ):
-        if not (math.isfinite(number) and number >= 0):
+        if not isinstance(number, Real) or not (math.isfinite(number) and number >= 0):
             _refuse(f"training.{name}", "a finite number >= 0", number)
     make_optimiser(training.optimiser, **{"learning_rate": training.learning_rate, **training.optimiser_settings})
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _check_choice(name: str, value: str, known: Sequence[str]) -> None:

@@ -70,9 +70,9 @@ def test_two_other_parties_send_their_parts_under_masks_that_differ_each_time(ma
         for host in ("insurer", "grocer"):
             (message,) = messages_of(joint, host, MaskedScoresMessage)
             seen.append(message.values.tobytes())
-            # Uniform words: half of the 64 x 400 bits are set, 10 sigma either way. Plain parts are small numbers.
-            bits = np.unpackbits(message.values.view(np.uint8)).mean()
-            assert abs(bits - 0.5) < 10 * 0.5 / np.sqrt(64 * 400)
+            # Uniform words: each of the 64 bits is set in half of 400 rows, 8 sigma either way.
+            bits = np.unpackbits(message.values.view(np.uint8).reshape(400, 8), axis=1).mean(axis=0)
+            assert np.abs(bits - 0.5).max() < 8 * 0.5 / np.sqrt(400)
     assert len(set(seen)) == len(seen)
 
 
@@ -114,6 +114,16 @@ def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joi
     assert joint.audits["bank"].notes == ()
 
 
+def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
+    joint = make_joint(8)
+    joint.play("bank", "insurer")
+    for name, other in (("bank", "insurer"), ("insurer", "bank")):
+        notes = {note.what for note in joint.audits[name].notes if note.disclosure_class == "disclosed"}
+        assert f"the score less this party's own part: the part of {other!r} in every score" in notes
+    learned = {row.kind: row.disclosure_class for row in joint.audits["insurer"].learned}
+    assert learned["vertical-linear/prediction-scores"] == "disclosed"
+
+
 def test_the_ledger_of_three_parties_speaks_of_the_score_alone(make_joint) -> None:
     joint = make_joint(9, hosts=("insurer", "grocer"))
     joint.play("bank")
@@ -140,6 +150,25 @@ def test_other_rows_are_refused(make_joint) -> None:
     with pytest.raises(PartyStoppedError) as stop:
         joint.play("bank")
     assert "another number of rows; expected as at bank: 23; got at insurer: 22" in str(refusal(stop.value))
+
+
+def test_no_rows_are_refused(make_joint) -> None:
+    joint = make_joint(11)
+    for name, table in joint.tables.items():
+        joint.tables[name] = table.take(np.arange(0))
+    with pytest.raises(PartyStoppedError) as stop:
+        joint.play("bank")
+    assert isinstance(refusal(stop.value), InputError)
+    assert "no rows to predict" in str(refusal(stop.value))
+
+
+def test_a_model_of_other_parties_is_refused(make_joint) -> None:
+    joint = make_joint(12, hosts=("insurer", "grocer"))
+    joint.spoil("insurer", hosts=("grocer", "insurer"))
+    with pytest.raises(PartyStoppedError) as stop:
+        joint.play("bank")
+    assert isinstance(refusal(stop.value), InputError)
+    assert "a model of other parties" in str(refusal(stop.value))
 
 
 def test_other_receivers_are_refused(make_joint) -> None:
