@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -17,8 +18,9 @@ from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
+from hekat.protocol.vertical_linear.fixed_point import encode_features
 from hekat.protocol.vertical_linear.objective import WEIGHTS
-from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt, rerandomise
 from hekat.scheme.paillier.row_packing import open_slots, unmask_slots
 from hekat.wire import from_bytes
@@ -77,6 +79,50 @@ def test_the_same_job_is_refused_unless_it_says_so(rehearse, settings_of, wide_t
     assert isinstance(caught.value.__cause__, PolicyError)
     assert notebook.steps == []
     assert not run.sent["bank"]
+
+
+def try_halves(notebook: Notebook, job: VerticalLinearSettings) -> np.ndarray:
+    """Labels of the first batch, by the sums of x y in integers: those of all sign patterns of either half of the rows
+    are looked up in each other."""
+    rows, gradient = notebook.steps[0]
+    x = encode_features(notebook.features[rows], job.fixed_point, "shop")
+    told = np.rint(-2 * len(rows) * gradient[:, 0] * 2.0**job.fixed_point.feature_bits).astype(np.int64)
+    half = len(rows) // 2
+    signs = np.array(list(itertools.product([-1, 1], repeat=half)))
+    second = {tuple(told - total): pattern for total, pattern in zip((signs @ x[half:]).tolist(), signs, strict=True)}
+    found = [
+        np.concatenate([pattern, second[tuple(total)]])
+        for total, pattern in zip((signs @ x[:half]).tolist(), signs, strict=True)
+        if tuple(total) in second
+    ]
+    (only,) = found
+    labels = np.zeros(len(notebook.features))
+    labels[rows] = only
+    return labels
+
+
+def test_a_tenth_as_many_equations_as_rows_tell_every_label_of_a_small_batch(rehearse, settings_of, tables_of) -> None:
+    """Labels are -1 or 1, and weights 0 at first: two columns and twenty rows are forty bits on twenty labels."""
+    tables = tables_of(15, rows=20, columns=(3, 2))
+    notebook = Notebook()
+    job = settings_of(batch_rows=0, epochs=1, protection="none")
+    rehearse(job, tables, witness=False, stand_ins={"shop": curious(notebook)}).run()
+    assert np.array_equal(try_halves(notebook, job), np.where(tables["bank"].labels == 1, 1, -1))
+    with pytest.raises(PartyStoppedError, match="host shop would tell the labels of a batch") as caught:
+        rehearse(replace(job, label_leak_accepted=None), tables, witness=False).run()
+    assert caught.value.party == "shop"
+
+
+def test_the_guest_counts_bits_by_itself(rehearse, settings_of, tables_of) -> None:
+    def lax(channel, table, settings, run):
+        return run_host(channel, table, replace(settings, label_leak_accepted=LEAK_ACCEPTED), run)
+
+    job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None)
+    run = rehearse(job, tables_of(15, rows=20, columns=(3, 2)), witness=False, stand_ins={"shop": lax})
+    with pytest.raises(PartyStoppedError, match="host shop would tell the labels of a batch") as caught:
+        run.run()
+    assert caught.value.party == "bank"
+    assert run.sent["bank"] == []
 
 
 def test_a_column_with_one_row_reads_that_rows_label(rehearse, settings_of, tables_of) -> None:

@@ -35,6 +35,7 @@ from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
+from hekat.protocol.vertical_linear.label_bits import check_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
@@ -78,6 +79,7 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
         leak = LeakCount(host, len(own.batches), ready.column_count, own.row_count, ready.thin_column_count)
         channel.ledger.note("setup", leak.describe(), "disclosed")
         check_label_leak(leak, settings.label_leak_accepted)
+        check_label_bits(host, ready.column_count, ready.feature_bits, own.smallest_batch, settings)
         counts.append(ready.column_count)
         feature_bits = max(feature_bits, ready.feature_bits)
     leak = LeakCount(own.party, len(own.batches), own.column_count + 1, own.row_count)

@@ -29,6 +29,7 @@ from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_open
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
+from hekat.protocol.vertical_linear.label_bits import check_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS
@@ -67,6 +68,7 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
     leak = LeakCount(own.party, len(own.batches), own.column_count, own.row_count, thin)
     channel.ledger.note("setup", leak.describe(), "disclosed")
     check_label_leak(leak, settings.label_leak_accepted)
+    check_label_bits(own.party, own.column_count, own.feature_bits, own.smallest_batch, settings)
     ready = HostReadyMessage(
         row_count=own.row_count,
         column_count=own.column_count,

@@ -92,6 +92,11 @@ class OwnPart:
         return max(1, int(np.abs(stored).max(initial=0)).bit_length())
 
     @property
+    def smallest_batch(self) -> int:
+        """Rows of the smallest batch."""
+        return min(len(rows) for rows in self.batches)
+
+    @property
     def epochs_done(self) -> int:
         return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
 
