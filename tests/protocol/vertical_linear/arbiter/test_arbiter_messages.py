@@ -51,3 +51,8 @@ def test_a_party_is_told_its_own_gradient_and_the_guest_the_loss() -> None:
     assert (of_gradient.kind, of_loss.kind) == ("disclosed", "disclosed")
     assert "the party's own gradient, once it takes its mask away" in of_gradient.detail
     assert "the epoch's loss, once the guest takes its mask away" in of_loss.detail
+
+
+def test_an_early_end_tells_of_losses() -> None:
+    of_end = disclosure_of(messages.EpochEndMessage)["finished"]
+    assert (of_end.kind, "losses" in of_end.detail) == ("disclosed", True)
