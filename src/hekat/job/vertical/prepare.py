@@ -21,6 +21,7 @@ from hekat.job.vertical.key_makers import key_makers
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_tables
 from hekat.job.vertical.site_check import check_site_allows_vertical
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.label_bits import check_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import KeyPair
@@ -107,6 +108,9 @@ def _check_label_leak(tables: dict[str, Table], settings: VerticalLinearSettings
         thin = count_thin_columns(features, [np.arange(len(tables[host]))])
         count = LeakCount(host, 1, features.shape[1], batch_rows, thin)
         check_label_leak(count, settings.label_leak_accepted)
+        if settings.training.standardise:
+            # Some feature then is one spread or more from the mean, and the smallest batch no larger than this.
+            check_label_bits(host, features.shape[1], settings.fixed_point.feature_bits, batch_rows, settings)
 
 
 def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], bytes] | None) -> dict[str, KeyPair]:
