@@ -10,8 +10,8 @@ import pytest
 from hekat.data import Table
 from hekat.errors import ChannelTimeoutError, HekatError, InputError
 from hekat.job.job_file import load_job
+from hekat.job.named_timeout import name_timeout_key
 from hekat.job.prepare import MAX_MAGNITUDE, MAX_STANDARDISED, check_magnitudes, prepare
-from hekat.job.run import _name_timeout_key
 
 HEAD = """format = 1
 name = "j"
@@ -73,12 +73,12 @@ def test_the_time_to_answer_grows_with_the_parties(tmp_path) -> None:
 
 def test_a_time_out_names_the_key_of_the_job() -> None:
     error = ChannelTimeoutError("nothing came", expected="an answer", got="none", cure="allow the step more time")
-    named = _name_timeout_key(error, 360.0)
+    named = name_timeout_key(error, 360.0)
     assert isinstance(named, ChannelTimeoutError)
     assert named.cure == "allow the step more time: raise timeout_s in the job (now 360 s)"
     assert (named.what, named.expected, named.got) == (error.what, error.expected, error.got)
     other = ValueError()
-    assert _name_timeout_key(other, 1.0) is other
+    assert name_timeout_key(other, 1.0) is other
 
 
 @pytest.mark.parametrize("most", [MAX_STANDARDISED, MAX_MAGNITUDE])

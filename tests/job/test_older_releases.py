@@ -81,7 +81,7 @@ def test_its_job_and_site_files_say_what_they_said(name, old) -> None:
 def test_a_resumed_run_says_who_began_it(old, tmp_path, monkeypatch) -> None:
     """Begun by 0.1.0, resumed and ended by 7.0.0: events, notes and the checkpoint say so."""
 
-    for module in ("state.file_format", "state.checkpoint", "job.run", "job.notes", "job.training_state_file"):
+    for module in ("state.file_format", "state.checkpoint", "job.run_events", "job.notes", "job.training_state_file"):
         monkeypatch.setattr(f"hekat.{module}.this_release", lambda: "7.0.0")
     job, folder = str(old / "stopped_lattice.toml"), str(old / "stopped_lattice")
     assert main(["run", job, "--runs", str(tmp_path / "runs"), "--resume", folder, "--json"]) == 0

@@ -149,14 +149,24 @@ def test_ids_that_repeat_are_refused_without_being_named(prepared, workplace) ->
     assert "client" not in str(caught.value)
 
 
-def test_one_id_stops_the_run_unless_the_job_says_so(prepared, workplace) -> None:
-    (workplace / "bank.csv").write_text("customer\nclient13\n")
+def test_parties_with_other_id_columns_stop_the_run(prepared, workplace) -> None:
+    site = (workplace / "site.toml").read_text()
+    (workplace / "site.toml").write_text(
+        site.replace('"bank.csv"\nid = "customer"', '"bank.csv"\nid = ["customer", "age"]')
+    )
     with pytest.raises(PartyStoppedError) as caught:
         run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")
-    assert "allow_single" in str(caught.value.__cause__)
+    assert "the same id columns in the same order" in str(caught.value.__cause__)
     (folder,) = (workplace / "runs").iterdir()
     last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
-    assert (last["event"], last["party"]) == ("stopped", "bank")
+    assert last["event"] == "stopped"
+
+
+def test_one_id_is_refused_before_the_run_unless_the_job_says_so(prepared, workplace) -> None:
+    (workplace / "bank.csv").write_text("customer\nclient13\n")
+    with pytest.raises(InputError, match="bank has one id") as caught:
+        prepared(hosts='"insurer"')
+    assert "allow_single" in str(caught.value.cure)
     result = run_intersection_job(prepared("allow_single = true", hosts='"insurer"'), workplace / "runs")
     assert result.summary["common"] == 1
 

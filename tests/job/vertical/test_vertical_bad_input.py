@@ -67,6 +67,27 @@ def test_a_feature_with_one_value(firms) -> None:
     assert "column 'claims'" in refusal(firms)
 
 
+def test_a_category_that_no_row_has_is_cured_in_the_job(firms) -> None:
+    firms.write_job('[columns.claims]\ncategories = ["few", "many", "none"]\n')
+    firms.write_table(
+        "insurer", change=lambda rows: [[row[0], "few" if k % 2 else "many", row[2]] for k, row in enumerate(rows)]
+    )
+    told = refusal(firms)
+    assert "got column 'claims=none'" in told
+    assert "[columns.COLUMN]: take the category out there" in told
+
+
+def test_a_protection_that_the_site_does_not_allow_is_cured_by_one_of_vertical_jobs(firms) -> None:
+    firms.write_job("[protection]\nkind = 'none'\n")
+    site = (firms.folder / "site.toml").read_text()
+    head, found, rest = site.partition("protections = [")
+    assert found
+    (firms.folder / "site.toml").write_text(head + "protections = ['lattice', 'paillier']" + rest.partition("]")[2])
+    told = refusal(firms, PolicyError)
+    assert "protection.kind = 'paillier'" in told
+    assert "lattice" not in told
+
+
 @pytest.mark.parametrize("cell", ["", "nan"])
 def test_a_missing_value(cell, firms) -> None:
     firms.write_job()
