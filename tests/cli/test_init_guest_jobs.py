@@ -95,7 +95,7 @@ def write_tables(folder: Path, parties: tuple[str, ...], *, is_regression: bool)
     for place, party in enumerate(parties):
         label = "label" if place == 0 else ""
         lines = [",".join(["id", f"{party}_x", f"{party}_y", *([label] if label else [])])]
-        for row in range(40):
+        for row in range(80):
             found = [f"p{row}", str((row * 7 + place) % 11), str(row % 5 + 0.5 * place)]
             lines.append(
                 ",".join([*found, *([str(row) if is_regression else ["no", "yes"][row % 2]] if label else [])])
@@ -153,6 +153,12 @@ def test_choices_that_cannot_be_write_nothing(tmp_path, options, told, capsys) -
     assert init(folder, *options) == 2
     assert told in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_an_id_may_have_several_columns(tmp_path) -> None:
+    assert init(tmp_path, "psi", "--id", "name,born") == 0
+    parties = load_site(tmp_path / "site.toml").parties
+    assert [party.data["rows"].options["id"] for party in parties.values()] == [("name", "born")] * 2
 
 
 def test_nothing_is_written_over_and_json_says_what_was(tmp_path, capsys) -> None:

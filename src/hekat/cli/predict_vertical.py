@@ -31,7 +31,8 @@ def predict_vertical(options: argparse.Namespace) -> int:
 
     Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
     """
-    refuse_options(options, "vertical_linear", "data", "party", "id", "label", "ignore", "separator", "decimal")
+    unused = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+    refuse_options(options, "vertical_linear", *unused, command="hekat predict RUN --site FILE --source NAME")
     if options.site is None:
         raise InputError(
             "a joint prediction needs every party's rows",

@@ -31,7 +31,7 @@ def _party(job: NewGuestJob, party: str) -> list[str]:
         f"[{toml_key('party', party, 'data', job.data_name)}]",
         chosen("source", "csv", "or another kind that docs/data.md describes"),
         chosen("path", job.path_of(party), _PATH),
-        chosen("id", job.id, _ID),
+        chosen("id", job.id[0] if len(job.id) == 1 else job.id, _ID),
     ]
     if job.trains and is_guest:
         lines.append(chosen("label", job.label, COMMENTS["label"] + "; the guest alone has one"))

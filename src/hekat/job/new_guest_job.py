@@ -23,7 +23,7 @@ class NewGuestJob:
     model: str = "logistic"
     classes: tuple[str, ...] = ("no", "yes")
     label: str = "label"
-    id: str = "id"
+    id: tuple[str, ...] = ("id",)
     data_name: str = field(default="rows", init=False)
 
     def __post_init__(self) -> None:

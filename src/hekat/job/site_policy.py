@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hekat.errors import JobError, PolicyError
 from hekat.job.job_file import Job
 from hekat.job.site_file import Site, SitePolicy
+from hekat.protocol.horizontal.settings import PROTECTIONS
 
 
 def check_site_allows(site: Site, job: Job) -> None:
@@ -33,19 +34,25 @@ def check_site_allows(site: Site, job: Job) -> None:
         check_holds_nothing(site, settings.authority, "key authority")
 
 
-def check_protections(policy: SitePolicy, protection: str, *, compares_plain: bool = False) -> None:
-    """Raise PolicyError for a protection that the site does not allow, or for a plain comparison without its leave."""
+def check_protections(
+    policy: SitePolicy, protection: str, *, compares_plain: bool = False, known: Collection[str] = PROTECTIONS
+) -> None:
+    """Raise PolicyError for a protection that the site does not allow, or for a plain comparison without its leave.
+
+    `known` are those that the job's protocol has: the cure names none else.
+    """
+    allowed = [name for name in policy.protections if name in known]
     wanted = {protection, *(("none",) if compares_plain else ())}
     for one in sorted(wanted - set(policy.protections)):
         raise PolicyError(
             f"the site does not allow protection '{one}'",
-            expected=" or ".join(policy.protections) or "no job at all: policy.protections is empty",
+            expected=" or ".join(allowed) or "no job of this kind: see policy.protections",
             got=one,
             cure=(
                 "set compare.plain = false in the job"
                 if one != protection
-                else f"set protection.kind = {policy.protections[0]!r} in the job"
-                if policy.protections
+                else f"set protection.kind = {allowed[0]!r} in the job"
+                if allowed
                 else "change the job"
             )
             + ", or let the site's owner add it to policy.protections",

@@ -16,6 +16,7 @@ from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.protocol.psi.ids import Ids as ComparedIds
 from hekat.protocol.psi.ids import make_ids
+from hekat.protocol.psi.roles import check_size
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def prepare_intersection(
         source = find_source(site, party, job.data)
         ids[party] = load_ids(source.kind, source.options, site.folder, name=party)
     compared = {party: make_ids([column.tolist() for column in found.columns], party) for party, found in ids.items()}
+    for found in compared.values():
+        check_size(found, settings)
     with declare_tenancy(site.machine.single_tenant):
         get_engine()
     return PreparedIntersection(job, site, ids, compared, load_party_keys(site, settings.parties))

@@ -127,7 +127,7 @@ def _read_fixed_point(section: Section) -> FixedPoint:
 
 def _read_intersection(section: Section, settings: VerticalLinearSettings) -> IntersectionSettings | None:
     kind = section.take("kind", str, KINDS[0])
-    key_bits = section.take("key_bits", int, DEFAULT_KEY_BITS) if kind == "rsa_blind" else DEFAULT_KEY_BITS
+    key_bits = DEFAULT_KEY_BITS if kind == ALIGNED else section.take("key_bits", int, DEFAULT_KEY_BITS)
     section.finish()
     if kind == ALIGNED:
         return None

@@ -43,6 +43,6 @@ def common_rows_of(
             "no row is common to all parties",
             expected="ids that all parties have",
             got="none",
-            cure="check that all parties write ids alike: the same columns, the same spelling, texts or numbers",
+            cure="check that all parties write ids alike: the same columns in the same order, the same spelling",
         )
     return found.rows

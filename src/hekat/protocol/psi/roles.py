@@ -59,7 +59,9 @@ def run_intersection(
     peer's; ProtocolError, naming the peer, for what no honest one sends; ChannelError where a peer leaves.
     """
     _check_party(channel, settings)
-    _check_size(channel, ids, settings)
+    check_size(ids, settings)
+    if len(ids) == 1:
+        channel.ledger.note(NOTE_STEP, "this party takes part with one id", "disclosed")
     asker = settings.hosts[0] if settings.roles_exchanged else settings.guest
     others = tuple(name for name in settings.parties if name != asker)
     _note_learning(channel, settings, asker)
@@ -115,17 +117,15 @@ def _check_party(channel: RecordedChannel, settings: IntersectionSettings) -> No
         )
 
 
-def _check_size(channel: RecordedChannel, ids: Ids, settings: IntersectionSettings) -> None:
-    if len(ids) > 1:
-        return
-    if not settings.allow_single:
+def check_size(ids: Ids, settings: IntersectionSettings) -> None:
+    """Raise InputError for a set of one id, unless the settings allow it."""
+    if len(ids) == 1 and not settings.allow_single:
         raise InputError(
             f"{ids.name} has one id: its intersection would tell whether the others know one person",
             expected="at least 2 ids",
             got="1",
             cure="give it more rows, or set allow_single = true where asking about one person is what is meant",
         )
-    channel.ledger.note(NOTE_STEP, "this party takes part with one id", "disclosed")
 
 
 def _note_learning(channel: RecordedChannel, settings: IntersectionSettings, asker: str) -> None:

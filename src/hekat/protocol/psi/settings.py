@@ -81,6 +81,9 @@ def _check_kind(settings: IntersectionSettings) -> None:
         )
     if settings.kind == "rsa_blind" and settings.cardinality_only:
         _refuse("cardinality_only", "kind 'ecdh': what is signed blindly is mapped to its id again", "kind 'rsa_blind'")
+    if settings.kind == "ecdh" and settings.key_bits != DEFAULT_KEY_BITS:
+        cure = "leave key_bits out, or set kind to 'rsa_blind'"
+        _refuse("key_bits", "kind 'rsa_blind', which alone makes a key of so many bits", "kind 'ecdh'", cure)
     bits = settings.key_bits
     if isinstance(bits, bool) or not isinstance(bits, int) or not DEFAULT_KEY_BITS <= bits <= MAX_KEY_BITS or bits % 2:
         _refuse("key_bits", f"an even number of bits from {DEFAULT_KEY_BITS} to {MAX_KEY_BITS}", repr(bits))

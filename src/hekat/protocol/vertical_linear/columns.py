@@ -135,6 +135,7 @@ def _refuse_constant_columns(table: Table) -> None:
         raise InputError(
             f"{table.name} has a feature with one value",
             expected="at least two different values in each column",
-            got=f"column {constant[0]!r} ({len(constant)} in all)",
-            cure="leave it out in the site file: it can tell no row from another",
+            got=f"column {constant[0]!r}" + (f" and {len(constant) - 1} more" if len(constant) > 1 else ""),
+            cure="name it under ignore in the site file, as it tells no row from another; COLUMN=CATEGORY comes from "
+            "the job's [columns.COLUMN]: take the category out there, or ignore the whole column",
         )

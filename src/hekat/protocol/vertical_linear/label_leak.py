@@ -56,10 +56,12 @@ def check_label_leak(count: LeakCount, accepted: str | None) -> None:
         f'label_leak.accepted = "{LEAK_ACCEPTED}"'
     )
     if count.equation_count * ROWS_PER_EQUATION > count.row_count:
+        rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
+        batches = f"{count.batch_count} batches" if count.batch_count > 1 else "1 batch"
         raise PolicyError(
             f"the gradients of host {count.party} would tell labels",
-            expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {count.row_count} rows",
-            got=f"{count.equation_count}: {count.batch_count} batches x {count.column_count} columns",
+            expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
+            got=f"{count.equation_count}: {batches} x {count.column_count} columns",
             cure=cure,
         )
     if count.thin_columns:

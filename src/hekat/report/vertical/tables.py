@@ -142,8 +142,8 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         for found in summary["learned"]
     ]
     note = (
-        "A party that sees its own gradients learns a linear equation on the labels for each of its columns in each "
-        "batch. Batches are drawn once and kept: later epochs tell of the same sums of labels."
+        "A party that sees its own gradients learns a linear equation for each of its columns in each batch: a host on "
+        "the labels, the guest on the hosts' scores. Batches are drawn once and kept: later epochs tell the same sums."
         if any(found["equations"] for found in summary["learned"])
         else "No party sees a gradient or a plain weight: there are no equations."
     )
