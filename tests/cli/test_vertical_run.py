@@ -32,7 +32,7 @@ classes = ["paid", "failed"]
 
 [training]
 epochs = 3
-batch_rows = 35
+batch_rows = 70
 learning_rate = 0.3
 
 [protection]
@@ -75,12 +75,12 @@ class Place:
 
 
 def write_tables(folder: Path) -> None:
-    """80 clients to train on and 30 others; each party lacks some, and has them in an order of its own."""
+    """200 clients to train on and 30 others; each party lacks some, and has them in an order of its own."""
     rng = np.random.default_rng(7)
-    values = rng.normal(size=(110, 5))
-    failed = values @ [1.5, -1.0, 0.8, 0.0, 0.5] + 0.3 * rng.normal(size=110) > 0
+    values = rng.normal(size=(230, 5))
+    failed = values @ [1.5, -1.0, 0.8, 0.0, 0.5] + 0.8 * rng.normal(size=230) > 0
     names = [name for columns in COLUMNS.values() for name in columns]
-    for start, stop, kind in ((0, 80, "clients"), (80, 110, "new-clients")):
+    for start, stop, kind in ((0, 200, "clients"), (200, 230, "new-clients")):
         for party, columns in COLUMNS.items():
             rows = rng.permutation(np.arange(start, stop))[3:]
             lines = [",".join(["client", *columns, *(["outcome"] if party == "bank" else [])])]
@@ -235,8 +235,8 @@ def test_a_wrong_prediction_is_answered_with_code_2(finished, options, told) -> 
 def test_a_dry_run_trains_nothing(place) -> None:
     code, out, err = place.run("--dry-run")
     assert code == 0, err
-    assert re.search(r"telco +77 +2 +6", out)
-    assert re.search(r"bank +77 +2 +9", out)
+    assert re.search(r"telco +197 +2 +6", out)
+    assert re.search(r"bank +197 +2 +9", out)
     assert "every check passed; nothing was written or sent" in out
     told = json.loads(place.run("--dry-run", "--json")[1])
     assert [party["most_equations"] for party in told["parties"]] == [9, 3, 6]
@@ -269,7 +269,7 @@ def test_a_run_that_stopped_says_how_it_goes_on_and_does(place, monkeypatch) -> 
     [
         ("job.toml", 'arbiter = "notary"', "", "shared_weights is for two parties"),
         ("job.toml", 'arbiter = "notary"', 'arbiter = "telco"', "a different name for each"),
-        ("job.toml", "batch_rows = 35", "batch_rows = 5", "would tell labels"),
+        ("job.toml", "batch_rows = 70", "batch_rows = 5", "would tell labels"),
         ("job.toml", "batch_rows", "batch_size", "did you mean batch_rows"),
         ("job.toml", 'data = "clients"', 'data = "people"', "no data called 'people'"),
         ("site.toml", 'label = "outcome"', "", "label"),

@@ -107,7 +107,7 @@ class OpenedLossMessage:
 class EpochEndMessage:
     """Guest to hosts and arbiter after every epoch: whether another one follows."""
 
-    finished: bool = disclosed("whether the losses, which the guest alone sees, end the training")
+    finished: bool = disclosed("whether what the guest alone sees ends the training")
 
 
 @message("vertical-linear/plain-scores", version=1)
