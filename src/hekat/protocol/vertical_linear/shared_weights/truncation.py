@@ -24,8 +24,6 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
 )
 
-PAD_SEED_BYTES = 32
-
 
 class Truncation:
     """One party's side. Both parties call it in the same order with arrays of the same shapes."""
