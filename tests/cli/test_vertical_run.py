@@ -215,6 +215,7 @@ def test_receivers_are_those_that_the_job_named(finished, tmp_path) -> None:
         (("--source", "rows"), "a joint prediction needs every party's rows"),
         (("--site", "{site}", "--source", "rows"), "no data called 'rows'"),
         (("--site", "{site}", "--data", "x.csv"), "--data has no use for a job of protocol 'vertical_linear'"),
+        (("--data", "x.csv"), "expected: hekat predict RUN --site FILE --source NAME without --data"),
         (("--site", "{site}", "--source", "new-clients", "--party", "bank"), "--party has no use"),
         (
             ("--site", "{site}", "--source", "new-clients", "--receivers", "mallory"),
