@@ -17,7 +17,7 @@ def render_vertical(content: dict[str, Any], place: str) -> list[str]:
         *_training(content["rows"]),
         "",
         *_peers(content["peers"]),
-        *[line for row in [*content["rows"], *content["elsewhere"]] if "flash" in row for line in _flash(content, row)],
+        *_flash_of_first_and_own_shape(content),
         *_elsewhere(content["elsewhere"]),
         *_auc(content),
     ]
@@ -109,6 +109,12 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
             )
         )
     return [*lines, ""]
+
+
+def _flash_of_first_and_own_shape(content: dict[str, Any]) -> list[str]:
+    """FLASH's table for the first key size and for FLASH's own shape; those of other runs are in the results."""
+    runs = [next((row for row in rows if "flash" in row), None) for rows in (content["rows"], content["elsewhere"])]
+    return [line for run in runs if run is not None for line in _flash(content, run)]
 
 
 def _flash(content: dict[str, Any], run: dict[str, Any]) -> list[str]:
