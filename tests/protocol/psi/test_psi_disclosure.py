@@ -213,7 +213,10 @@ def test_ledgers_say_who_learns_what_and_hold_no_ids(intersect) -> None:
 @pytest.mark.parametrize(
     ("message", "classes"),
     [
-        (AnnouncementMessage(kinds=("text", "whole number"), padded_count=256), {"disclosed"}),
+        (
+            AnnouncementMessage(settings_digest=bytes(32), kinds=("text", "whole number"), padded_count=256),
+            {"public", "disclosed"},
+        ),
         (MaskedPointsMessage(rows=np.arange(64, dtype=np.uint8).reshape(2, 32)), {"ciphertext"}),
         (AnsweredPointsMessage(rows=np.arange(64, dtype=np.uint8).reshape(2, 32)), {"ciphertext"}),
         (TagsMessage(rows=np.arange(64, dtype=np.uint8).reshape(2, 32)), {"ciphertext"}),

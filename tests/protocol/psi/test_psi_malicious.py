@@ -163,6 +163,40 @@ def test_a_party_without_a_part(intersect) -> None:
     assert "no part in this intersection" in str(caught.value.__cause__)
 
 
+@pytest.mark.parametrize(
+    ("guests", "hosts"),
+    [
+        ({"learns": ("guest",)}, {"learns": ("guest",), "cardinality_only": True}),
+        ({"learns": ("guest",), "cardinality_only": True}, {"learns": ("guest",)}),
+        ({}, {"learns": ("guest",)}),
+        ({}, {"learns": ("bank",)}),
+        ({"learns": ("bank",)}, {}),
+        ({}, {"kind": "rsa_blind"}),
+        ({"kind": "rsa_blind"}, {"kind": "rsa_blind", "key_bits": 4096}),
+        ({}, {"hosts": ("bank", "shop")}),
+    ],
+)
+def test_other_settings_at_a_peer(intersect, guests: dict[str, Any], hosts: dict[str, Any]) -> None:
+    """Each site has its own job file: one that counts under a guest that maps answers back would give wrong rows."""
+    settings = IntersectionSettings(**{"guest": "guest", "hosts": ("bank",)} | guests)
+    others = IntersectionSettings(**{"guest": "guest", "hosts": ("bank",)} | hosts)
+
+    def play(channel: RecordedChannel) -> Any:
+        return run_intersection(channel, IDS["bank"], others, IntersectionRun(Stopwatch()))
+
+    with pytest.raises(PartyStoppedError) as caught:
+        intersect(IDS, settings, stand_ins={"bank": play})
+    cause = caught.value.__cause__
+    assert isinstance(cause, ProtocolError)
+    assert "comes with other settings of this intersection" in str(cause)
+    assert cause.cure
+
+
+def test_what_each_party_decides_for_itself_may_differ() -> None:
+    alone = IntersectionSettings("guest", ("bank",), learns=["guest", "bank"], allow_single=True)
+    assert alone.digest() == ECDH.digest()
+
+
 @pytest.mark.parametrize("settings", [ECDH, RSA, COUNT])
 @pytest.mark.parametrize("leaver", ["guest", "bank"])
 def test_a_peer_that_leaves(intersect, settings, leaver: str) -> None:

@@ -13,8 +13,9 @@ from hekat.wire import ciphertext, disclosed, message, public
 @message("psi/announcement", version=1)
 @dataclass(frozen=True)
 class AnnouncementMessage:
-    """Each party to each that it compares with, once: what the ids are, and how long its list will be."""
+    """Each party to each that it compares with, once: what the job says, what the ids are, and how long its list."""
 
+    settings_digest: bytes = public()
     kinds: tuple[str, ...] = disclosed("of each id column, whether it holds texts or whole numbers")
     padded_count: int = disclosed("the size of the sender's set, rounded up to a rung of a public ladder")
 

@@ -12,6 +12,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.ids import MAX_ID_COUNT, Ids
 from hekat.protocol.psi.messages import AnnouncementMessage
 from hekat.protocol.psi.padding import padded_count
+from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.rsa import KeyPair
 
@@ -54,22 +55,37 @@ class Pair:
             self.run.progress(what, done, total)
 
 
-def meet(channel: RecordedChannel, peers: tuple[str, ...], ids: Ids, run: IntersectionRun, *, asks: bool) -> list[Pair]:
-    """Tell each peer what this party's ids are, and learn it of them; `asks`: whether this party compares.
+def meet(
+    channel: RecordedChannel, ids: Ids, settings: IntersectionSettings, run: IntersectionRun, asker: str
+) -> list[Pair]:
+    """Tell each peer what this party's ids are, and learn it of them; the asker's peers are all others, theirs it.
 
-    Raises InputError where ids are of different kinds, ProtocolError for a size that is no rung.
+    Raises InputError where ids are of different kinds, ProtocolError for other settings and a size that is no rung.
     """
-    mine = AnnouncementMessage(kinds=ids.kinds, padded_count=padded_count(len(ids)))
+    asks = channel.party == asker
+    peers = tuple(name for name in settings.parties if name != asker) if asks else (asker,)
+    mine = AnnouncementMessage(settings_digest=settings.digest(), kinds=ids.kinds, padded_count=padded_count(len(ids)))
     for peer in peers:
         channel.send(peer, ANNOUNCE_STEP, mine)
     pairs = []
     for peer in peers:
         theirs = channel.receive(peer, ANNOUNCE_STEP, AnnouncementMessage, timeout_s=WAIT_S)
+        _check_settings(theirs, mine, peer)
         _check_announcement(theirs, ids, peer)
         asker, answerer = (channel.party, peer) if asks else (peer, channel.party)
         context = context_of(channel.session_id, asker, answerer)
         pairs.append(Pair(channel, peer, mine.padded_count, theirs.padded_count, context, run))
     return pairs
+
+
+def _check_settings(theirs: AnnouncementMessage, mine: AnnouncementMessage, peer: str) -> None:
+    if theirs.settings_digest != mine.settings_digest:
+        raise ProtocolError(
+            f"party {peer} comes with other settings of this intersection",
+            expected="the same guest, hosts, kind, learns, cardinality_only and key_bits at all parties",
+            got="another digest of them",
+            cure="give all parties the same job file",
+        )
 
 
 def _check_announcement(theirs: AnnouncementMessage, ids: Ids, peer: str) -> None:

@@ -1,6 +1,7 @@
 """The roles of a set intersection: one party compares its set with those of the others, and tells them what is common.
 
-    1. everybody tells, to those it compares with, the kinds of its id columns and the padded size of its set
+    1. everybody tells, to those it compares with, a digest of the settings, the kinds of its id columns and the padded
+       size of its set
     2. the guest compares with each host in turn (`ecdh`, `rsa_blind`), and learns what it has in common with that host
     3. the guest takes what it found with every host
     4. it tells each host that is to learn it which rows of that host's are common to all
@@ -56,18 +57,18 @@ def run_intersection(
     """This party's role: compare `ids` with those of the others, and learn what the settings give it to learn.
 
     Raises InputError for a party that the settings do not know, a set of one id, and ids of another kind than a
-    peer's; ProtocolError, naming the peer, for what no honest one sends; ChannelError where a peer leaves.
+    peer's; ProtocolError, naming the peer, for other settings than its own and for what no honest one sends;
+    ChannelError where a peer leaves.
     """
     _check_party(channel, settings)
     check_size(ids, settings)
     if len(ids) == 1:
         channel.ledger.note(NOTE_STEP, "this party takes part with one id", "disclosed")
     asker = settings.hosts[0] if settings.roles_exchanged else settings.guest
-    others = tuple(name for name in settings.parties if name != asker)
     _note_learning(channel, settings, asker)
     if channel.party == asker:
-        return _compare(meet(channel, others, ids, run, asks=True), ids, settings)
-    (pair,) = meet(channel, (asker,), ids, run, asks=False)
+        return _compare(meet(channel, ids, settings, run, asker), ids, settings)
+    (pair,) = meet(channel, ids, settings, run, asker)
     return _answer(pair, ids, settings)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +14,7 @@ from hekat.errors import InputError
 KINDS: Final = ("ecdh", "rsa_blind")
 DEFAULT_KEY_BITS: Final = 3072
 MAX_KEY_BITS: Final = 8192
+_DIGEST_DOMAIN: Final = b"hekat/psi/settings/1"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,11 @@ class IntersectionSettings:
     def roles_exchanged(self) -> bool:
         """Whether the only host compares in the guest's place, so that the guest learns nothing."""
         return self.guest not in self.learners
+
+    def digest(self) -> bytes:
+        """SHA-256 of all that must be the same at every party; `allow_single` is each party's own."""
+        agreed = (self.guest, self.hosts, self.kind, self.learners, self.cardinality_only, self.key_bits)
+        return hashlib.sha256(_DIGEST_DOMAIN + json.dumps(agreed).encode()).digest()
 
 
 def _check_parties(settings: IntersectionSettings) -> None:
