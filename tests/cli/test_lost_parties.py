@@ -97,7 +97,8 @@ def test_two_losses_end_the_run_and_it_goes_on_when_they_are_back(five) -> None:
     assert "resume from the last checkpoint" in told["cure"]
     assert "checkpoint of round 2" in told["saved"]
     (folder,) = five.folders()
-    assert lines[-1] == f"go on from its last checkpoint with: hekat run {five.folder / 'job.toml'} --resume {folder}"
+    command = f"hekat run {five.folder / 'job.toml'} --runs {five.runs} --resume {folder}"
+    assert lines[-1] == f"go on from its last checkpoint with: {command}"
     assert five.call("audit", folder).code == 0
     _, summary, second = run_and_read(five, "--resume", folder)
     assert [entry["round"] for entry in summary["rounds"]["encrypted"]] == [3]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import shutil
 import stat
 from contextlib import redirect_stderr, redirect_stdout
@@ -252,14 +253,19 @@ def test_a_run_that_stopped_says_how_it_goes_on_and_does(place, monkeypatch) -> 
             raise OSError("the terminal is gone")
         advance(self, phase, text)
 
+    site = place.folder / "our site.toml"
+    (place.folder / "site.toml").rename(site)
     with monkeypatch.context() as patch:
         patch.setattr(RunProgress, "advance", stop)
-        code, _, err = place.run()
+        code, _, err = place.run("--site", site)
     assert code == 2
     (folder,) = place.folders()
-    assert f"--resume {folder}" in err
-    code, out, err = place.run("--resume", folder, "--json")
+    (told,) = re.findall("go on from its last checkpoint with: hekat (.*)", err)
+    assert shlex.split(told)[-2:] == ["--resume", str(folder)]
+    # As it stands: the same site file, and a folder beside the first.
+    code, out, err = place.call(*shlex.split(told), "--json")
     assert code == 0, err
+    assert len(place.folders()) == 2
     summary = json.loads(out)
     assert [epoch["epoch"] for epoch in summary["epochs"]] == [1, 2, 3]
     assert any("goes on from epoch" in note for note in summary["notes"])

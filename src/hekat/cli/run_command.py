@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from hekat.cli.run_end import RUNS_FOLDER
 from hekat.cli.run_horizontal import run_horizontal
 from hekat.cli.run_psi import run_psi
 from hekat.cli.run_vertical import run_vertical
@@ -30,7 +31,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         help="the site file: where this machine keeps data and keys (default: site.toml beside the job)",
     )
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where run folders are made (default: runs)")
+    parser.add_argument(
+        "--runs", type=Path, default=RUNS_FOLDER, help=f"where run folders are made (default: {RUNS_FOLDER})"
+    )
     parser.add_argument(
         "--resume", type=Path, metavar="RUN", help="go on from the checkpoint of an earlier run's folder"
     )

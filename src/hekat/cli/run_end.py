@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,9 +20,11 @@ from hekat.errors import HekatError
 from hekat.job.run import RunResult
 from hekat.report import terminal_findings, terminal_tables, write_report
 
+RUNS_FOLDER = Path("runs")
+
 
 @contextmanager
-def going_on(progress: RunProgress, job: Path, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
+def going_on(progress: RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
     """Add to what the body raises where the run lies, and how to take it up again where its folder allows that."""
     try:
         yield
@@ -29,8 +33,20 @@ def going_on(progress: RunProgress, job: Path, may_go_on: Callable[[Path], bool]
         if folder is not None:
             error.add_note(f"the run lies in {folder}")
             if may_go_on(folder):
-                error.add_note(f"go on from its last checkpoint with: hekat run {job} --resume {folder}")
+                error.add_note(f"go on from its last checkpoint with: {_resume_command(options, folder)}")
         raise
+
+
+def _resume_command(options: argparse.Namespace, folder: Path) -> str:
+    """What a shell takes to go on in `folder`, with the options that say where things lie."""
+    words: list[object] = ["hekat", "run", options.job]
+    if options.site is not None:
+        words += ["--site", options.site]
+    if options.runs != RUNS_FOLDER:
+        words += ["--runs", options.runs]
+    if options.passphrase_file is not None:
+        words += ["--passphrase-file", options.passphrase_file]
+    return shlex.join(str(word) for word in (*words, "--resume", folder))
 
 
 def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapping[str, Path] | None = None) -> int:

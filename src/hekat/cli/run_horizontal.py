@@ -32,7 +32,7 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_estimate(prepared, line, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console) as progress, going_on(progress, options.job, _has_checkpoint):
+    with RunProgress(console) as progress, going_on(progress, options, _has_checkpoint):
         result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=losses)
     return show_run(result, console, as_json=options.json)
 

@@ -26,7 +26,7 @@ def run_psi(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(prepared, options)
-    with RunProgress(console) as progress, going_on(progress, options.job, lambda folder: False):
+    with RunProgress(console) as progress, going_on(progress, options, lambda folder: False):
         result = run_intersection_job(prepared, options.runs, progress)
     # Of whoever learns how many only, nothing lies there.
     is_counted = prepared.job.settings.cardinality_only

@@ -42,7 +42,7 @@ def run_vertical(options: argparse.Namespace) -> int:
         return _show_checked(prepared, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
-    with RunProgress(console) as progress, going_on(progress, options.job, has_checkpoints):
+    with RunProgress(console) as progress, going_on(progress, options, has_checkpoints):
         result = run_vertical_job(prepared, options.runs, progress, resume_from=options.resume)
     places = {"parts": result.folder / PARTS_FOLDER, "ledgers": result.folder / LEDGER_FOLDER}
     return show_run(result, console, as_json=options.json, places=places)
