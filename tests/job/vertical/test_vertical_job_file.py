@@ -115,6 +115,8 @@ WRONG = {
     "an arbiter with rows": (PLAIN, {"arbiter": '"bank"'}, "a different name for each"),
     "Adam on shares": ("[training]\noptimiser = 'adam'\n", {}, "protection.form = 'arbiter'"),
     "l1 on shares": ("[model]\nl1 = 0.1\n", {}, "protection.form = 'arbiter'"),
+    "a rate that shares cannot hold": ("[training]\nlearning_rate = 1e-11\n", {}, "training.learning_rate cannot be"),
+    "a penalty that shares cannot hold": ("[model]\nl2 = 1e-12\n", {}, "training.l2 cannot be"),
     "a small key": ("[protection]\nkey_bits = 1024\n", {}, "2048 or more"),
     "a waiver in other words": ("[label_leak]\naccepted = 'yes'\n", {}, LEAK_ACCEPTED),
     "classes of a regression": ("[model]\nname = 'linear'\n", {}, "none for a linear regression"),

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from hekat.errors import JobError
 from hekat.model import make_optimiser
+from hekat.protocol.vertical_linear.shared_weights.factors import check_factors
 
 Form = Literal["shared_weights", "arbiter"]
 Task = Literal["logistic", "linear"]
@@ -94,6 +95,8 @@ class VerticalLinearSettings:
         if not _is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
             _refuse("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         _check_training(self.training, str(self.form))
+        if self.form == "shared_weights":
+            check_factors(self.training.learning_rate, self.training.l2, self.fixed_point.value_bits)
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining
 from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
@@ -129,10 +129,12 @@ def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, setting
         ({"learning_rate": 1e-5, "l2": 1e-5}, "training.learning_rate . l2"),
     ],
 )
-def test_factors_that_integers_cannot_hold_are_refused(run_of, tables_of, settings_of, values, name):
-    with pytest.raises(PartyStoppedError, match=f"{name} cannot be written") as caught:
-        run_of(settings_of(**values), tables_of(9)).run()
-    assert isinstance(caught.value.__cause__, BoundError)
+def test_factors_that_integers_cannot_hold_are_refused_by_the_settings(settings_of, values, name):
+    with pytest.raises(JobError, match=f"{name} cannot be written") as caught:
+        settings_of(**values)
+    assert "protection.form = 'arbiter'" in caught.value.cure
+    with_arbiter = replace(settings_of(), form="arbiter", arbiter="judge")
+    replace(with_arbiter, training=LinearTraining(**values))
 
 
 def test_scales_that_leave_no_room_are_refused():

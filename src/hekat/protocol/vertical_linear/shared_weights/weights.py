@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import BoundError, InputError
+from hekat.errors import InputError
 from hekat.model.optimisers import Momentum, Sgd
 from hekat.protocol.vertical_linear.objective import make_job_optimiser
 from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.shared_weights.factors import FACTOR_BITS, as_integer
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, TRUNCATED_BITS, rows_shift
+from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     ShareArray,
     add_shares,
@@ -26,9 +27,6 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
 Arrays = Mapping[str, npt.NDArray[Any]]
 WEIGHTS, VELOCITY, STEP_COUNT = "weights", "velocity", "step_count"
 MODEL_WEIGHTS, MODEL_INTERCEPT = "weight_shares", "intercept_shares"
-# Factors such as the learning rate are integers at 2^-FACTOR_BITS, of at least so many bits.
-FACTOR_BITS = 36
-MIN_FACTOR_BITS = 8
 
 
 class SharedWeights:
@@ -48,7 +46,6 @@ class SharedWeights:
         self.weights = zero_shares(shape)
         self._velocity = zero_shares(shape) if isinstance(optimiser, Momentum) else None
         self._steps_done = 0
-        self._check_factors()
 
     def move(self, gradient: ShareArray, row_count: int) -> None:
         """One step against shares of sum / 2^rows_shift over a batch of `row_count` rows."""
@@ -97,22 +94,8 @@ class SharedWeights:
         """Shares of the sum of shares times known factors, off by less than 1."""
         total = zero_shares(self.weights.shape[:-1])
         for shares, factor in terms:
-            total = add_shares(total, multiply(shares, constant(round(factor * 2.0**FACTOR_BITS))))
+            total = add_shares(total, multiply(shares, constant(as_integer(factor))))
         return self._pair.truncation.truncate(total, FACTOR_BITS)
-
-    def _check_factors(self) -> None:
-        rate = self._optimiser.learning_rate
-        for name, factor in (("learning_rate", rate / 2), ("l2", self._l2), ("learning_rate * l2", rate * self._l2)):
-            integer_bits = round(factor * 2.0**FACTOR_BITS).bit_length()
-            wide = self._pair.scales.value_bits + RANGE_BITS + integer_bits > TRUNCATED_BITS
-            if wide or (factor and integer_bits < MIN_FACTOR_BITS):
-                raise BoundError(
-                    f"training.{name} cannot be written as an integer of this form",
-                    expected=f"0, or from 2^{MIN_FACTOR_BITS - FACTOR_BITS} to 2^"
-                    f"{TRUNCATED_BITS - RANGE_BITS - FACTOR_BITS - self._pair.scales.value_bits}",
-                    got="a larger one" if wide else "a smaller one",
-                    cure="correct it in the job, or use protection.form = 'arbiter'",
-                )
 
     def _checked(self, arrays: Arrays, name: str, shape: tuple[int, ...]) -> ShareArray:
         found = arrays.get(name)
