@@ -102,7 +102,7 @@ WRONG = {
     "an unknown key": ("[training]\nepoch = 3\n", {}, "did you mean epochs"),
     "an unknown section": ("[trainings]\nepochs = 3\n", {}, "did you mean training"),
     "another intersection": ("[intersection]\nkind = 'ecdhe'\n", {}, "'aligned'"),
-    "key bits where nothing is signed": ("[intersection]\nkind = 'ecdh'\nkey_bits = 3072\n", {}, "key_bits"),
+    "key bits where nothing is signed": ("[intersection]\nkind = 'ecdh'\nkey_bits = 4096\n", {}, "key_bits"),
     "a key too small to sign": ("[intersection]\nkind = 'rsa_blind'\nkey_bits = 1024\n", {}, "3072"),
     "another form": ("[protection]\nform = 'shares'\n", {}, "'shared_weights' or 'arbiter'"),
     "another protection": ("[protection]\nkind = 'lattice'\n", {}, "'paillier' or 'none'"),
