@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError
+from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError, StateError
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining
 from hekat.protocol.vertical_linear.shared_weights import training
@@ -52,6 +53,35 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(run_of, tables_of, s
     assert [record.epoch for record in second.records["bank"]] == [3, 4]
     assert second.saved["bank"][-1].losses[:2] == first.saved["bank"][-1].losses
     assert second.saved["shop"][-1].losses == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("step_count", None, r"no such step_count.*expected uint64 of shape \(\); got none"),
+        ("step_count", np.zeros(1, np.uint64), r"no such step_count.*got shape \(1,\) of uint64"),
+        ("step_count", np.array(3.0), "no such step_count.*of float64"),
+        ("step_count", np.array(4, np.uint64), "other steps than its epochs have; expected 3; got 4"),
+        ("weights", None, r"no such weights.*expected uint64 of shape \(6, 1, 2\); got none"),
+        ("weights", np.zeros((6, 1, 2)), "no such weights.*of float64"),
+        ("weights", np.zeros((5, 1, 2), np.uint64), r"no such weights.*got shape \(5, 1, 2\)"),
+        ("velocity", None, "no such velocity.*got none"),
+    ],
+)
+def test_a_damaged_state_is_refused(run_of, tables_of, settings_of, name, values, told):
+    tables, settings = tables_of(6), settings_of(epochs=2, optimiser="momentum", learning_rate=0.1, protection="none")
+    first = run_of(settings, tables, witness=False)
+    first.run()
+    states = {party: saved[0] for party, saved in first.saved.items()}
+    others = {key: array for key, array in states["shop"].arrays.items() if key != name}
+    states["shop"] = replace(states["shop"], arrays=others if values is None else {**others, name: values})
+    with pytest.raises(PartyStoppedError) as caught:
+        run_of(settings, tables, witness=False, resume_from=states).run()
+    assert caught.value.party == "shop"
+    cause = caught.value.__cause__
+    assert isinstance(cause, StateError)
+    assert re.search(told, str(cause))
+    assert "begin anew" in cause.cure
 
 
 def test_a_finished_run_resumes_to_its_own_model(run_of, tables_of, settings_of, opened):

@@ -145,7 +145,7 @@ def begin_training(
     pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
     weights = SharedWeights(pair, settings.training)
     if resumed is not None:
-        weights.begin_from_state(resumed.arrays)
+        weights.begin_from_state(resumed.arrays, resumed.epochs_done * len(own.batches))
     elif run.start_from is not None:
         weights.begin_from_model(run.start_from)
     if run.witness is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import InputError
+from hekat.errors import InputError, StateError
 from hekat.model.optimisers import Momentum, Sgd
 from hekat.protocol.vertical_linear.objective import make_job_optimiser
 from hekat.protocol.vertical_linear.settings import LinearTraining
@@ -27,6 +27,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
 Arrays = Mapping[str, npt.NDArray[Any]]
 WEIGHTS, VELOCITY, STEP_COUNT = "weights", "velocity", "step_count"
 MODEL_WEIGHTS, MODEL_INTERCEPT = "weight_shares", "intercept_shares"
+_BEGIN_ANEW = "resume both parties from the states that this job saved, or begin anew"
 
 
 class SharedWeights:
@@ -61,18 +62,30 @@ class SharedWeights:
             step = self._combine((self._velocity, rate))
         self.weights = subtract(self.weights, step)
 
-    def begin_from_state(self, arrays: Arrays) -> None:
-        """Go on from `state_arrays`. Raises InputError where they are of another job."""
-        self.weights = self._checked(arrays, WEIGHTS, self.weights.shape)
-        if self._velocity is not None:
-            self._velocity = self._checked(arrays, VELOCITY, self._velocity.shape)
-        self._steps_done = int(arrays[STEP_COUNT])
+    def begin_from_state(self, arrays: Arrays, steps_done: int) -> None:
+        """Go on from `state_arrays` of so many steps, as many as the other party has done by the epochs that both
+        told. Raises StateError where they are of another job or damaged."""
+        try:
+            self.weights = _checked(arrays, WEIGHTS, self.weights.shape)
+            if self._velocity is not None:
+                self._velocity = _checked(arrays, VELOCITY, self._velocity.shape)
+            found = int(_checked(arrays, STEP_COUNT, ()))
+        except InputError as error:
+            raise StateError(error.what, expected=error.expected, got=error.got, cure=_BEGIN_ANEW) from None
+        if found != steps_done:
+            raise StateError(
+                "the state counts other steps than its epochs have",
+                expected=str(steps_done),
+                got=str(found),
+                cure=_BEGIN_ANEW,
+            )
+        self._steps_done = steps_done
 
     def begin_from_model(self, arrays: Arrays) -> None:
         """Begin with the weights of an earlier part of this form. Raises InputError for another model's."""
         size, target_count, limbs = self.weights.shape
-        weights = self._checked(arrays, MODEL_WEIGHTS, (size - 1, target_count, limbs))
-        intercept = self._checked(arrays, MODEL_INTERCEPT, (target_count, limbs))
+        weights = _checked(arrays, MODEL_WEIGHTS, (size - 1, target_count, limbs))
+        intercept = _checked(arrays, MODEL_INTERCEPT, (target_count, limbs))
         self.weights = np.concatenate([intercept[np.newaxis], weights])
 
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -97,13 +110,14 @@ class SharedWeights:
             total = add_shares(total, multiply(shares, constant(as_integer(factor))))
         return self._pair.truncation.truncate(total, FACTOR_BITS)
 
-    def _checked(self, arrays: Arrays, name: str, shape: tuple[int, ...]) -> ShareArray:
-        found = arrays.get(name)
-        if found is None or found.shape != shape or found.dtype != np.uint64:
-            raise InputError(
-                f"there are no such {name} to begin from",
-                expected=f"shares of shape {shape}",
-                got="none" if found is None else f"shape {found.shape} of {found.dtype}",
-                cure="begin from a part of this form, of the same columns and classes at both parties",
-            )
-        return found.copy()
+
+def _checked(arrays: Arrays, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    found = arrays.get(name)
+    if found is None or found.shape != shape or found.dtype != np.uint64:
+        raise InputError(
+            f"there are no such {name} to begin from",
+            expected=f"uint64 of shape {shape}",
+            got="none" if found is None else f"shape {found.shape} of {found.dtype}",
+            cure="begin from a part of this form, of the same columns and classes at both parties",
+        )
+    return found.copy()
