@@ -9,7 +9,8 @@ import pytest
 
 from hekat.data import Table
 from hekat.protocol.vertical_linear.columns import prepare_columns
-from hekat.protocol.vertical_linear.shared_weights import crossing
+from hekat.protocol.vertical_linear.objective import residual_of
+from hekat.protocol.vertical_linear.shared_weights import crossing, guest
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
@@ -127,3 +128,22 @@ def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_o
         received = [entry for entry in entries if entry.get("direction") == "received"]
         told[name] = {field["name"] for entry in received for field in entry["fields"] if field["class"] == "disclosed"}
     assert told == {"bank": {"column_count", "sparse", "share"}, "shop": {"column_count", "sparse", "finished"}}
+
+
+@pytest.mark.parametrize("task", ["two classes", "number"])
+def test_the_loss_opens_to_24_bits_and_no_finer(run_of, settings_of, tables_of, centralised, way, task, monkeypatch):
+    """What opens is a whole number of 2^-24: finer digits would be a sum over rows that the guest could solve with."""
+    opened = []
+    monkeypatch.setattr(guest, "add_shares", lambda *shares: (opened.append(add_shares(*shares)), opened[-1])[1])
+    settings, tables = settings_of(task=task, learning_rate=0.1), tables_of(14, task=task)
+    run = run_of(settings, tables, witness=False)
+    run.run()
+    _, losses = centralised(settings, tables)
+    residual = residual_of(settings.task)
+    units = [residual.mean_square(loss) * 2.0**24 for loss in losses]
+    assert len(opened) == len(units) == 2
+    # Each batch's sum and their mean are truncated, by less than a unit each.
+    assert np.allclose([float(to_floats(one, 0)) for one in opened], units, rtol=0, atol=3)
+    for record in run.records["bank"]:
+        told = residual.mean_square(record.loss) * 2.0**24
+        assert abs(told - round(told)) < 2.0**-20
