@@ -13,19 +13,34 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction_messages import TargetSpreadMessage
 from hekat.protocol.vertical_linear.shared_weights import predict
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares
 
 BOTH = ("bank", "shop")
 
 
+class Forging:
+    """A channel that alters what is sent."""
+
+    def __init__(self, channel, forge):
+        self._channel, self._forge = channel, forge
+
+    def __getattr__(self, name):
+        return getattr(self._channel, name)
+
+    def send(self, to, step, message):
+        return self._channel.send(to, step, self._forge(message))
+
+
 @pytest.fixture
 def predict_jointly(converse, key_pairs):
-    def play(parts, tables, receivers, ledgers=None):
+    def play(parts, tables, receivers, ledgers=None, forge=lambda message: message):
         def role(name):
             def predict_here(channel):
                 if ledgers is not None:
                     ledgers[name] = channel.ledger
+                channel = Forging(channel, forge)
                 settings = PredictionSettings("bank", ("shop",), receivers)
                 run = PartyRun(Stopwatch(), key_pair=key_pairs[name])
                 return predict_scores(channel, parts[name], tables[name], settings, run)
@@ -106,3 +121,17 @@ def test_shares_of_another_shape_are_refused(run_of, tables_of, settings_of, pre
     spoiled = {name: replace(part, arrays=arrays) for name, part in parts.items()}
     with pytest.raises(PartyStoppedError, match="other columns than the model was trained on"):
         predict_jointly(spoiled, tables, ("bank",))
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_spread_that_is_none_is_refused(run_of, tables_of, settings_of, predict_jointly, spread):
+    parts = run_of(settings_of(task="number", epochs=1, protection="none"), tables_of(28, task="number")).run()
+    tables = {name: replace(table, labels=None) for name, table in tables_of(29, rows=5).items()}
+
+    def forge(message):
+        return replace(message, spread=spread) if isinstance(message, TargetSpreadMessage) else message
+
+    with pytest.raises(PartyStoppedError, match="bank sent no spread") as caught:
+        predict_jointly(parts, tables, ("shop",), forge=forge)
+    assert caught.value.party == "shop"
+    assert isinstance(caught.value.__cause__, ProtocolError)
