@@ -57,6 +57,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         l1: float = 0.0,
         l2: float = 0.0,
         standardise: bool = True,
+        limit_spreads: float = 0.0,
         patience: int = 0,
         min_improvement: float = 0.0,
         stop_at_loss: float = 0.0,
@@ -84,6 +85,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.l1 = l1
         self.l2 = l2
         self.standardise = standardise
+        self.limit_spreads = limit_spreads
         self.patience = patience
         self.min_improvement = min_improvement
         self.stop_at_loss = stop_at_loss
@@ -116,6 +118,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 l1=self.l1,
                 l2=self.l2,
                 standardise=self.standardise,
+                limit_spreads=self.limit_spreads,
                 patience=self.patience,
                 min_improvement=self.min_improvement,
                 stop_at_loss=self.stop_at_loss,

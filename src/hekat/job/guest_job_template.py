@@ -129,6 +129,7 @@ def _training(job: NewGuestJob) -> list[str]:
         default("optimiser", training.optimiser, optimisers),
         example("optimiser_settings", {"learning_rate": 0.1}, "of that optimiser, over its own defaults"),
         default("standardise", training.standardise, "mean 0 and spread 1 in each column, each party its own"),
+        default("limit_spreads", training.limit_spreads, "set values further from the mean to it, in spreads; 0: none"),
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),

@@ -101,6 +101,30 @@ def test_a_run_with_an_arbiter_is_centralised_training(model, three_firms) -> No
     assert all("intercept" not in parts[name].part.arrays for name in ("insurer", "telephone"))
 
 
+@pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
+def test_a_limit_is_one_for_training_and_predictions_and_scikit_learn_has_none(form, firms) -> None:
+    limit = "[training]\nepochs = 2\nlimit_spreads = 0.75\n"
+    more = firms.ARBITER + firms.WAIVER if form == "arbiter" else "[protection]\nkind = 'none'\n"
+    changes = {"arbiter": '"auditor"'} if form == "arbiter" else {}
+    found = {
+        name: run(firms, settings + more + COMPARED, test_data='"clients-test"', **changes)
+        for name, settings in (("limited", limit), ("free", limit.replace("limit_spreads = 0.75\n", "")))
+    }
+    limited, free = found["limited"].summary, found["free"].summary
+    for summary in (limited, free):
+        assert summary["compared"]["largest_score_difference"] < 1e-4
+        assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
+    assert limited["results"][1]["metrics"] != free["results"][1]["metrics"]
+    assert limited["results"][2]["metrics"] == free["results"][2]["metrics"]
+    assert limited["settings"]["limit_spreads"] == 0.75
+    assert any("beyond 0.75 spreads" in note for note in limited["notes"])
+    assert {saved.part.limit_spreads for saved in load_parts(found["limited"].folder).values()} == {0.75}
+    keys = json.loads((found["limited"].folder / "parties.json").read_text())
+    for name in firms.names:
+        report = audit(found["limited"].folder / "ledger" / f"{name}.jsonl", PartyPublicKey.from_text(keys[name]))
+        assert any("more than 0.75 spreads from their mean" in note.what for note in report.notes)
+
+
 def test_one_ledger_tells_of_rows_and_of_labels(firms) -> None:
     result = run(firms, firms.ARBITER + firms.WAIVER, arbiter='"auditor"')
     keys = json.loads((result.folder / "parties.json").read_text())

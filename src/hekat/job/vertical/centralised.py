@@ -53,8 +53,8 @@ def compare_centralised(
     # The job has test data, and the guest receives its scores.
     assert guest.test_rows is not None
     assert guest.scores is not None
-    joined = _join(job, outcomes)
     training = replace(settings.training, epochs=len(losses))
+    joined = _join(job, outcomes, training.limit_spreads)
     parameters, loss = _train(joined, settings.task, training)
     scores = _scores(joined, parameters)
     compared = Compared(
@@ -67,21 +67,24 @@ def compare_centralised(
     metrics = metrics_of_scores(settings.classes, scores, labels)
     results = [Result(name="centralised, same objective", kind="centralised", metrics=metrics)]
     if settings.task == "linear" or not settings.training.l1:
-        peer = _train_with_scikit_learn(joined, settings.training, settings.task)
+        # On the rows as they are: what a limit takes off them is this objective's own affair.
+        unlimited = _join(job, outcomes, 0.0) if training.limit_spreads else joined
+        peer = _train_with_scikit_learn(unlimited, settings.training, settings.task)
         metrics = metrics_of_scores(settings.classes, peer, labels)
         results.append(Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics))
     return Comparison(compared, results)
 
 
-def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome]) -> _Joined:
+def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float) -> _Joined:
     settings = job.settings
     trained, tested = [], []
     for party in settings.parties:
         outcome = outcomes[party]
-        columns = prepare_columns(outcome.rows, standardise=settings.training.standardise)
+        columns = prepare_columns(outcome.rows, standardise=settings.training.standardise, limit_spreads=limit)
         assert outcome.test_rows is not None
         trained.append(columns.features)
-        tested.append(apply_standardiser(outcome.test_rows.features, columns.means, columns.spreads))
+        new = outcome.test_rows.features
+        tested.append(apply_standardiser(new, columns.means, columns.spreads, limit))
     targets = prepare_targets(outcomes[settings.guest].rows, settings)
     return _Joined(_beside(trained), targets, _beside(tested))
 

@@ -34,7 +34,7 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
     }
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
-    for name in ("patience", "min_improvement", "stop_at_loss"):
+    for name in ("limit_spreads", "patience", "min_improvement", "stop_at_loss"):
         if getattr(training, name):
             described[name] = getattr(training, name)
     if settings.label_leak_accepted is not None:

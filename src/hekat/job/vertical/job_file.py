@@ -106,6 +106,7 @@ def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
         l1=l1,
         l2=l2,
         standardise=section.take("standardise", bool, default.standardise),
+        limit_spreads=section.take("limit_spreads", float, default.limit_spreads),
         patience=section.take("patience", int, default.patience),
         min_improvement=section.take("min_improvement", float, default.min_improvement),
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),

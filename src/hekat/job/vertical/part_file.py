@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ PART_FORMAT = FileFormat("model part", ("0.2.0",))
 _KIND = "model part"
 _TEXTS = ("party", "guest", "form", "task", "model_id")
 _COUNTS = ("feature_bits", "value_bits", "key_bits")
-_NUMBERS = ("target_mean", "target_spread")
+_NUMBERS = ("limit_spreads", "target_mean", "target_spread")
 _OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT}}
 
 
@@ -144,6 +145,8 @@ def _check_part(part: ModelPart) -> None:
         raise ValueError("a standardiser of other columns")
     if not ((part.spreads > 0).all() and np.isfinite(part.spreads).all() and part.target_spread > 0):
         raise ValueError("a spread that is none")
+    if not 0 <= part.limit_spreads < math.inf:
+        raise ValueError("a limit that is none")
     _check_arrays(part)
 
 

@@ -19,12 +19,14 @@ FloatArray = npt.NDArray[np.float64]
 class Columns:
     """Features (rows, columns) as training takes them, (x - means) / spreads; 0 and 1 without standardising.
 
-    Sparse rows are scaled and not centred: a mean taken away would leave no zero.
+    Sparse rows are scaled and not centred: a mean taken away would leave no zero. `limited_count` values lay beyond
+    the limit, and were set to it.
     """
 
     features: Features
     means: FloatArray
     spreads: FloatArray
+    limited_count: int = 0
 
     @property
     def largest(self) -> float:
@@ -41,8 +43,8 @@ class Targets:
     spread: float = 1.0
 
 
-def prepare_columns(table: Table, *, standardise: bool) -> Columns:
-    """The columns of `table`, by their own mean and spread where `standardise`.
+def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0.0) -> Columns:
+    """The columns of `table`, by their own mean and spread where `standardise`, and then within `limit_spreads` of 0.
 
     Raises InputError for no columns, fewer than 2 rows, NaN or infinity, and a column with one value.
     """
@@ -66,13 +68,23 @@ def prepare_columns(table: Table, *, standardise: bool) -> Columns:
     if not standardise:
         return Columns(table.features, np.zeros(column_count), np.ones(column_count))
     means, spreads = _moments_of(table.features)
-    return Columns(apply_standardiser(table.features, means, spreads), means, spreads)
+    whole = apply_standardiser(table.features, means, spreads)
+    if not limit_spreads:
+        return Columns(whole, means, spreads)
+    values = whole if is_dense(whole) else whole.data
+    limited_count = int(np.count_nonzero(np.abs(values) > limit_spreads))
+    return Columns(apply_standardiser(table.features, means, spreads, limit_spreads), means, spreads, limited_count)
 
 
-def apply_standardiser(features: Features, means: FloatArray, spreads: FloatArray) -> Features:
-    """(x - means) / spreads, dense or sparse as they are. Raises InputError for sparse rows and means other than 0."""
+def apply_standardiser(
+    features: Features, means: FloatArray, spreads: FloatArray, limit_spreads: float = 0.0
+) -> Features:
+    """(x - means) / spreads, no further from 0 than `limit_spreads` (0: no limit), dense or sparse as they are.
+
+    Raises InputError for sparse rows and means other than 0.
+    """
     if is_dense(features):
-        return np.asarray((features - means) / spreads)
+        return limit_values(np.asarray((features - means) / spreads), limit_spreads)
     if means.any():
         raise InputError(
             "sparse rows cannot be centred",
@@ -81,8 +93,21 @@ def apply_standardiser(features: Features, means: FloatArray, spreads: FloatArra
             cure="use sparse = true where the model is trained, or dense rows here",
         )
     scaled = features.copy()
-    scaled.data = features.data / spreads[features.indices]
+    scaled.data = limit_values(features.data / spreads[features.indices], limit_spreads)
     return scaled
+
+
+def limit_values(values: FloatArray, limit_spreads: float) -> FloatArray:
+    """Standardised values, those beyond `limit_spreads` set to it; as they are where that is 0."""
+    return np.clip(values, -limit_spreads, limit_spreads) if limit_spreads else values
+
+
+def describe_limited(columns: Columns, limit_spreads: float) -> str:
+    """The line of the ledger on values that were set to the limit."""
+    return (
+        f"{columns.limited_count} values of this party's columns lay more than {limit_spreads:g} spreads from their "
+        "mean, and were set to that"
+    )
 
 
 def prepare_targets(table: Table, settings: VerticalLinearSettings) -> Targets:

@@ -18,7 +18,8 @@ class ModelPart:
     `shared_weights` instead `weight_shares` (columns of both parties, K, 2) uint64 and `intercept_shares`.
 
     `model_id` is the same in all parts of one model. `means` and `spreads` (columns,) are those of the party's own
-    training rows (0 and 1 without standardising); `target_mean` and `target_spread` are the guest's, for a regression.
+    training rows (0 and 1 without standardising), standardised features are kept within `limit_spreads` of 0 (0: no
+    limit); `target_mean` and `target_spread` are the guest's, for a regression.
     """
 
     party: str
@@ -35,5 +36,6 @@ class ModelPart:
     value_bits: int
     key_bits: int
     arrays: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    limit_spreads: float = 0.0
     target_mean: float = 0.0
     target_spread: float = 1.0

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from hekat.data import Table, arrange_columns, check_finite, describe_schema_difference, is_dense
 from hekat.errors import InputError, JobError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction_masks import from_words, to_words, zero_sum_mask
@@ -169,11 +170,14 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
     weights = np.asarray(part.arrays["weights"], dtype=np.float64)
     features = rows.features
     if is_dense(features):
-        scores = (features - part.means) / part.spreads @ weights
+        scores = np.asarray(apply_standardiser(features, part.means, part.spreads, part.limit_spreads) @ weights)
     else:
-        # Standardised sparse rows would be dense.
-        scaled = weights / part.spreads[:, None]
-        scores = np.asarray(features @ scaled - part.means @ scaled, dtype=np.float64)
+        # Standardised sparse rows would be dense: what a zero becomes is added to all rows, and taken off the others.
+        zeros = limit_values(-part.means / part.spreads, part.limit_spreads)
+        places, differences = features.indices, features.copy()
+        standardised = (features.data - part.means[places]) / part.spreads[places]
+        differences.data = limit_values(standardised, part.limit_spreads) - zeros[places]
+        scores = np.asarray(differences @ weights + zeros @ weights, dtype=np.float64)
     if part.party == part.guest:
         scores = scores + part.arrays["intercept"] + part.target_mean / part.target_spread
     return scores

@@ -24,6 +24,7 @@ OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 }
 LEAK_ACCEPTED = "hosts may learn labels"
 MAX_SEED = 2**63 - 1
+LEAST_LIMIT_SPREADS = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ class FixedPoint:
 
 @dataclass(frozen=True)
 class LinearTraining:
-    """How the weights move. `batch_rows` 0: all rows in one batch. `patience`, `min_improvement` and `stop_at_loss` end
-    training early by the epochs' losses (0: off)."""
+    """How the weights move. `batch_rows` 0: all rows in one batch. `limit_spreads` keeps standardised features
+    within so many spreads of their mean (0: off). `patience`, `min_improvement` and `stop_at_loss` end training early
+    by the epochs' losses (0: off)."""
 
     epochs: int = 10
     batch_rows: int = 1024
@@ -53,6 +55,7 @@ class LinearTraining:
     l1: float = 0.0
     l2: float = 0.0
     standardise: bool = True
+    limit_spreads: float = 0.0
     patience: int = 0
     min_improvement: float = 0.0
     stop_at_loss: float = 0.0
@@ -190,7 +193,21 @@ def _check_training(training: LinearTraining, form: str) -> None:
     ):
         if not isinstance(number, Real) or not (math.isfinite(number) and number >= 0):
             _refuse(f"training.{name}", "a finite number >= 0", number)
+    _check_limit(training)
     make_optimiser(training.optimiser, **{"learning_rate": training.learning_rate, **training.optimiser_settings})
+
+
+def _check_limit(training: LinearTraining) -> None:
+    limit = training.limit_spreads
+    if not isinstance(limit, Real) or not (limit == 0 or LEAST_LIMIT_SPREADS <= limit < math.inf):
+        _refuse("training.limit_spreads", f"0 (no limit), or {LEAST_LIMIT_SPREADS} spreads and more", limit)
+    if limit and not training.standardise:
+        raise JobError(
+            "training.limit_spreads needs standardised columns",
+            expected="training.standardise = true",
+            got="false",
+            cure="set training.standardise = true, or leave limit_spreads out",
+        )
 
 
 def _is_whole(value: object) -> bool:

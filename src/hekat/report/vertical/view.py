@@ -47,6 +47,7 @@ _SETTING_NAMES: Final = {
     "l1": "L1 penalty",
     "l2": "L2 penalty",
     "standardise": "columns standardised, each party its own",
+    "limit_spreads": "columns kept within so many spreads of their mean",
     "patience": "epochs without gain that end training (0: never)",
     "min_improvement": "least fall of the loss that counts as gain",
     "stop_at_loss": "stops at a loss of",

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from hekat.data import Table
-from hekat.errors import InputError
-from hekat.protocol.vertical_linear.columns import apply_standardiser, prepare_columns, prepare_targets
+from hekat.errors import InputError, JobError
+from hekat.protocol.vertical_linear.columns import (
+    apply_standardiser,
+    describe_limited,
+    prepare_columns,
+    prepare_targets,
+)
 from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
 
 
@@ -50,6 +55,45 @@ def test_columns_stay_as_they_are_without_standardising() -> None:
     prepared = prepare_columns(table_of(features), standardise=False)
     assert np.array_equal(prepared.features, features)
     assert (prepared.means.tolist(), prepared.spreads.tolist()) == ([0, 0], [1, 1])
+
+
+def test_values_beyond_the_limit_are_set_to_it_and_counted() -> None:
+    features = np.random.default_rng(3).standard_t(2, size=(400, 3)) * [1.0, 1e6, 1e-6] + [0.0, 1e7, 0.0]
+    free = prepare_columns(table_of(features), standardise=True)
+    limited = prepare_columns(table_of(features), standardise=True, limit_spreads=2.0)
+    beyond = np.abs(free.features) > 2.0
+    assert 0 < beyond.sum() == limited.limited_count
+    assert np.array_equal(limited.features, np.where(beyond, 2.0 * np.sign(free.features), free.features))
+    assert np.array_equal(limited.means, free.means)
+    assert np.array_equal(limited.spreads, free.spreads)
+    assert np.array_equal(apply_standardiser(features, free.means, free.spreads, 2.0), limited.features)
+    assert describe_limited(limited, 2.0).startswith(f"{beyond.sum()} values ")
+    assert free.limited_count == 0
+
+
+def test_the_limit_leaves_the_zeros_of_sparse_rows() -> None:
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(4)
+    features = 1.0 + rng.standard_t(2, size=(200, 3)) * (rng.random((200, 3)) < 0.3) - 1.0
+    features[features == 0] = 0.0
+    limited = prepare_columns(table_of(csr_array(features)), standardise=True, limit_spreads=1.5)
+    scaled = features / features.std(axis=0)
+    assert limited.limited_count == (np.abs(scaled) > 1.5).sum() > 0
+    assert limited.features.nnz == np.count_nonzero(features)
+    np.testing.assert_allclose(limited.features.toarray(), np.clip(scaled, -1.5, 1.5))
+
+
+@pytest.mark.parametrize("limit", [-1.0, 0.49, float("nan"), float("inf"), "3"])
+def test_limits_that_are_none_are_refused(limit: object) -> None:
+    with pytest.raises(JobError, match="limit_spreads"):
+        VerticalLinearSettings("bank", ("shop",), classes=("a", "b"), training=LinearTraining(limit_spreads=limit))
+
+
+def test_a_limit_without_standardising_is_refused() -> None:
+    training = LinearTraining(limit_spreads=3.0, standardise=False)
+    with pytest.raises(JobError, match="needs standardised columns"):
+        VerticalLinearSettings("bank", ("shop",), classes=("a", "b"), training=training)
 
 
 @pytest.mark.parametrize("standardise", [False, True])

@@ -58,6 +58,25 @@ def test_sparse_columns_and_columns_in_another_order_give_the_same_scores(make_j
 # --- who learns what -------------------------------------------------------------------------------------------
 
 
+def test_new_rows_are_kept_within_the_limit_of_training_sparse_ones_too(make_joint) -> None:
+    joint = make_joint(4)
+    limit = 0.75
+    limited = {name: replace(part, limit_spreads=limit) for name, part in joint.parts.items()}
+    expected = sum(
+        np.clip((np.asarray(joint.tables[name].features) - part.means) / part.spreads, -limit, limit)
+        @ part.arrays["weights"]
+        for name, part in joint.parts.items()
+    )
+    expected = expected + joint.parts[joint.guest].arrays["intercept"]
+    assert np.abs(expected - joint.scores).max() > 0.01
+    joint.parts = limited
+    np.testing.assert_allclose(joint.play(joint.guest)[joint.guest], expected, atol=1e-6)
+    joint.tables = {
+        name: replace(table, features=csr_array(np.asarray(table.features))) for name, table in joint.tables.items()
+    }
+    np.testing.assert_allclose(joint.play(joint.guest)[joint.guest], expected, atol=1e-6)
+
+
 def test_two_other_parties_send_their_parts_under_masks_that_differ_each_time(make_joint, messages_of) -> None:
     joint = make_joint(5, hosts=("insurer", "grocer"), rows=400)
     seen = []

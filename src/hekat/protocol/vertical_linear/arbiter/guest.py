@@ -58,6 +58,7 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
         targets = prepare_targets(table, settings)
         start = start_parameters(table.features.shape[1], settings.column_count)
         own = OwnPart(channel.party, table, settings, run, start)
+    own.note_limited(channel.ledger)
     begun = _begin(channel, own, targets)
     layout = own.lay_out(begun)
     opening = receive_opening(channel, settings, layout, run.stopwatch)

@@ -52,6 +52,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
     with run.stopwatch.measure(PLAIN):
         weights = np.zeros((table.features.shape[1], settings.column_count))
         own = OwnPart(channel.party, table, settings, run, {WEIGHTS: weights})
+    own.note_limited(channel.ledger)
     start = _announce(channel, own)
     layout = own.lay_out(start)
     opening = receive_opening(channel, settings, layout, run.stopwatch)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.data.column_moments import largest_magnitudes
 from hekat.errors import BoundError
+from hekat.ledger import Ledger
 from hekat.model import Parameters
 from hekat.model.parameters import check_same_shapes, shapes_of
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical_linear.columns import describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
     encode_features,
@@ -41,7 +42,7 @@ class OwnPart:
     ) -> None:
         training = settings.training
         self.party, self.settings, self.run = party, settings, run
-        self.columns = prepare_columns(table, standardise=training.standardise)
+        self.columns = prepare_columns(table, standardise=training.standardise, limit_spreads=training.limit_spreads)
         self.column_names = table.feature_names
         self.row_count = len(table)
         self.batches = draw_batches(self.row_count, training.batch_rows, training.seed)
@@ -67,6 +68,12 @@ class OwnPart:
         if run.start_from is not None:
             self.parameters = _taken(run.start_from, start, f"the weights that {self.party} starts from")
         self._state = self._optimiser.init_state(self.parameters)
+
+    def note_limited(self, ledger: Ledger) -> None:
+        """Note how many values were set to the limit, where there is one."""
+        limit = self.settings.training.limit_spreads
+        if limit:
+            ledger.note("setup", describe_limited(self.columns, limit), "public")
 
     def lay_out(self, start: StartMessage) -> SumLayout:
         """The sizes of sums that all parties agree on. Raises BoundError for batches that are too large."""
@@ -152,6 +159,7 @@ class OwnPart:
             model_id=model_id,
             means=self.columns.means,
             spreads=self.columns.spreads,
+            limit_spreads=settings.training.limit_spreads,
             feature_bits=settings.fixed_point.feature_bits,
             value_bits=settings.fixed_point.value_bits,
             key_bits=settings.key_bits,

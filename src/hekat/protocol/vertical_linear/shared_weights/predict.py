@@ -55,7 +55,7 @@ def predict_on_shares(
     peer = settings.hosts[0] if is_guest else settings.guest
     scales = Scales(FixedPoint(part.feature_bits, part.value_bits), part.task)
     with run.stopwatch.measure(PLAIN):
-        prepared = apply_standardiser(rows.features, part.means, part.spreads)
+        prepared = apply_standardiser(rows.features, part.means, part.spreads, part.limit_spreads)
         features = encode_own_features(prepared, scales, channel.party)
         weights = np.concatenate([part.arrays[MODEL_INTERCEPT][np.newaxis], part.arrays[MODEL_WEIGHTS]])
     side = OwnSide(

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import Targets, prepare_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -103,6 +103,7 @@ class SharedTraining:
             model_id=model_id_of(self.channel.session_id),
             means=self.own.columns.means,
             spreads=self.own.columns.spreads,
+            limit_spreads=settings.training.limit_spreads,
             feature_bits=settings.fixed_point.feature_bits,
             value_bits=settings.fixed_point.value_bits,
             key_bits=settings.key_bits,
@@ -129,6 +130,8 @@ def begin_training(
     with run.stopwatch.measure(PLAIN):
         own = _prepare_own(channel.party, table, settings, scales, targets)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
+    if settings.training.limit_spreads:
+        channel.ledger.note("setup", describe_limited(own.columns, settings.training.limit_spreads), "public")
     resumed = run.resume_from
     side = OwnSide(
         is_guest=targets is not None,
@@ -166,7 +169,7 @@ def _prepare_own(
     party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None
 ) -> OwnColumns:
     training = settings.training
-    columns = prepare_columns(table, standardise=training.standardise)
+    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=training.limit_spreads)
     return OwnColumns(
         party=party,
         column_names=table.feature_names,
