@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass, field
 
@@ -66,12 +67,15 @@ class Witness:
         parameters: Parameters,
         gradient: Parameters,
         allowance: float = 0.0,
+        limit: float = math.inf,
     ) -> None:
         """A party's weights before a step on batch `rows` and the gradient of the loss it got; both hold `weights`
-        (columns, K), the guest's `intercept` (K,) too. `allowance` is what the form's own rounding adds to the bound.
+        (columns, K), the guest's `intercept` (K,) too. `allowance` is what the form's own rounding adds to the bound;
+        below `limit` in magnitude the form's arithmetic bears every gradient.
 
         The last party of a step sets off the comparison. Raises BoundError where a gradient is further from the
-        centralised one than its bound: then the arithmetic is wrong, and the run stops.
+        centralised one than its bound: then training diverges, if that one is beyond the limit, or else the arithmetic
+        is wrong, and the run stops.
         """
         with self._lock:
             deposited = self._steps.setdefault(step, _Step())
@@ -81,9 +85,16 @@ class Witness:
             if len(deposited.gradients) < len(self._settings.parties):
                 return
             del self._steps[step]
-            check = self._compare(step, rows, deposited)
+            check, largest_gradient = self._compare(step, rows, deposited)
             self.checks.append(check)
         if check.largest_error > check.bound:
+            if largest_gradient >= limit:
+                raise BoundError(
+                    f"training diverges: gradients in {step} are beyond what the arithmetic of this form bears",
+                    expected=f"gradients below {limit:g}",
+                    got="larger ones",
+                    cure="lower training.learning_rate, or standardise the columns",
+                )
             raise BoundError(
                 f"the gradient of {check.party} in {step} is further from the centralised one than its bound",
                 expected=f"at most {check.bound:.3g}",
@@ -91,7 +102,8 @@ class Witness:
                 cure="this is a defect in Hekat: please report it with the job file",
             )
 
-    def _compare(self, step: str, rows: npt.NDArray[np.int64], deposited: _Step) -> StepCheck:
+    def _compare(self, step: str, rows: npt.NDArray[np.int64], deposited: _Step) -> tuple[StepCheck, float]:
+        """The worst of the step's gradients, and the largest magnitude of any centralised one."""
         parties = self._settings.parties
         assert self._targets is not None
         columns = {party: self._features[party][rows] for party in parties}
@@ -104,7 +116,7 @@ class Witness:
         term_count = sum(one.shape[1] for one in columns.values())
         mean_residual = float(np.abs(d).mean(axis=0).max())
         weight_size = float(sum(np.abs(one).sum(axis=0) for one in weights.values()).max())
-        worst = StepCheck(step, parties[0], -1.0, 1.0)
+        worst, largest_gradient = StepCheck(step, parties[0], -1.0, 1.0), 0.0
         for party in parties:
             largest = max(1.0, float(largest_magnitudes(columns[party]).max(initial=0.0)))
             bound = step_error_bound(largest, len(parties), self._settings.fixed_point)
@@ -117,6 +129,9 @@ class Witness:
                 float(np.abs(deposited.gradients[party][name] - exact[name]).max(initial=0.0))
                 for name in deposited.gradients[party]
             )
+            largest_gradient = max(
+                largest_gradient, *(float(np.abs(values).max(initial=0.0)) for values in exact.values())
+            )
             if error / bound > worst.largest_error / worst.bound:
                 worst = StepCheck(step, party, error, bound)
-        return worst
+        return worst, largest_gradient

@@ -15,6 +15,8 @@ from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
+from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
 
 UNIT = 2.0**-32
 
@@ -148,6 +150,29 @@ def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, setting
     with pytest.raises(PartyStoppedError, match="training diverges") as caught:
         run_of(settings, tables_of(9), witness=False).run()
     assert isinstance(caught.value.__cause__, BoundError)
+
+
+def test_training_that_diverges_within_an_epoch_is_no_defect_to_the_witness(
+    run_of, tables_of, settings_of, monkeypatch
+):
+    """60 steps of one epoch: sums of kept products pass what truncation bears long before the guest opens a loss."""
+    monkeypatch.setattr(training, "keeps_products", lambda *_: True)
+    settings = settings_of(epochs=1, batch_rows=1, learning_rate=1000.0)
+    with pytest.raises(PartyStoppedError, match=r"training diverges: gradients in epoch-1/batch-\d+") as caught:
+        run_of(settings, tables_of(9)).run()
+    cause = caught.value.__cause__
+    assert isinstance(cause, BoundError)
+    assert "learning_rate" in cause.cure
+
+
+def test_a_wrong_gradient_is_a_defect_whatever_its_own_size(run_of, tables_of, settings_of, monkeypatch):
+    def spoil(*arguments):
+        *others, (weights, gradient), bound = arguments
+        deposit_shares(*others, (weights, add_shares(gradient, constant(1 << 60))), bound)
+
+    monkeypatch.setattr(training, "deposit_shares", spoil)
+    with pytest.raises(PartyStoppedError, match="this is a defect in Hekat"):
+        run_of(settings_of(epochs=1, protection="none"), tables_of(9)).run()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
+from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, rows_shift
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
 
 _Deposit = tuple[str, ShareArray, ShareArray, float]
@@ -45,4 +45,4 @@ def deposit_shares(
         parts = [{WEIGHTS: values[columns]} for values in (weights, gradient)]
         if name == names[0]:
             parts = [{**part, INTERCEPT: values[0]} for part, values in zip(parts, (weights, gradient), strict=True)]
-        witness.deposit(step, rows, name, *parts, allowed)
+        witness.deposit(step, rows, name, *parts, allowed, 2.0**RANGE_BITS)
