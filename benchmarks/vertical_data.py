@@ -70,18 +70,6 @@ def read_credit(folder: Path) -> tuple[JoinedColumns, IntArray, IntArray]:
     return joined, np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
 
-def limit_columns(data: JoinedColumns, rows: IntArray, spreads: float) -> JoinedColumns:
-    """Every column within so many spreads of its mean, both of `rows`: each party can do that by itself."""
-
-    def limit(columns: FloatArray) -> FloatArray:
-        mean, spread = columns[rows].mean(axis=0), columns[rows].std(axis=0)
-        limited: FloatArray = np.clip(columns, mean - spreads * spread, mean + spreads * spread)
-        return limited
-
-    what = f"{data.what}, each within {spreads:g} spreads of its mean"
-    return JoinedColumns(limit(data.guest), limit(data.host), data.labels, what)
-
-
 def stored_keys(key_bits: int) -> list[KeyPair]:
     """The published test keys of this size, as new objects: what a run makes of a key is not there before it."""
     primes = json.loads(KEY_FILE.read_text())["keys"][str(key_bits)]

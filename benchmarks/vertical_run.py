@@ -109,7 +109,10 @@ def score(settings: VerticalLinearSettings, parts: Mapping[str, ModelPart], tabl
 
 def centralised_weights(tables: Mapping[str, Table], training: LinearTraining) -> FloatArray:
     """Weights of the guest's columns, of the host's, and the intercept, after training in one place in float64."""
-    features = np.hstack([prepare_columns(table, standardise=True).features for table in tables.values()])
+    limit = training.limit_spreads
+    features = np.hstack(
+        [prepare_columns(table, standardise=True, limit_spreads=limit).features for table in tables.values()]
+    )
     (labels,) = (table.labels for table in tables.values() if table.labels is not None)
     targets = np.where(labels == 1, 1.0, -1.0)[:, np.newaxis]
     *_, last = train_centralised(features, targets, "logistic", training)

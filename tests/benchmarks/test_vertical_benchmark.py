@@ -105,13 +105,6 @@ def test_credit_columns_are_joined_by_id(load: Any, tmp_path: Path) -> None:
     assert tables["insurer"].labels is None
 
 
-def test_columns_are_limited_by_the_spread_of_the_training_rows(load: Any) -> None:
-    data = load("vertical_data")
-    columns = np.array([[1.0, 5.0], [3.0, 5.5], [99.0, 0.0], [-99.0, 9.0]])
-    limited = data.limit_columns(data.JoinedColumns(columns[:, :1], columns[:, 1:], np.zeros(4), "x"), np.arange(2), 2)
-    np.testing.assert_allclose(limited.joined, [[1, 5], [3, 5.5], [4, 4.75], [0, 5.75]])
-
-
 PARTS = {"encrypt": 0.5, "products": 1.0, "decrypt": 0.25, "plain": 0.1, "sealing": 0.1, "keys": 0.0, "idle": 0.05}
 RUN: dict[str, Any] = {
     "what": "30,000 made-up rows", "form": "arbiter", "key_bits": 2048, "batch_rows": 1024, "seconds": 2.0,
