@@ -181,8 +181,8 @@ def _auc(content: dict[str, Any]) -> list[str]:
     rows = content["auc_rows"]
     lines = [
         f"AUC on {rows['test']:,} rows after training on {rows['train']:,} ({training}). Differences are to "
-        "scikit-learn's logistic regression on the joined table as it is; what the Taylor objective itself costs stands "
-        "beside, trained in one place, and what a limit on the columns does for scikit-learn:",
+        "scikit-learn's logistic regression on the joined table as it is; what the Taylor objective itself costs "
+        "stands beside, trained in one place, and what a limit on the columns does for scikit-learn:",
         "",
         *_table(["columns", "trained", "AUC", "difference", "to reach", "seconds"]),
     ]
