@@ -149,6 +149,18 @@ def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, setting
     assert error.party in ("shop", "judge")
 
 
+def test_a_host_refuses_sums_that_its_features_would_pass(rehearse, settings_of, tables_of) -> None:
+    def lie(channel, table, settings, run):
+        send = channel.send
+        channel.send = lambda to, step, message: send(
+            to, step, replace(message, feature_bits=1) if step == "start" else message
+        )
+        return run_guest(channel, table, settings, run)
+
+    error = stopped(rehearse(settings_of(), tables_of(1), stand_ins={"bank": lie}), ProtocolError, "shop")
+    assert "bank begins with fewer bits than features of this host take" in str(error)
+
+
 def test_a_job_within_the_rule_is_run(rehearse, settings_of, tables_of) -> None:
     run = rehearse(settings_of(accepted=None, batch_rows=100, epochs=1), tables_of(1, rows=200))
     run.run()

@@ -241,6 +241,18 @@ def test_a_key_that_is_no_modulus_is_refused(run_of, tables_of, settings_of):
         run_of(settings_of(), tables_of(9), stand_ins={"shop": host}).run()
 
 
+@pytest.mark.parametrize("count", [-1, 0, 2**22 + 1, 2**62])
+def test_columns_that_cannot_be_are_refused_before_memory_is_taken(run_of, tables_of, settings_of, count):
+    def host(channel, table, settings, run):
+        channel.send("bank", "hello", HelloMessage(b"", 60, count, False, 0, b""))
+        channel.receive("bank", "hello", HelloMessage)
+
+    run = run_of(settings_of(protection="none"), tables_of(9), stand_ins={"shop": host})
+    with pytest.raises(PartyStoppedError, match="shop comes with columns that cannot be") as caught:
+        run.run()
+    assert isinstance(caught.value.__cause__, ProtocolError)
+
+
 def test_a_loss_share_of_another_shape_is_refused(run_of, tables_of, settings_of, monkeypatch):
     from hekat.protocol.vertical_linear.shared_weights import host
 

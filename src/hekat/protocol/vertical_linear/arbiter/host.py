@@ -86,6 +86,14 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
             got=f"{start.row_count} rows, {start.epochs_done} epochs done",
             cure="all parties must run the same job, on the same rows, and resume from the same epoch",
         )
+    if start.feature_bits < own.feature_bits:
+        # Sums are laid out by these bits: with fewer, this host's gradients would wrap.
+        raise ProtocolError(
+            f"{settings.guest} begins with fewer bits than features of this host take",
+            expected=f"at least the {own.feature_bits} bits that {own.party} told it",
+            got=f"{start.feature_bits} bits",
+            cure="find out what runs there: this release tells the largest of all parties",
+        )
     return start
 
 

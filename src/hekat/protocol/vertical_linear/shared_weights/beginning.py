@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hekat.data.features import MAX_COLUMNS
 from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
@@ -141,5 +142,10 @@ def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:
             got="others, or one at one party alone",
             cure="resume or start both parties from the parts of the same run, or begin anew",
         )
-    if other.column_count < 1:
-        raise ProtocolError(f"{own.peer} comes without columns", expected="at least one", got=f"{other.column_count}")
+    if not 1 <= other.column_count <= MAX_COLUMNS:
+        raise ProtocolError(
+            f"{own.peer} comes with columns that cannot be",
+            expected=f"1 to {MAX_COLUMNS}",
+            got=f"{other.column_count}",
+            cure="find out what runs there: this release reads no such table",
+        )
