@@ -95,6 +95,14 @@ def test_one_plus_in_batches(engine, numbers, count):
     numbers.same(numbers.store(found), residues * (1 + values * modulus.root) % modulus.value)
 
 
+def test_one_plus_of_no_residues_uses_no_value(engine, numbers):
+    """A value that is not below the root is refused only where it stands in a product."""
+    modulus = square(1000, "random", numbers)
+    none = engine.reshape(numbers.load(engine, numbers.objects([], (-1,)), modulus), (0, 1))
+    found = engine.mod_mul_one_plus(none, np.full((1, 3, 16), 2**64 - 1, np.uint64))
+    assert found.shape == (0, 3)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", BITS)
 def test_reduce_from_every_width(engine, numbers, bits, kind):

@@ -132,7 +132,8 @@ class CudaResidues(CudaIntegers):
         """Element-wise a (1 + v root), shapes broadcast."""
         check_own(self._self, a)
         shape, root = check_one_plus(a, values)
-        refused = self._first_not_below(values, root)
+        # Where there are no products no value is used, and none is refused.
+        refused = self._first_not_below(values, root) if prod(shape) else None
         if refused is not None:
             # The index is told in the shape of the products, of which a value may serve several.
             first = np.argmax(
