@@ -68,12 +68,14 @@ def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0
     if not standardise:
         return Columns(table.features, np.zeros(column_count), np.ones(column_count))
     means, spreads = _moments_of(table.features)
-    whole = apply_standardiser(table.features, means, spreads)
+    standardised = apply_standardiser(table.features, means, spreads)
     if not limit_spreads:
-        return Columns(whole, means, spreads)
-    values = whole if is_dense(whole) else whole.data
+        return Columns(standardised, means, spreads)
+    values = standardised if is_dense(standardised) else standardised.data
     limited_count = int(np.count_nonzero(np.abs(values) > limit_spreads))
-    return Columns(apply_standardiser(table.features, means, spreads, limit_spreads), means, spreads, limited_count)
+    # What was made here is nobody else's yet.
+    np.clip(values, -limit_spreads, limit_spreads, out=values)
+    return Columns(standardised, means, spreads, limited_count)
 
 
 def apply_standardiser(
