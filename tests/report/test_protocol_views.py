@@ -179,6 +179,17 @@ def test_a_waived_limit_and_no_protection_are_told_loudly(arbiter: Summary) -> N
     assert "WITHOUT protection" in verdict(arbiter)
 
 
+def test_a_ring_has_no_key_size_to_warn_of(arbiter: Summary, run_folder: Callable[[Any], Path]) -> None:
+    arbiter["settings"] |= {"protection": "lattice", "key_bits": None}
+    arbiter["bytes"]["ciphertext_bytes"] = 524288
+    summary = load_summary(run_folder(arbiter))
+    view = view_of(summary)
+    assert view.is_protected(summary)
+    assert view.caution(summary) is None
+    assert "One ciphertext has 524 kB." in view.tables["bytes"](summary).note
+    assert "lattice" in render_page(summary)
+
+
 def test_a_bound_that_does_not_hold_is_a_defect(arbiter: Summary) -> None:
     good = terminal_findings(arbiter)[1].lines
     assert "all within the stated bound" in good[0]

@@ -10,7 +10,7 @@ from hekat.report.party_views import PARTY_VIEW
 _SETTINGS = shape.record(
     {
         "form": shape.one_of("arbiter", "shared_weights"),
-        "protection": shape.one_of("paillier", "none"),
+        "protection": shape.one_of("paillier", "lattice", "none"),
         "guest": shape.text,
         "hosts": shape.list_of(shape.text, least=1),
         "receivers": shape.list_of(shape.text, least=1),
