@@ -241,6 +241,7 @@ def test_a_dry_run_trains_nothing(place) -> None:
     assert re.search(r"bank +197 +2 +9", out)
     assert "every check passed; nothing was written or sent" in out
     told = json.loads(place.run("--dry-run", "--json")[1])
+    assert (told["form"], told["protection"]) == ("arbiter", "paillier")
     assert [party["most_equations"] for party in told["parties"]] == [9, 3, 6]
     assert place.folders() == []
 

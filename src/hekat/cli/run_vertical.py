@@ -55,6 +55,7 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
     told: dict[str, Any] = {
         "protocol": "vertical_linear",
         "form": settings.form,
+        "protection": settings.protection,
         "intersection": job.intersection_kind,
         "parties": parties,
     }
@@ -69,8 +70,8 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
     )
     arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
     note = (
-        f"Form '{settings.form}', rows matched by '{job.intersection_kind}'.{arbiter} Equations: on the labels, from "
-        "its own gradients, if all rows of the smallest table are common."
+        f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
+        f"{arbiter} Equations: on the labels, from its own gradients, if all rows of the smallest table are common."
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
