@@ -64,7 +64,8 @@ def unpack_body(body: memoryview) -> Any:
     except (ValueError, TypeError, OverflowError):
         # Not chained: the unpacker's own message may quote content.
         raise WireCorruptError("the body is not well formed", expected="strict MessagePack") from None
-    if canonical != body:
+    # Views compare item by item, bytes all at once.
+    if canonical != bytes(body):
         raise WireCorruptError("the body is not in canonical form", expected="shortest forms and no repeated names")
     return value
 

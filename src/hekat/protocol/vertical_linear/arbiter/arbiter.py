@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hekat.engine.limbs import LimbArray
+from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.arbiter.arithmetic import plain_limbs
@@ -32,15 +32,20 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     KEY_STEP,
     NO_PROTECTION,
     check_key_size,
+    note_lattice,
 )
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import EPOCH_END, START_STEP, batch_step, epoch_step
+from hekat.scheme.bfv import PrivateKey as LatticePrivateKey
+from hekat.scheme.bfv import ProductLayout, open_products
+from hekat.scheme.bfv import generate_keys as generate_lattice_keys
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, generate_keys
 from hekat.scheme.paillier.row_packing import RowPacking, open_slots
 from hekat.wire import from_bytes, to_bytes
+from hekat.wire.bfv import read_masked
 
 
 class _Opener(Protocol):
@@ -76,6 +81,12 @@ def _make_opener(
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
         opener: _Opener = _PlainOpener()
         public_key = b""
+    elif settings.protection == "lattice":
+        with run.stopwatch.measure(KEYS):
+            lattice_pair = generate_lattice_keys()
+        note_lattice(channel, lattice_pair.public, layout)
+        opener = _LatticeKeyHolder(lattice_pair.private, layout.products(lattice_pair.public.parameters))
+        public_key = to_bytes(lattice_pair.public)
     else:
         with run.stopwatch.measure(KEYS):
             pair = run.key_pair or generate_keys(settings.key_bits)
@@ -135,6 +146,22 @@ class _KeyHolder:
         opened = decrypt(self._key, Ciphertexts.concatenate(parts)).limbs
         opened = open_slots(opened, self._key.public, self._packing)
         return [np.ascontiguousarray(one) for one in np.split(opened, np.cumsum(counts)[:-1])]
+
+
+class _LatticeKeyHolder:
+    """Opens the one coefficient of each sum that is asked for, and tells its upper bits."""
+
+    def __init__(self, key: LatticePrivateKey, layout: ProductLayout) -> None:
+        self._key, self._layout = key, layout
+
+    def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
+        opened = []
+        for data, count, sender in zip(batches, counts, senders, strict=True):
+            masked = read_masked(data, self._key.public)
+            _check_count(sender, masked.count, count)
+            values = open_products(self._key, masked, self._layout)
+            opened.append(limbs_from_ints(values, limbs_for_bits(self._layout.opened_bits)))
+        return opened
 
 
 class _PlainOpener:

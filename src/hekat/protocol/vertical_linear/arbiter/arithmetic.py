@@ -1,4 +1,5 @@
-"""The arithmetic of a step: the same integers under Paillier encryption, or in the clear, which gives equal results."""
+"""The arithmetic of a step: the same integers under Paillier, under BFV (`lattice_arithmetic`), or in the clear, with
+equal results."""
 
 from __future__ import annotations
 
@@ -127,7 +128,7 @@ class PaillierArithmetic:
         return Masked(to_bytes(rerandomise(hidden)), engine.to_host(masks))
 
     def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
-        _check_shape(opened.shape, (len(masked.masks), limbs_for_bits(self._packing.slot_bits)), sender)
+        check_shape(opened.shape, (len(masked.masks), limbs_for_bits(self._packing.slot_bits)), sender)
         values = unmask_slots(opened, masked.masks, self._packing)
         return as_objects([(value + GUARD_UNITS // 2) // GUARD_UNITS for value in values])
 
@@ -137,7 +138,7 @@ class PaillierArithmetic:
 
     def _read(self, data: bytes, shape: tuple[int, ...], sender: str) -> Ciphertexts:
         values = from_bytes(data, Ciphertexts, public_key=self._key)
-        _check_shape(values.shape, shape, sender)
+        check_shape(values.shape, shape, sender)
         return values
 
 
@@ -169,19 +170,19 @@ class PlainArithmetic:
 
     def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> IntegerArray:
         limbs = plain_limbs(data, sender)
-        _check_shape(limbs.shape, (shape[0] * shape[1], 1), sender)
+        check_shape(limbs.shape, (shape[0] * shape[1], 1), sender)
         return integers_of(limbs).reshape(shape)
 
     def read_sum(self, data: bytes, sender: str) -> IntegerArray:
         limbs = plain_limbs(data, sender)
-        _check_shape(limbs.shape, (1, 2), sender)
+        check_shape(limbs.shape, (1, 2), sender)
         return integers_of(limbs)
 
     def mask(self, products: IntegerArray) -> Masked:
         return Masked(self.write(products), np.zeros((products.size, 2), np.uint64))
 
     def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
-        _check_shape(opened.shape, masked.masks.shape, sender)
+        check_shape(opened.shape, masked.masks.shape, sender)
         return integers_of(opened)
 
 
@@ -193,7 +194,8 @@ def plain_limbs(data: bytes, sender: str) -> LimbArray:
     return np.frombuffer(data, "<u8", offset=1).astype(np.uint64).reshape(-1, limb_count)
 
 
-def _check_shape(got: tuple[int, ...], expected: tuple[int, ...], sender: str) -> None:
+def check_shape(got: tuple[int, ...], expected: tuple[int, ...], sender: str) -> None:
+    """Raise ProtocolError for numbers that do not come in the shape that the job gives them."""
     if got != expected:
         raise ProtocolError(
             f"{sender} sent numbers of another shape",

@@ -65,7 +65,7 @@ class ResidualsMessage:
 @message("vertical-linear/masked-gradient", version=1)
 @dataclass(frozen=True)
 class MaskedGradientMessage:
-    """Guest or host to arbiter: its gradient under masks uniform mod n, re-randomised."""
+    """Guest or host to arbiter: its gradient under masks uniform mod n, or mod q under BFV, re-randomised."""
 
     values: bytes = ciphertext(under=f"{_UNDER}; it opens the gradient plus a mask that the sender alone knows: noise")
 
@@ -89,7 +89,7 @@ class LossPartMessage:
 @message("vertical-linear/masked-loss", version=1)
 @dataclass(frozen=True)
 class MaskedLossMessage:
-    """Guest to arbiter, once an epoch: the epoch's loss under a mask uniform mod n, re-randomised."""
+    """Guest to arbiter, once an epoch: the epoch's loss under such a mask, re-randomised."""
 
     values: bytes = ciphertext(under=f"{_UNDER}; it opens the loss plus a mask that the guest alone knows: noise")
 
@@ -150,9 +150,12 @@ class PlainLossMessage:
     values: bytes = disclosed("THE EPOCH'S LOSS, UNENCRYPTED AND UNMASKED")
 
 
-# By the job's protection.
-SCORES: dict[str, type[Any]] = {"paillier": ScoresMessage, "none": PlainScoresMessage}
-RESIDUALS: dict[str, type[Any]] = {"paillier": ResidualsMessage, "none": PlainResidualsMessage}
-GRADIENTS: dict[str, type[Any]] = {"paillier": MaskedGradientMessage, "none": PlainGradientMessage}
-LOSS_PARTS: dict[str, type[Any]] = {"paillier": LossPartMessage, "none": PlainLossPartMessage}
-LOSSES: dict[str, type[Any]] = {"paillier": MaskedLossMessage, "none": PlainLossMessage}
+def _by_protection(encrypted: type[Any], plain: type[Any]) -> dict[str, type[Any]]:
+    return {"paillier": encrypted, "lattice": encrypted, "none": plain}
+
+
+SCORES = _by_protection(ScoresMessage, PlainScoresMessage)
+RESIDUALS = _by_protection(ResidualsMessage, PlainResidualsMessage)
+GRADIENTS = _by_protection(MaskedGradientMessage, PlainGradientMessage)
+LOSS_PARTS = _by_protection(LossPartMessage, PlainLossPartMessage)
+LOSSES = _by_protection(MaskedLossMessage, PlainLossMessage)

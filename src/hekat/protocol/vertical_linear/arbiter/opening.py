@@ -9,6 +9,7 @@ from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, Masked, PaillierArithmetic, PlainArithmetic
+from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import (
     GRADIENTS,
     LOSSES,
@@ -20,6 +21,7 @@ from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.bfv import PublicKey as LatticePublicKey
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
@@ -68,10 +70,25 @@ def receive_opening(
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
         return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch)
+    if settings.protection == "lattice":
+        lattice_key = from_bytes(received.public_key, LatticePublicKey)
+        note_lattice(channel, lattice_key, layout)
+        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, layout), stopwatch)
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
     return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch)
+
+
+def note_lattice(channel: RecordedChannel, key: LatticePublicKey, layout: SumLayout) -> None:
+    """Note under which key, and how likely an opened number tells anything of noise. Raises BoundError for no room."""
+    parameters = key.parameters
+    described = (
+        f"BFV key {key.fingerprint[:8]}, set {parameters.name}: degree {parameters.degree}, modulus of "
+        f"{parameters.modulus.bit_length()} bits; noise shows in an opened number with odds below "
+        f"2^-{layout.products(parameters).hiding_bits}"
+    )
+    channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
 
 
 def check_key_size(key: PublicKey, settings: VerticalLinearSettings) -> None:

@@ -9,6 +9,7 @@ from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, VALUE_LIMIT_BITS
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.bfv import BfvParameters, ProductLayout, lay_out_products
 from hekat.scheme.paillier import PublicKey
 from hekat.scheme.paillier.row_packing import RowPacking, choose_row_packing
 
@@ -79,11 +80,8 @@ class SumLayout:
     def product_bound(self) -> int:
         """What neither a gradient nor an epoch's loss passes, nor any part of their sums."""
         residual = self.parties << self.part_bits
-        gradient = (self.largest_batch << self.feature_bits) * residual
-        # Each share is rounded; half of the bound is left to the parties' own parts.
-        rounded = self.largest_batch * self.batches * self.targets
-        loss = 2 * ((1 << self.share_sum_bits) + rounded) * residual
-        return max(gradient, loss)
+        # Half of the loss's bound is left to the parties' own parts.
+        return max(self._feature_sum, 2 * self._share_sum) * residual
 
     @property
     def loss_part_bound(self) -> int:
@@ -91,5 +89,20 @@ class SumLayout:
         return self.product_bound // (2 * (self.parties + 1))
 
     def packing(self, key: PublicKey) -> RowPacking:
-        """The packing of rows under a key. Raises BoundError where the key has no room for one."""
+        """The packing of rows under a Paillier key. Raises BoundError where the key has no room for one."""
         return choose_row_packing(key, GUARD_UNITS * self.product_bound, self.largest_batch, self.columns)
+
+    def products(self, parameters: BfvParameters) -> ProductLayout:
+        """How rows and products lie in BFV ciphertexts. Raises BoundError where these have no room for them."""
+        factors = max(self._feature_sum, self._share_sum)
+        return lay_out_products(parameters, self.product_bound, factors, self.parties, self.largest_batch)
+
+    @property
+    def _feature_sum(self) -> int:
+        """What the magnitudes of a column in a batch sum up to at most."""
+        return self.largest_batch << self.feature_bits
+
+    @property
+    def _share_sum(self) -> int:
+        """What those of all shares of targets in an epoch sum up to at most, each of them rounded."""
+        return (1 << self.share_sum_bits) + self.largest_batch * self.batches * self.targets

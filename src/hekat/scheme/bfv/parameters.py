@@ -1,0 +1,110 @@
+"""The rings that BFV works in: a modulus of several primes, in parts that the engine's ring operations take.
+
+Symbols in this folder: N degree of the ring; q its modulus; s secret, v, e, e1, e2 small random polynomials, all of
+coefficients CBD(21); m a polynomial of integers, put into a ciphertext as Delta m; X a polynomial of plain integers.
+Source: Brakerski (CRYPTO 2012); Fan and Vercauteren (2012), section 3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Final
+
+from hekat.engine.ring import Ring
+from hekat.engine.ring_interface import CBD_BOUND
+from hekat.errors import InputError, KeyRefusedError
+
+# The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs for secrets and errors CBD(21), and less
+# than what would: security/estimate.py.
+MAX_MODULUS_BITS: Final = {8192: 215}
+# Residues are written in six bytes.
+MAX_PRIME_BITS: Final = 48
+RESIDUE_BYTES: Final = 6
+
+
+@dataclass(frozen=True)
+class BfvParameters:
+    """A set under its public name: Z_q[X] / (X^N + 1) as `parts` of one degree, q the product of all their primes.
+
+    Raises InputError for parts of several degrees or with a prime in common, KeyRefusedError for a modulus too large
+    for its degree.
+    """
+
+    name: str
+    parts: tuple[Ring, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts or len({part.degree for part in self.parts}) != 1:
+            raise InputError("parts of a ring refused", expected="one degree for all", got="several, or no part")
+        if len(set(self.primes)) != len(self.primes):
+            raise InputError("primes of a ring refused", expected="each once", got="one that repeats")
+        if max(self.primes).bit_length() > MAX_PRIME_BITS:
+            raise InputError("primes of a ring refused", expected=f"below 2^{MAX_PRIME_BITS}", got="a larger one")
+        allowed = MAX_MODULUS_BITS.get(self.degree, 0)
+        if self.modulus.bit_length() > allowed:
+            raise KeyRefusedError(
+                f"parameter set {self.name} protects too little",
+                expected=f"a modulus of at most {allowed} bits at degree {self.degree}",
+                got=f"{self.modulus.bit_length()} bits",
+                cure="use hekat.scheme.bfv.PRODUCTS",
+            )
+
+    @property
+    def degree(self) -> int:
+        """N."""
+        return self.parts[0].degree
+
+    @cached_property
+    def primes(self) -> tuple[int, ...]:
+        return tuple(prime for part in self.parts for prime in part.primes)
+
+    @cached_property
+    def modulus(self) -> int:
+        """q."""
+        return prod(self.primes)
+
+    @property
+    def fresh_noise(self) -> int:
+        """What no coefficient of the noise e v + e1 + e2 s of a fresh ciphertext passes, whatever was drawn."""
+        return 2 * self.degree * CBD_BOUND**2 + CBD_BOUND
+
+    @property
+    def polynomial_bytes(self) -> int:
+        """Bytes of one polynomial on the wire."""
+        return RESIDUE_BYTES * len(self.primes) * self.degree
+
+    @property
+    def ciphertext_bytes(self) -> int:
+        """Bytes of the numbers of one ciphertext on the wire."""
+        return 2 * self.polynomial_bytes
+
+    @property
+    def identity(self) -> bytes:
+        """32 bytes that stand for every value of the set."""
+        return hashlib.sha256(repr((self.name, self.degree, self.primes)).encode()).digest()
+
+    def __repr__(self) -> str:
+        return f"BfvParameters({self.name}: degree {self.degree}, modulus of {self.modulus.bit_length()} bits)"
+
+
+# The largest primes below 2^48 that are 1 mod 2 N.
+PRODUCTS: Final = BfvParameters(
+    "products-8192",
+    (
+        Ring(8192, (281474976694273, 281474976546817)),
+        Ring(8192, (281474976317441, 281474975662081)),
+    ),
+)
+SETS: Final[dict[str, BfvParameters]] = {PRODUCTS.name: PRODUCTS}
+CIPHERTEXT_BYTES: Final = PRODUCTS.ciphertext_bytes
+
+
+def check_same_parameters(expected: BfvParameters, got: BfvParameters, what: str) -> None:
+    """Raise KeyRefusedError naming both sets unless they are one."""
+    if expected != got:
+        raise KeyRefusedError(
+            f"{what} is of another parameter set", expected=expected.name, got=got.name, cure="make it anew"
+        )

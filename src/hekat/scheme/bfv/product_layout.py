@@ -1,0 +1,87 @@
+"""How rows and columns lie in polynomials so that a product of two holds inner products, and what hides the rest.
+
+d_0 .. d_(L-1), values of L rows, are the polynomial D = sum d_i Z^i. Columns enter as X = sum_j Z^(jL) sum_i x_(j,i)
+Z^(L-1-i), N/L of them in one. The coefficient of D X at jL + L - 1 is then sum_i x_(j,i) d_i: terms of a neighbouring
+column would need |i - i'| = L, and what passes Z^N comes back, negated, at jL - 2 or below for j = 1. Rows beyond N are
+further polynomials, whose products are added.
+
+The other coefficients are sums that nobody is to know, and noise tells of errors that hide the rows. So whoever asks
+for a product adds a mask r uniform mod q to that coefficient of c0, sends no other one, and adds a fresh encryption
+of zero, for c1 X would tell X. The key's holder finds Delta m + noise + r mod q, which is uniform, and tells how often
+Delta goes into it. Less r that is m, unless the noise carries beyond a multiple of Delta: with odds of at most
+|noise| / Delta <= 2^-hiding_bits m comes out one unit off, and that unit is all that ever shows of the noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from hekat.errors import BoundError
+from hekat.scheme.bfv.parameters import BfvParameters
+
+# The least odds, as a power of two, against noise that shows in an opened number.
+MIN_HIDING_BITS: Final = 40
+
+
+@dataclass(frozen=True)
+class ProductLayout:
+    """`block` rows in a polynomial, products at multiples of `delta`.
+
+    No product passes `product_bound`, nor the noise of one `noise_bound`. Raises BoundError where the modulus has no
+    room for both.
+    """
+
+    parameters: BfvParameters
+    block: int
+    product_bound: int
+    noise_bound: int
+
+    def __post_init__(self) -> None:
+        if self.hiding_bits < MIN_HIDING_BITS:
+            room_bits = self.parameters.modulus.bit_length() - 2 - MIN_HIDING_BITS
+            raise BoundError(
+                f"parameter set {self.parameters.name} has no room for products of this size",
+                expected=f"bits of products and of their noise of at most {room_bits} together",
+                got=f"{self.product_bound.bit_length()} and {self.noise_bound.bit_length()} bits",
+                cure="use fewer bits for fixed point, fewer rows in a batch, or protection.kind = 'paillier'",
+            )
+
+    @property
+    def columns(self) -> int:
+        """Columns in one polynomial."""
+        return self.parameters.degree // self.block
+
+    def groups(self, row_count: int) -> int:
+        """Polynomials that `row_count` rows take."""
+        return -(-row_count // self.block)
+
+    @cached_property
+    def delta(self) -> int:
+        """Delta: the modulus over a power of two that products and their signs fit below."""
+        return self.parameters.modulus >> (self.product_bound.bit_length() + 1)
+
+    @property
+    def hiding_bits(self) -> int:
+        """The odds that noise shows in an opened number are at most two to the minus so many."""
+        return (self.delta // self.noise_bound).bit_length() - 1
+
+    @property
+    def opened_bits(self) -> int:
+        """Bits of an opened number."""
+        return (self.parameters.modulus // self.delta).bit_length()
+
+
+def lay_out_products(
+    parameters: BfvParameters, product_bound: int, factor_bound: int, addend_count: int, row_count: int
+) -> ProductLayout:
+    """The layout for sums of products of plain factors with rows, each row the sum of `addend_count` fresh ciphertexts.
+
+    `product_bound`: what no sum of products passes, nor what else is added to one. `factor_bound`: what the magnitudes
+    of all factors of one such sum do not pass together; `row_count`: rows of the largest batch.
+    Raises as `ProductLayout`.
+    """
+    # Beside rows: the parties' own addends of a sum, and the zeros that hide the factors.
+    fresh = addend_count * (factor_bound + 1) + 2
+    return ProductLayout(parameters, min(row_count, parameters.degree), product_bound, fresh * parameters.fresh_noise)
