@@ -152,6 +152,20 @@ def test_bad_labels_and_settings_are_refused_before_anything_runs(tumours, small
 
 
 @pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"key_bits": 2048}, "key_bits belongs to another protection"),
+        ({"keys": {}}, "keys belongs to another protection"),
+        ({"arbiter": None}, "protection.kind cannot be used in form 'shared_weights'"),
+    ],
+)
+def test_a_ring_takes_no_paillier_key_and_needs_an_arbiter(tumours, given, told) -> None:
+    parameters = {"columns": {"bank": [0], "insurer": [1]}, "arbiter": "hub", "protection": "lattice", **given}
+    with pytest.raises(JobError, match=told):
+        VerticalLogisticRegression(**parameters).fit(*tumours)
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("epochs", "3"),

@@ -89,9 +89,13 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
 # --- what is left behind ---------------------------------------------------------------------------------------
 
 
-def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter) -> None:
+@pytest.mark.parametrize("protection", ["paillier", "lattice"])
+def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protection) -> None:
     X, y = tumours
-    made = VerticalLogisticRegression(**small_arbiter).fit(X, y)
+    made = VerticalLogisticRegression(**small_arbiter)
+    if protection == "lattice":
+        made.set_params(protection=protection, keys=None, key_bits=3072)
+    made.fit(X, y)
     assert list(made.parts_) == ["bank", "insurer", "grocer"]
     assert {len(part.columns) for part in made.parts_.values()} == {2}
     assert made.n_iter_ == len(made.losses_) == 3

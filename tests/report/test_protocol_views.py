@@ -181,12 +181,12 @@ def test_a_waived_limit_and_no_protection_are_told_loudly(arbiter: Summary) -> N
 
 def test_a_ring_has_no_key_size_to_warn_of(arbiter: Summary, run_folder: Callable[[Any], Path]) -> None:
     arbiter["settings"] |= {"protection": "lattice", "key_bits": None}
-    arbiter["bytes"]["ciphertext_bytes"] = 524288
+    arbiter["bytes"]["ciphertext_bytes"] = 393216
     summary = load_summary(run_folder(arbiter))
     view = view_of(summary)
     assert view.is_protected(summary)
     assert view.caution(summary) is None
-    assert "One ciphertext has 524 kB." in view.tables["bytes"](summary).note
+    assert "One ciphertext has 393 kB." in view.tables["bytes"](summary).note
     assert "lattice" in render_page(summary)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
+from hekat.errors import JobError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.party_tables import Columns
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -31,6 +32,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     arbiter         a role without rows that opens masked gradients: form 'arbiter', any number of hosts
     form            None: 'arbiter' where an arbiter is named, else 'shared_weights', for one host
     intersection    how common rows are found where tables have ids: 'ecdh' or 'rsa_blind'; None: rows are aligned
+    protection      'paillier'; 'lattice', with an arbiter alone; 'none': in the clear
+    key_bits        of Paillier keys; not with protection 'lattice', whose ring is always the same
     receivers       who learns the scores of a prediction; None: the guest
     keys            ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones
     timeout_s       how long a role waits for one message
@@ -100,6 +103,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.timeout_s = timeout_s
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
+        self._check_paillier_alone()
         return VerticalLinearSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -127,6 +131,22 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
         )
+
+    def _check_paillier_alone(self) -> None:
+        """Raise JobError where protection `lattice` meets what only Paillier takes."""
+        if self.protection != "lattice":
+            return
+        for name, is_default in (
+            ("key_bits", self.key_bits == VerticalLinearSettings.key_bits),
+            ("keys", self.keys is None),
+        ):
+            if not is_default:
+                raise JobError(
+                    f"parameter {name} belongs to another protection",
+                    expected="protection='paillier'",
+                    got="protection='lattice'",
+                    cure=f"leave {name} at its default, or set protection='paillier'",
+                )
 
     def _prediction_settings(self, part: ModelPart) -> PredictionSettings:
         return PredictionSettings.of(part, tuple(self.receivers or ()))

@@ -139,11 +139,12 @@ def _training(job: NewGuestJob) -> list[str]:
 
 def _protection(job: NewGuestJob) -> list[str]:
     form = "shared_weights" if job.arbiter is None else "arbiter"
+    kinds = '"paillier"' if job.arbiter is None else '"paillier", "lattice": faster, in more bytes, without key_bits'
     return [
         "[protection]",
         default("form", form, '"shared_weights": two parties, no arbiter; "arbiter": any number of hosts'),
-        default("kind", "paillier", '"paillier"; "none" only where a site allows'),
-        default("key_bits", VerticalLinearSettings.key_bits, "bits of a key: 2048, 3072"),
+        default("kind", "paillier", f'{kinds}; "none" only where a site allows'),
+        default("key_bits", VerticalLinearSettings.key_bits, "bits of a Paillier key: 2048, 3072"),
     ]
 
 

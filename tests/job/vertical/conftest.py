@@ -17,7 +17,7 @@ from hekat.wire.keyfile import save_private_key
 COLUMNS = {"bank": ("income", "debt"), "insurer": ("claims", "age"), "telephone": ("calls", "bills")}
 CLASSES = ("repaid", "defaulted")
 POLICY = """[policy]
-protections = ["paillier", "none"]
+protections = ["paillier", "lattice", "none"]
 exactness_check = true
 label_leak_waiver = true
 joined_rows = true

@@ -6,6 +6,7 @@ import pytest
 
 from hekat.job.vertical.estimate import estimate_vertical
 from hekat.job.vertical.run import run_vertical_job
+from hekat.scheme.bfv import PRODUCTS
 from hekat.wire.keyfile import save_private_key
 
 
@@ -17,16 +18,19 @@ def align(firms) -> None:
     (firms.folder / "site.toml").write_text(text.replace("id = 'person'", "ignore = ['person']"))
 
 
-@pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
+@pytest.mark.parametrize(
+    ("form", "kind"), [("shared_weights", "paillier"), ("arbiter", "paillier"), ("arbiter", "lattice")]
+)
 @pytest.mark.parametrize("batch_rows", [0, 50])
-def test_bytes_are_those_of_the_run(form, batch_rows, firms, key_files, paillier_keys) -> None:
+def test_bytes_are_those_of_the_run(form, kind, batch_rows, firms, key_files, paillier_keys) -> None:
     if form == "shared_weights":
         firms.write_site(party=key_files)
-    else:
+    elif kind == "paillier":
         save_private_key(firms.folder / "auditor.paillier", paillier_keys(2048).private, None)
         firms.write_site(more="[party.auditor]\npaillier_key = 'auditor.paillier'\n")
     align(firms)
-    sections = f"[intersection]\nkind = 'aligned'\n[protection]\nkey_bits = 2048\nform = '{form}'\n"
+    sections = f"[intersection]\nkind = 'aligned'\n[protection]\nkind = '{kind}'\nform = '{form}'\n"
+    sections += "key_bits = 2048\n" if kind == "paillier" else ""
     sections += f"[training]\nepochs = 3\nbatch_rows = {batch_rows}\n"
     named = {} if form == "shared_weights" else {"arbiter": '"auditor"'}
     firms.write_job(sections + ("" if form == "shared_weights" else firms.WAIVER), **named)
@@ -54,6 +58,21 @@ def test_large_batches_are_reckoned_by_their_rows(firms, monkeypatch) -> None:
     # Fixed parts of a message are reckoned twice.
     assert 0.9 * whole.total.sent_bytes < scaled.total.sent_bytes < 2.1 * whole.total.sent_bytes
     assert [role.later.sent_bytes for role in scaled.roles] == [0.0, 0.0]
+
+
+def test_batches_beyond_one_ciphertext_are_reckoned_by_their_ciphertexts(firms) -> None:
+    """Scores and residuals grow with the rows, masked gradients do not."""
+    rows = 2 * PRODUCTS.degree + 5
+    for name in firms.names:
+        firms.write_table(name, rows)
+    align(firms)
+    sections = "[intersection]\nkind = 'aligned'\n[protection]\nkind = 'lattice'\n"
+    firms.write_job(sections + "[training]\nepochs = 2\nbatch_rows = 0\n", arbiter='"auditor"')
+    prepared = firms.prepare()
+    found = estimate_vertical(prepared)
+    run = run_vertical_job(prepared, firms.folder / "runs").summary
+    for role in found.roles:
+        assert role.total(2).sent_bytes == pytest.approx(run["bytes"]["by_role"][role.role]["sent"], rel=0.02)
 
 
 def test_nothing_is_written(firms) -> None:

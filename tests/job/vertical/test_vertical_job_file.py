@@ -9,6 +9,7 @@ import pytest
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.job.any_job import read_head
 from hekat.job.job_file import load_job
+from hekat.job.vertical.described_settings import describe_vertical_settings
 from hekat.job.vertical.job_file import load_vertical_job
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, FixedPoint, LinearTraining
 
@@ -105,7 +106,13 @@ WRONG = {
     "key bits where nothing is signed": ("[intersection]\nkind = 'ecdh'\nkey_bits = 4096\n", {}, "key_bits"),
     "a key too small to sign": ("[intersection]\nkind = 'rsa_blind'\nkey_bits = 1024\n", {}, "3072"),
     "another form": ("[protection]\nform = 'shares'\n", {}, "'shared_weights' or 'arbiter'"),
-    "another protection": ("[protection]\nkind = 'lattice'\n", {}, "'paillier' or 'none'"),
+    "another protection": ("[protection]\nkind = 'ckks'\n", {}, "'paillier' or 'lattice' or 'none'"),
+    "a ring on shares": ("[protection]\nkind = 'lattice'\n", {}, "name an arbiter and set protection.form = 'arbiter'"),
+    "a key size of a ring": (
+        "[protection]\nkind = 'lattice'\nkey_bits = 3072\n",
+        {"arbiter": '"x"'},
+        "protection.key_bits belongs to another protection",
+    ),
     "an arbiter too much": ("[protection]\nform = 'shared_weights'\n", {"arbiter": '"x"'}, "has no arbiter"),
     "no arbiter": ("[protection]\nform = 'arbiter'\n", {}, "names no arbiter"),
     "hosts beyond the form": ("", {"hosts": '["a", "b"]'}, "shared_weights is for two parties"),
@@ -159,6 +166,12 @@ ASKED = {
     "a form": ("vertical_forms = ['arbiter']", "", {}, "the site does not allow form 'shared_weights'"),
     "no form at all": ("vertical_forms = []", "", {}, "policy.vertical_forms is empty"),
     "plain text": ("", PLAIN, {}, "the site does not allow protection 'none'"),
+    "a ring": (
+        "protections = ['paillier']",
+        "[protection]\nkind = 'lattice'\n",
+        {"arbiter": '"auditor"'},
+        "set protection.kind = 'paillier' in the job",
+    ),
     "a key size": ("min_key_bits = 4096", "", {}, "the job's key is smaller than the site allows"),
     "a signing key's size": (
         "min_key_bits = 3073",
@@ -191,6 +204,20 @@ def test_what_a_site_does_not_allow(case, firms) -> None:
         firms.prepare()
     assert words in str(caught.value)
     assert caught.value.cure
+
+
+def test_a_ring_has_no_key_size_and_no_stored_key(firms, key_files) -> None:
+    """`min_key_bits` is of Paillier keys; a site file serves jobs of every protection."""
+    firms.write_site(
+        "[policy]\nmin_key_bits = 4096\nlabel_leak_waiver = true\n",
+        party=key_files,
+        more="[party.auditor]\npaillier_key = 'bank.paillier'\n",
+    )
+    firms.write_job("[protection]\nkind = 'lattice'\n" + firms.WAIVER, arbiter='"auditor"')
+    prepared = firms.prepare()
+    assert prepared.key_pairs == {}
+    described = describe_vertical_settings(prepared.job)
+    assert (described["form"], described["protection"], described["key_bits"]) == ("arbiter", "lattice", None)
 
 
 def test_a_site_that_knows_no_such_form_is_refused(firms) -> None:

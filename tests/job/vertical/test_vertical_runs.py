@@ -14,6 +14,7 @@ from hekat.job.vertical.part_file import load_parts
 from hekat.job.vertical.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.protocol.vertical_linear.witness import Witness
+from hekat.scheme.bfv import CIPHERTEXT_BYTES
 
 COMPARED = "[compare]\ncentralised = true\n[checks]\nexactness = true\n"
 
@@ -69,8 +70,8 @@ def test_each_file_of_a_party_is_its_own_and_private(firms) -> None:
     assert sorted(path.name for path in (result.folder / "parts").iterdir()) == ["bank.npz", "insurer.npz"]
 
 
-@pytest.mark.parametrize("model", ["logistic", "linear"])
-def test_a_run_with_an_arbiter_is_centralised_training(model, three_firms) -> None:
+@pytest.mark.parametrize(("model", "protection"), [("logistic", "lattice"), ("linear", "none")])
+def test_a_run_with_an_arbiter_is_centralised_training(model, protection, three_firms) -> None:
     firms = three_firms
     changes = {} if model == "logistic" else {"classes": ""}
     if model == "linear":
@@ -82,10 +83,15 @@ def test_a_run_with_an_arbiter_is_centralised_training(model, three_firms) -> No
             seed=4,
             change=lambda rows: [[*row[:-1], 3.0 * row[1] + 7.0] for row in rows],
         )
-    sections = f"[model]\nname = '{model}'\nl2 = 0.01\n{firms.ARBITER}{firms.WAIVER}{COMPARED}"
+    sections = f"[model]\nname = '{model}'\nl2 = 0.01\n{firms.ARBITER}{firms.WAIVER}{COMPARED}".replace(
+        "'none'", f"'{protection}'"
+    )
     result = run(firms, sections, arbiter='"auditor"', test_data='"clients-test"', **changes)
     summary = result.summary
     assert summary["compared"]["largest_score_difference"] < 1e-4
+    assert (summary["settings"]["protection"], summary["settings"]["key_bits"]) == (protection, None)
+    assert summary["results"][0]["kind"] == ("plain" if protection == "none" else "encrypted")
+    assert summary["bytes"]["ciphertext_bytes"] == (None if protection == "none" else CIPHERTEXT_BYTES)
     assert [row["party"] for row in summary["learned"]] == ["bank", "insurer", "telephone"]
     assert [row["equations"] for row in summary["learned"]] == [9, 6, 6]
     assert all(row["waived"] for row in summary["learned"])

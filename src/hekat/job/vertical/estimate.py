@@ -2,7 +2,7 @@
 
 One batch and two are really trained on for two epochs, in this process, with the job's settings, roles and numbers of
 columns, under keys that are thrown away. What a batch takes is the difference of the two; messages and arithmetic do
-not depend on the values in the rows. Matching rows and making keys are not in it.
+not depend on the values in the rows. Matching rows and making Paillier keys are not in it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.scheme.bfv import PRODUCTS
 from hekat.scheme.paillier import KeyPair
 
 MAX_REHEARSED_ROWS = 2048
@@ -43,6 +44,10 @@ class Cost:
 
     def plus(self, other: Cost, times: float = 1.0) -> Cost:
         return Cost(self.sent_bytes + times * other.sent_bytes, self.seconds + times * other.seconds)
+
+    def beyond(self, other: Cost) -> Cost:
+        """What this one adds to a smaller one."""
+        return Cost(self.sent_bytes - other.sent_bytes, max(0.0, self.seconds - other.seconds))
 
 
 @dataclass(frozen=True)
@@ -91,17 +96,24 @@ def estimate_vertical(prepared: VerticalPrepared) -> VerticalEstimate:
     row_count = min(len(table) for table in prepared.tables.values())
     batches = batch_count(row_count, settings.training.batch_rows)
     rows_of_batch = -(-row_count // batches)
-    rehearsed = min(rows_of_batch, MAX_REHEARSED_ROWS)
+    is_lattice = settings.protection == "lattice"
+    rehearsed = min(rows_of_batch, PRODUCTS.degree if is_lattice else MAX_REHEARSED_ROWS)
     keys = _passing_keys(prepared.job)
     with declare_tenancy(prepared.site.machine.single_tenant):
         one = _rehearse(prepared, rehearsed, 1, keys)
         two = _rehearse(prepared, rehearsed, 2, keys) if batches > 1 else one
-    # A batch beyond the rehearsed ones is reckoned with by its rows.
-    scale = rows_of_batch / rehearsed
-    roles = tuple(
-        RoleEstimate(role, *(_scale(one[role][n], two[role][n], batches, scale) for n in (0, 1)))
-        for role in settings.everyone
-    )
+        # Masked sums are as large for a ciphertext full of rows as for several: these are told apart by rehearsing two.
+        full = is_lattice and rows_of_batch > rehearsed
+        wide = _rehearse(prepared, 2 * rehearsed, 1, keys) if full else one
+    # Elsewhere a batch beyond the rehearsed ones is reckoned with by its rows.
+    scale = 1.0 if is_lattice else rows_of_batch / rehearsed
+    further = batches * (-(-rows_of_batch // rehearsed) - 1)
+
+    def reckon(role: str, part: int) -> Cost:
+        small, large = one[role][part], wide[role][part]
+        return _scale(small, two[role][part], batches, scale).plus(large.beyond(small), further)
+
+    roles = tuple(RoleEstimate(role, reckon(role, 0), reckon(role, 1)) for role in settings.everyone)
     return VerticalEstimate(row_count, batches, settings.training.epochs, roles)
 
 
@@ -109,12 +121,11 @@ def _scale(one: Cost, two: Cost, batches: int, scale: float) -> Cost:
     """What one batch took, and what each further one adds."""
     if batches == 1:
         return Cost(one.sent_bytes * scale, one.seconds * scale)
-    further = Cost(two.sent_bytes - one.sent_bytes, max(0.0, two.seconds - one.seconds))
-    return one.plus(further, scale * batches - 1)
+    return one.plus(two.beyond(one), scale * batches - 1)
 
 
 def _passing_keys(job: VerticalJob) -> dict[str, KeyPair]:
-    if job.settings.protection == "none":
+    if job.settings.protection != "paillier":
         return {}
     private = {name: make_passing_key(job.settings.key_bits) for name in key_makers(job)}
     return {name: KeyPair(key.public, key) for name, key in private.items()}

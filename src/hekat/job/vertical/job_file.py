@@ -76,6 +76,8 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
     training = _read_training(top.take_section("training"), model.take("l1", float, 0.0), model.take("l2", float, 0.0))
     model.finish()
     protection = top.take_section("protection")
+    kind = protection.take("kind", str, "paillier")
+    _check_key_bits_belong(protection, kind)
     label_leak = top.take_section("label_leak")
     settings = VerticalLinearSettings(
         guest=top.take("guest", str),
@@ -84,7 +86,7 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
         task=task,  # type: ignore[arg-type]  # checked by VerticalLinearSettings
         classes=top.take_optional_texts("classes"),
         form=protection.take_optional("form", str),  # type: ignore[arg-type]  # checked by VerticalLinearSettings
-        protection=protection.take("kind", str, "paillier"),  # type: ignore[arg-type]  # checked as well
+        protection=kind,  # type: ignore[arg-type]  # checked as well
         key_bits=protection.take("key_bits", int, VerticalLinearSettings.key_bits),
         training=training,
         fixed_point=_read_fixed_point(top.take_section("fixed_point")),
@@ -93,6 +95,20 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
     protection.finish()
     label_leak.finish()
     return settings
+
+
+def _check_key_bits_belong(protection: Section, kind: str) -> None:
+    """Raise JobError for a key size under `lattice`, whose ring is always the same.
+
+    Under `none` it is a setting still: prediction on shares is encrypted whatever the protection of the training is.
+    """
+    if kind == "lattice" and "key_bits" in protection.remaining():
+        raise JobError(
+            "protection.key_bits belongs to another protection",
+            expected="protection.kind = 'paillier'",
+            got="protection.kind = 'lattice'",
+            cure="remove protection.key_bits, or say kind = 'paillier'",
+        )
 
 
 def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:

@@ -31,6 +31,7 @@ from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.parts_of_time import PARTS
 from hekat.protocol.vertical_linear.witness import Witness
+from hekat.scheme.bfv import CIPHERTEXT_BYTES
 
 IDLE, OTHERS = "idle", "others"
 
@@ -152,7 +153,7 @@ def _bytes(federation: VerticalFederation) -> Bytes:
             )
             for name, traffic in federation.traffic.items()
         },
-        ciphertext_bytes=settings.key_bits // 4 if settings.protection == "paillier" else None,
+        ciphertext_bytes={"paillier": settings.key_bits // 4, "lattice": CIPHERTEXT_BYTES}.get(settings.protection),
     )
 
 

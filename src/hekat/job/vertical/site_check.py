@@ -12,13 +12,13 @@ from hekat.job.site_policy import (
     check_protections,
 )
 from hekat.job.vertical.job_file import VerticalJob
-from hekat.protocol.vertical_linear.settings import PROTECTIONS
+from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
 
 
 def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
     """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
     settings, policy = job.settings, site.policy
-    check_protections(policy, settings.protection, known=PROTECTIONS)
+    check_protections(policy, settings.protection, known=PROTECTIONS_OF_FORMS[str(settings.form)])
     _check_form(policy, str(settings.form))
     if settings.protection == "paillier":
         check_key_bits(policy, settings.key_bits)

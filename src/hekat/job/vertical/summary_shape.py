@@ -66,6 +66,8 @@ class RoleBytes(TypedDict):
 
 
 class Bytes(TypedDict):
+    """`ciphertext_bytes`: of the numbers of one ciphertext of the training; None where it was in the clear."""
+
     by_role: dict[str, RoleBytes]
     ciphertext_bytes: int | None
 

@@ -14,13 +14,17 @@ from hekat.protocol.vertical_linear.shared_weights.factors import check_factors
 
 Form = Literal["shared_weights", "arbiter"]
 Task = Literal["logistic", "linear"]
-Protection = Literal["paillier", "none"]
+Protection = Literal["paillier", "lattice", "none"]
 FORMS: tuple[str, ...] = get_args(Form)
 TASKS: tuple[str, ...] = get_args(Task)
 PROTECTIONS: tuple[str, ...] = get_args(Protection)
 OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
     "shared_weights": ("sgd", "momentum"),
     "arbiter": ("sgd", "momentum", "adam", "rmsprop"),
+}
+PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
+    "shared_weights": ("paillier", "none"),
+    "arbiter": PROTECTIONS,
 }
 LEAK_ACCEPTED = "hosts may learn labels"
 MAX_SEED = 2**63 - 1
@@ -67,7 +71,8 @@ class VerticalLinearSettings:
     """One vertical regression: who holds labels (`guest`), who holds other columns (`hosts`), and how it is protected.
 
     `form` None takes `shared_weights` for one host without an arbiter, `arbiter` where an arbiter is named. `classes`
-    None: a regression. `protection` `none` sends everything in the clear, for a comparison on public data.
+    None: a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
+    is of Paillier keys. `none` sends everything in the clear, for a comparison on public data.
     `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the label-leak rule.
     Raises JobError with the cure.
     """
@@ -92,6 +97,7 @@ class VerticalLinearSettings:
         _check_choice("protection.kind", self.protection, PROTECTIONS)
         _check_choice("model.name", self.task, TASKS)
         _check_parties(self)
+        _check_protection(self.protection, str(self.form))
         _check_classes(self)
         if self.label_leak_accepted not in (None, LEAK_ACCEPTED):
             _refuse("label_leak.accepted", f"the words {LEAK_ACCEPTED!r}, or no such line", "other words")
@@ -144,6 +150,18 @@ def _check_parties(settings: VerticalLinearSettings) -> None:
             expected="a role that holds no rows and opens masked gradients",
             got="no arbiter",
             cure="add arbiter = 'NAME', or use protection.form = 'shared_weights' with one host",
+        )
+
+
+def _check_protection(protection: str, form: str) -> None:
+    known = PROTECTIONS_OF_FORMS[form]
+    if protection not in known:
+        raise JobError(
+            f"protection.kind cannot be used in form '{form}'",
+            expected=" or ".join(repr(name) for name in known),
+            got=repr(protection),
+            cure="this form's products need the two parties' shares under Paillier: use protection.kind = 'paillier', "
+            "or name an arbiter and set protection.form = 'arbiter'",
         )
 
 
