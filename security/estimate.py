@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from math import log2, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ import revealed_sum
 from reduction import Attack, CoreSvp, Instance, Matzov
 
 from hekat.engine.ring import DEGREES
+from hekat.engine.ring_interface import CBD_BOUND
+from hekat.scheme.bfv import SETS as BFV_SETS
 from hekat.scheme.lattice.sets import SETS
 
 RECORDED = Path(__file__).with_name("recorded.json")
@@ -30,6 +33,28 @@ TRANSCRIBED = "public estimator, transcribed"
 SAME_BITS = 0.02
 # To the public estimator's, which are given in whole bits or searched in other steps.
 PUBLIC_BITS = 0.5
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is priced under a set's name: its ring, and the LWE that an attacker faces."""
+
+    degree: int
+    primes: tuple[int, ...]
+    instance: Instance
+
+
+def targets() -> dict[str, Target]:
+    """Every set of the lattice scheme, to whoever knows the sum of secrets, then those of BFV, to whoever holds their
+    public key and any number of ciphertexts."""
+    found = {}
+    for name, parameters in SETS.items():
+        ring = parameters.form.ring
+        found[name] = Target(ring.degree, ring.primes, revealed_sum.lwe(ring.degree, ring.modulus))
+    for name, bfv in BFV_SETS.items():
+        spread = sqrt(CBD_BOUND / 2)
+        found[name] = Target(bfv.degree, bfv.primes, Instance(bfv.degree, log2(bfv.modulus), spread, spread))
+    return found
 
 
 @dataclass(frozen=True)
@@ -82,12 +107,12 @@ def largest_modulus_bits(degree: int) -> int:
 
 def estimate_sets() -> dict[str, Estimate]:
     """The estimate of every set by its name."""
-    rings = {name: parameters.form.ring for name, parameters in SETS.items()}
-    return {name: estimate(revealed_sum.lwe(ring.degree, ring.modulus)) for name, ring in rings.items()}
+    return {name: estimate(target.instance) for name, target in targets().items()}
 
 
 def complaints(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> list[str]:
     """What is wrong: a set below the gate, without a record or other than recorded. Empty where all is well."""
+    known = targets()
     found = [f"{name} is recorded and no longer a set" for name in recorded["sets"].keys() - estimates.keys()]
     for name, got in estimates.items():
         bits = got.matzov_best.bits
@@ -97,8 +122,7 @@ def complaints(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> list
         if record is None:
             found.append(f"{name} has no recorded figures: --record writes them")
             continue
-        ring = SETS[name].form.ring
-        if (record["degree"], tuple(record["primes"])) != (ring.degree, ring.primes):
+        if (record["degree"], tuple(record["primes"])) != (known[name].degree, known[name].primes):
             found.append(f"{name}: the record is of another ring")
         found += _differences(name, got, record)
     return found
@@ -125,11 +149,12 @@ def _public_bits(record: dict[str, Any]) -> dict[str, float]:
 def table(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> str:
     """One line for each set: its ring, every attack, the figure of the gate and the recorded public ones."""
     some = next(iter(estimates.values())).figures()
+    known = targets()
     lines = [" | ".join(["set", "N", "log2 q", *some, "least by MATZOV", "by", "least by core-SVP", "estimator's"])]
     for name, got in estimates.items():
-        ring, record = SETS[name].form.ring, recorded["sets"].get(name, {})
+        record, modulus = recorded["sets"].get(name, {}), prod(known[name].primes)
         public = " and ".join(str(bits) for bits in _public_bits(record).values()) or "-"
-        cells = [name, str(ring.degree), str(ring.modulus.bit_length())]
+        cells = [name, str(known[name].degree), str(modulus.bit_length())]
         cells += [f"{attack.bits:.1f}" for attack in (*got.matzov, *got.core_svp)]
         cells += [f"{got.matzov_best.bits:.1f}", got.matzov_best.name, f"{got.core_svp_best.bits:.1f}", public]
         lines.append(" | ".join(cells))
@@ -137,9 +162,9 @@ def table(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> str:
 
 
 def _record(estimates: dict[str, Estimate], recorded: dict[str, Any]) -> None:
-    old = recorded["sets"]
+    old, known = recorded["sets"], targets()
     recorded["sets"] = {
-        name: {"degree": SETS[name].form.ring.degree, "primes": list(SETS[name].form.ring.primes)}
+        name: {"degree": known[name].degree, "primes": list(known[name].primes)}
         | {"own script": got.figures()}
         | {key: old[name][key] for key in ("specification", TRANSCRIBED) if key in old.get(name, {})}
         for name, got in estimates.items()

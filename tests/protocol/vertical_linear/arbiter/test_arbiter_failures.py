@@ -8,11 +8,23 @@ import numpy as np
 import pytest
 
 from hekat.data import Table
-from hekat.errors import BoundError, InputError, KeyRefusedError, PartyStoppedError, PolicyError, ProtocolError
+from hekat.errors import (
+    BoundError,
+    InputError,
+    KeyRefusedError,
+    PartyStoppedError,
+    PolicyError,
+    ProtocolError,
+    WireKindError,
+)
 from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.vertical_linear.arbiter.arbiter import run_arbiter
 from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
+from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
+from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.scheme.bfv import open_products
 from hekat.scheme.paillier import encrypt
 from hekat.wire import to_bytes
 
@@ -193,6 +205,58 @@ def test_the_arbiter_opens_no_more_than_a_gradient(rehearse, settings_of, tables
     monkeypatch.setattr(PaillierArithmetic, "mask", mask_more)
     error = stopped(rehearse(settings_of(), tables_of(1)), ProtocolError, "judge")
     assert "bank asks for other numbers to be opened than its gradient has; expected 4; got 5" in str(error)
+
+
+def test_under_bfv_the_arbiter_opens_no_more_than_a_gradient_either(
+    rehearse, settings_of, tables_of, monkeypatch
+) -> None:
+    mask = LatticeArithmetic.mask
+
+    def mask_more(self, products):
+        doubled = np.append(np.arange(len(products.places)), 0)
+        return mask(self, products.take(doubled))
+
+    monkeypatch.setattr(LatticeArithmetic, "mask", mask_more)
+    error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError, "judge")
+    assert "bank asks for other numbers to be opened than its gradient has; expected 4; got 5" in str(error)
+
+
+def test_under_bfv_residuals_of_another_shape_and_numbers_that_are_no_gradient_are_refused(
+    rehearse, settings_of, tables_of, monkeypatch
+) -> None:
+    hold = LatticeArithmetic.hold
+    with monkeypatch.context() as patched:
+        patched.setattr(LatticeArithmetic, "hold", lambda self, rows: hold(self, np.repeat(rows, 2, axis=1)))
+        error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError, "bank")
+    assert "shop sent numbers of another shape" in str(error)
+
+    def open_nonsense(key, masked, layout):
+        return [(1 << layout.opened_bits) - 1 - value for value in open_products(key, masked, layout)]
+
+    monkeypatch.setattr("hekat.protocol.vertical_linear.arbiter.arbiter.open_products", open_nonsense)
+    error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError)
+    assert "judge opened what is no gradient" in str(error)
+
+
+def test_a_key_of_another_scheme_is_refused(rehearse, settings_of, tables_of) -> None:
+    """An arbiter that runs the job under Paillier where the others run it under BFV."""
+    job = settings_of(protection="lattice")
+
+    def judge(channel, table, settings, run):
+        run_arbiter(channel, replace(settings, protection="paillier"), run)
+
+    error = stopped(rehearse(job, tables_of(1), stand_ins={"judge": judge}), WireKindError)
+    assert "bfv/public-key" in str(error)
+
+
+def test_sums_that_bfv_has_no_room_for_are_refused_at_once(rehearse, settings_of, tables_of) -> None:
+    job = settings_of(protection="lattice", batch_rows=0)
+    job = replace(job, fixed_point=FixedPoint(feature_bits=30, value_bits=40))
+    run = rehearse(job, tables_of(1, rows=9000))
+    error = stopped(run, BoundError)
+    assert "use fewer bits for fixed point, fewer rows in a batch, or protection.kind = 'paillier'" in str(error)
+    sent = [type(message).__name__ for party in run.sent.values() for _, _, message in party]
+    assert "ScoresMessage" not in sent
 
 
 def test_diverging_training_is_told_and_never_wraps(rehearse, settings_of, tables_of) -> None:

@@ -20,7 +20,7 @@ EXAMPLES = [
     *(
         kinds[protection](values=b"numbers")
         for kinds in (messages.SCORES, messages.RESIDUALS, messages.GRADIENTS, messages.LOSS_PARTS, messages.LOSSES)
-        for protection in ("paillier", "none")
+        for protection in ("paillier", "lattice", "none")
     ),
 ]
 
@@ -37,6 +37,7 @@ def test_bytes_come_back(example) -> None:
 )
 def test_what_is_encrypted_says_so_and_what_is_not_shouts(kinds) -> None:
     encrypted, plain = (disclosure_of(kinds[protection])["values"] for protection in ("paillier", "none"))
+    assert kinds["lattice"] is kinds["paillier"]
     assert encrypted.kind == "ciphertext"
     assert "the arbiter's key" in encrypted.detail
     assert plain.kind == "disclosed"

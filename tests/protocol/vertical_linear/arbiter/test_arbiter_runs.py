@@ -57,11 +57,12 @@ def check_same(parts, others) -> None:
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
 @pytest.mark.parametrize("host_count", [1, 3])
+@pytest.mark.parametrize("protection", ["paillier", "lattice"])
 def test_a_run_equals_centralised_training_and_the_run_in_the_clear(
-    rehearse, settings_of, tables_of, task: str, host_count: int
+    rehearse, settings_of, tables_of, task: str, host_count: int, protection: str
 ) -> None:
     tables = tables_of(1, columns=(3, 2, 1, 2)[: host_count + 1], task=task)
-    run = rehearse(settings_of(host_count=host_count, task=task, l2=0.01), tables)
+    run = rehearse(settings_of(host_count=host_count, task=task, l2=0.01, protection=protection), tables)
     parts = run.run()
     assert [check.step for check in run.witness.checks] == [f"epoch-{e}/batch-{b}" for e in (1, 2) for b in (1, 2, 3)]
     assert all(check.largest_error <= check.bound < 1e-4 for check in run.witness.checks)
@@ -91,7 +92,7 @@ def test_all_optimisers_move_as_in_centralised_training(rehearse, settings_of, t
     check_equals_centralised(run, run.run())
 
 
-@pytest.mark.parametrize("protection", ["paillier", "none"])
+@pytest.mark.parametrize("protection", ["paillier", "lattice", "none"])
 def test_sparse_columns_give_what_dense_ones_give(rehearse, settings_of, tables_of, protection: str) -> None:
     sparse = tables_of(3, sparse=True)
     job = settings_of(protection=protection, standardise=False, learning_rate=1e-5)
@@ -137,16 +138,18 @@ def test_any_run_in_the_clear_equals_centralised_training(
 )
 @settings(max_examples=4)
 def test_any_encrypted_run_equals_the_run_in_the_clear(rehearse, settings_of, seed, columns, task, skew) -> None:
-    runs = [
+    clear, *encrypted = (
         make_any_run(rehearse, settings_of, protection, seed, 17, columns, task, 9, skew, False)
-        for protection in ("paillier", "none")
-    ]
-    check_same(*(run.run() for run in runs))
-    assert runs[0].records == runs[1].records
+        for protection in ("none", "paillier", "lattice")
+    )
+    parts = clear.run()
+    for run in encrypted:
+        check_same(run.run(), parts)
+        assert run.records == clear.records
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("protection", "count"), [("none", 400), ("paillier", 40)])
+@pytest.mark.parametrize(("protection", "count"), [("none", 400), ("paillier", 40), ("lattice", 200)])
 def test_many_runs_equal_centralised_training(rehearse, settings_of, protection: str, count: int) -> None:
     for seed in range(count):
         rng = np.random.default_rng(seed)
@@ -184,9 +187,12 @@ def make_any_run(rehearse, settings_of, protection, seed, rows, columns, task, b
     return rehearse(job, tables)
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_a_resumed_run_equals_the_one_that_ran_through(rehearse, settings_of, tables_of, optimiser: str) -> None:
-    tables, job = tables_of(5), settings_of(epochs=3, optimiser=optimiser, learning_rate=0.05)
+@pytest.mark.parametrize(("optimiser", "protection"), [("sgd", "paillier"), ("adam", "lattice")])
+def test_a_resumed_run_equals_the_one_that_ran_through(
+    rehearse, settings_of, tables_of, optimiser: str, protection: str
+) -> None:
+    tables = tables_of(5)
+    job = settings_of(epochs=3, optimiser=optimiser, learning_rate=0.05, protection=protection)
     whole = rehearse(job, tables)
     parts = whole.run()
     after_first = {party: states[0] for party, states in whole.saved.items()}
@@ -232,8 +238,9 @@ def test_training_ends_early_by_the_losses(rehearse, settings_of, tables_of, rul
     assert len(run.records["judge"]) == len(losses)
 
 
-def test_one_batch_of_all_rows(rehearse, settings_of, tables_of) -> None:
-    run = rehearse(settings_of(batch_rows=0), tables_of(8, rows=300))
+@pytest.mark.parametrize(("protection", "rows"), [("paillier", 300), ("lattice", 300), ("lattice", 9000)])
+def test_one_batch_of_all_rows(rehearse, settings_of, tables_of, protection: str, rows: int) -> None:
+    run = rehearse(settings_of(batch_rows=0, protection=protection), tables_of(8, rows=rows))
     check_equals_centralised(run, run.run())
     assert len(run.witness.checks) == 2
 

@@ -32,7 +32,7 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     KEY_STEP,
     NO_PROTECTION,
     check_key_size,
-    note_lattice,
+    describe_lattice,
 )
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
@@ -84,7 +84,8 @@ def _make_opener(
     elif settings.protection == "lattice":
         with run.stopwatch.measure(KEYS):
             lattice_pair = generate_lattice_keys()
-        note_lattice(channel, lattice_pair.public, layout)
+        described = describe_lattice(lattice_pair.public, layout)
+        channel.ledger.note("setup", f"made and keeps the private half of {described}", "public")
         opener = _LatticeKeyHolder(lattice_pair.private, layout.products(lattice_pair.public.parameters))
         public_key = to_bytes(lattice_pair.public)
     else:

@@ -72,7 +72,8 @@ def receive_opening(
         return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch)
     if settings.protection == "lattice":
         lattice_key = from_bytes(received.public_key, LatticePublicKey)
-        note_lattice(channel, lattice_key, layout)
+        described = describe_lattice(lattice_key, layout)
+        channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
         return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, layout), stopwatch)
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
@@ -80,15 +81,14 @@ def receive_opening(
     return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch)
 
 
-def note_lattice(channel: RecordedChannel, key: LatticePublicKey, layout: SumLayout) -> None:
-    """Note under which key, and how likely an opened number tells anything of noise. Raises BoundError for no room."""
+def describe_lattice(key: LatticePublicKey, layout: SumLayout) -> str:
+    """The key, and how likely an opened number tells anything of noise. Raises BoundError for sums without room."""
     parameters = key.parameters
-    described = (
+    return (
         f"BFV key {key.fingerprint[:8]}, set {parameters.name}: degree {parameters.degree}, modulus of "
         f"{parameters.modulus.bit_length()} bits; noise shows in an opened number with odds below "
         f"2^-{layout.products(parameters).hiding_bits}"
     )
-    channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
 
 
 def check_key_size(key: PublicKey, settings: VerticalLinearSettings) -> None:
