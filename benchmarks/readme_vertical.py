@@ -65,15 +65,29 @@ def _introduction(content: dict[str, Any], place: str) -> str:
     )
 
 
+def _protection(row: dict[str, Any]) -> str:
+    return f"`paillier`, {row['key_bits']} bits" if row["protection"] == "paillier" else f"`{row['protection']}`"
+
+
 def _training(rows: list[dict[str, Any]]) -> list[str]:
     table = _table(
-        ["form", "key bits", "an epoch", "to reach", "processor", *PARTS, "in the clear", "times", "sent, all parties"]
+        [
+            "form",
+            "protection",
+            "an epoch",
+            "to reach",
+            "processor",
+            *PARTS,
+            "in the clear",
+            "times",
+            "sent, all parties",
+        ]
     )
     for row in rows:
         table.append(
             _line(
                 f"`{row['form']}`",
-                row["key_bits"],
+                _protection(row),
                 _seconds(row["seconds"]),
                 f"{row['to_reach_s']:g} s" if "to_reach_s" in row else "",
                 _seconds(row["processor_s"]),
@@ -112,15 +126,18 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _flash_of_first_and_own_shape(content: dict[str, Any]) -> list[str]:
-    """FLASH's table for the first key size and for FLASH's own shape; those of other runs are in the results."""
-    runs = [next((row for row in rows if "flash" in row), None) for rows in (content["rows"], content["elsewhere"])]
-    return [line for run in runs if run is not None for line in _flash(content, run)]
+    """FLASH's table under both protections, and at FLASH's own shape; those of other runs are in the results."""
+    runs = []
+    for rows in (content["rows"], content["elsewhere"]):
+        for protection in ("lattice", "paillier"):
+            runs += [row for row in rows if "flash" in row and row["protection"] == protection][:1]
+    return [line for run in runs for line in _flash(content, run)]
 
 
 def _flash(content: dict[str, Any], run: dict[str, Any]) -> list[str]:
     batch = f"batches of {run['batch_rows']:,}" if run["batch_rows"] else "all rows in one batch"
     lines = [
-        f"The steps of FLASH's Table 1 in form `arbiter`, {run['key_bits']} bits, {run['what']}, {batch}; beside them "
+        f"The steps of FLASH's Table 1 in form `arbiter`, {_protection(run)}, {run['what']}, {batch}; beside them "
         "FLASH's own figures, known elsewhere (about 100,000 rows, 80 + 1 columns, ten cores).",
         "",
         *_table(["step", "in the clear", "encrypted", "times", "FLASH, clear", "FLASH, encrypted"]),
@@ -155,7 +172,7 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`:",
         "",
-        *_table(["shape", "key bits", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
+        *_table(["shape", "protection", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
     ]
     for row in rows:
         there = row["elsewhere"]
@@ -163,7 +180,7 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
         lines.append(
             _line(
                 row["what"],
-                row["key_bits"],
+                _protection(row),
                 _seconds(row["scaled_s"]) + scaled,
                 *(_seconds(row["parts_s"][part] / row["share"]) for part in PARTS),
                 _seconds(row["clear_s"] / row["share"]),

@@ -144,7 +144,9 @@ def measure_peers(data: JoinedColumns, key_bits: int, sample_rows: int, batch_ro
 def set_beside(peers: list[dict[str, Any]], ours: list[dict[str, Any]], times_to_reach: float) -> None:
     """Add how many times ours a peer's epoch takes: `times_ours` in one process, over our run of form arbiter on all
     cores; `times_ours_two_processes` grants the peer two processes at no loss."""
-    seconds = {row["key_bits"]: row["seconds"] for row in ours if row["form"] == "arbiter"}
+    seconds = {
+        row["key_bits"]: row["seconds"] for row in ours if row["form"] == "arbiter" and row["protection"] == "paillier"
+    }
     for peer in peers:
         times = peer["scaled_s"] / seconds[peer["key_bits"]]
         peer |= {"times_ours": times, "times_ours_two_processes": times / 2, "reached": times >= times_to_reach}

@@ -135,7 +135,7 @@ def joined_weights(parts: Mapping[str, ModelPart]) -> FloatArray:
 
 def _keys_of_roles(settings: VerticalLinearSettings) -> dict[str, KeyPair]:
     """A key of its own for each role that makes one."""
-    if settings.protection == "none":
+    if settings.protection != "paillier":
         return {}
     makers = settings.parties if settings.arbiter is None else (settings.arbiter,)
     return dict(zip(makers, stored_keys(settings.key_bits), strict=False))

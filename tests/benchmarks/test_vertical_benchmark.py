@@ -59,8 +59,8 @@ def test_a_peers_rows_and_batches_are_scaled_apart(load: Any, monkeypatch: pytes
     monkeypatch.setattr(peers, "ElementWise", lambda *_: Clocked())
     monkeypatch.setattr(peers, "PheWise", lambda *_: Clocked())
     rows = peers.measure_peers(data, 2048, 100, 1000)
-    ours = [{"form": "shared_weights", "key_bits": 2048, "seconds": 1.0}]
-    ours.append({"form": "arbiter", "key_bits": 2048, "seconds": 10.0})
+    ours = [{"form": "arbiter", "protection": "lattice", "key_bits": None, "seconds": 1.0}]
+    ours.append({"form": "arbiter", "protection": "paillier", "key_bits": 2048, "seconds": 10.0})
     peers.set_beside(rows, ours, 602.0)
     for row in rows:
         assert row["scaled_s"] == pytest.approx(3000 * 2 + 3 * 7)
@@ -107,8 +107,8 @@ def test_credit_columns_are_joined_by_id(load: Any, tmp_path: Path) -> None:
 
 PARTS = {"encrypt": 0.5, "products": 1.0, "decrypt": 0.25, "plain": 0.1, "sealing": 0.1, "keys": 0.0, "idle": 0.05}
 RUN: dict[str, Any] = {
-    "what": "30,000 made-up rows", "form": "arbiter", "key_bits": 2048, "batch_rows": 1024, "seconds": 2.0,
-    "processor_s": 3.75,
+    "what": "30,000 made-up rows", "form": "arbiter", "protection": "paillier", "key_bits": 2048, "batch_rows": 1024,
+    "seconds": 2.0, "processor_s": 3.75,
     "parts_s": PARTS, "clear_s": 0.5, "times_clear": 4.0, "sent_bytes": {"bank": 6_000_000, "insurer": 3_500_000},
     "turns": 3,
 }  # fmt: skip
@@ -124,6 +124,7 @@ CONTENT: dict[str, Any] = {
     "rows": [
         RUN | {"to_reach_s": 4.0, "reached": True, "flash": STEPS},
         RUN | {"form": "shared_weights", "key_bits": 3072, "seconds": 5.0},
+        RUN | {"protection": "lattice", "key_bits": None, "seconds": 0.75},
     ],
     "peers": [
         {"peer": "gmpy2, djn", "key_bits": 2048, "sample_rows": 256, "scaled_s": 400.4, "times_ours": 200.2,
@@ -145,7 +146,9 @@ CONTENT: dict[str, Any] = {
 def test_every_figure_stands_in_the_readme(load: Any) -> None:
     lines = load("readme_vertical").render_vertical(CONTENT, "a processor")
     for line in (
-        "| `arbiter` | 2048 | 2.00 s | 4 s | 3.75 s | 0.50 s | 1.00 s | 0.25 s | 0.10 s | 0.10 s | 0.05 s"
+        "| `arbiter` | `paillier`, 2048 bits | 2.00 s | 4 s | 3.75 s | 0.50 s | 1.00 s | 0.25 s | 0.10 s | 0.10 s | 0.05 s"
+        " | 0.50 s | 4.0 | 9.5 MB |",
+        "| `arbiter` | `lattice` | 0.75 s |  | 3.75 s | 0.50 s | 1.00 s | 0.25 s | 0.10 s | 0.10 s | 0.05 s"
         " | 0.50 s | 4.0 | 9.5 MB |",
         "| gmpy2, djn | 2048 | 256 | 400 s | 200 | 100 |",
         "| encrypt logits | 0 ms | 400 ms |  | 0.00 s | 32.05 s |",
@@ -154,7 +157,9 @@ def test_every_figure_stands_in_the_readme(load: Any) -> None:
         "| UCI | `arbiter` | 0.7212 | +0.0012 | 0.005 | 20 |",
     ):
         assert line in lines
-    (wide,) = [line for line in lines if line.startswith("| 10,000 wide rows | 2048 | 88.00 s, scaled up")]
+    (wide,) = [
+        line for line in lines if line.startswith("| 10,000 wide rows | `paillier`, 2048 bits | 88.00 s, scaled up")
+    ]
     assert "| 5.00 s | 10.00 s |" in wide  # parts are scaled as well
     assert wide.endswith("| 5.00 s | 137 s (a system) |  |")
 

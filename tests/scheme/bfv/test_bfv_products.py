@@ -203,6 +203,8 @@ def test_values_beyond_their_bounds_are_refused(pair) -> None:
     layout = layout_of(4)
     with pytest.raises(BoundError, match="2\\^62"):
         encrypt_rows(pair.public, np.full((4, 1), 1 << 62), layout)
+    with pytest.raises(BoundError, match="2\\^40"):
+        multiply_columns(np.full((1, 4), -(1 << 40)), encrypt_rows(pair.public, np.ones((4, 1), int), layout), layout)
     with pytest.raises(BoundError, match="does not fit"):
         encrypt_sum(pair.public, layout.product_bound + 1, layout)
 

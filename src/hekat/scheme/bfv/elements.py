@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from hekat.scheme.bfv.parameters import BfvParameters
 Elements = tuple[RingArray, ...]
 """For each part of the set uint64 (..., primes of the part, N), all of one leading shape."""
 
+# Well below every prime: these have 48 bits.
+SMALL_LIMIT = 1 << 40
 # Integers are shifted into [0, 2^63) and cut in half: both halves are below every prime, which is above 2^32.
 INT64_LIMIT = 1 << 62
 _HALF_BITS = 32
@@ -48,9 +51,9 @@ def scale_elements(parameters: BfvParameters, a: Elements, factor: int, engine: 
     return multiply_slots(parameters, a, _constants(parameters, factor), engine)
 
 
-def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.int8]) -> Elements:
-    """Coefficients (..., N) of a byte as elements, not transformed."""
-    signed = values.astype(np.int64)[..., np.newaxis, :]
+def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.signedinteger[Any]]) -> Elements:
+    """Coefficients (..., N) of magnitudes below SMALL_LIMIT, which is the caller's to hold, as elements."""
+    signed = values.astype(np.int64, copy=False)[..., np.newaxis, :]
     # The sign spread over the word picks the prime or nothing.
     negative = signed >> 63
     return tuple((signed + (negative & _column(part))).view(np.uint64) for part in parameters.parts)

@@ -20,8 +20,8 @@ from hekat.errors import InputError, KeyRefusedError
 # The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs for secrets and errors CBD(21), and less
 # than what would: security/estimate.py.
 MAX_MODULUS_BITS: Final = {8192: 215}
-# Residues are written in six bytes.
-MAX_PRIME_BITS: Final = 48
+# Residues are written in six bytes, and larger than whatever is taken for small.
+PRIME_BITS: Final = 48
 RESIDUE_BYTES: Final = 6
 
 
@@ -41,8 +41,8 @@ class BfvParameters:
             raise InputError("parts of a ring refused", expected="one degree for all", got="several, or no part")
         if len(set(self.primes)) != len(self.primes):
             raise InputError("primes of a ring refused", expected="each once", got="one that repeats")
-        if max(self.primes).bit_length() > MAX_PRIME_BITS:
-            raise InputError("primes of a ring refused", expected=f"below 2^{MAX_PRIME_BITS}", got="a larger one")
+        if any(prime.bit_length() != PRIME_BITS for prime in self.primes):
+            raise InputError("primes of a ring refused", expected=f"{PRIME_BITS} bits each", got="others")
         allowed = MAX_MODULUS_BITS.get(self.degree, 0)
         if self.modulus.bit_length() > allowed:
             raise KeyRefusedError(

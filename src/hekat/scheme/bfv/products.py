@@ -16,6 +16,7 @@ from hekat.errors import BoundError, InputError
 from hekat.scheme.bfv.ciphertexts import Ciphertexts, add, draw_small, encrypt, multiply_plain
 from hekat.scheme.bfv.elements import (
     INT64_LIMIT,
+    SMALL_LIMIT,
     Elements,
     add_elements,
     add_residues,
@@ -23,6 +24,7 @@ from hekat.scheme.bfv.elements import (
     multiply_slots,
     residues_at,
     residues_of_integers,
+    residues_of_small,
     scale_elements,
     transform,
     transform_back,
@@ -101,7 +103,7 @@ def encrypt_rows(
     groups = layout.groups(row_count)
     lines = np.zeros((target_count, groups * layout.block), np.int64)
     lines[:, :row_count] = rows.T
-    _check_range(lines)
+    _check_range(lines, INT64_LIMIT)
     coefficients = np.zeros((target_count * groups, parameters.degree), np.int64)
     coefficients[:, : layout.block] = lines.reshape(-1, layout.block)
     residues = residues_of_integers(parameters, coefficients, engine)
@@ -129,7 +131,7 @@ def multiply_columns(
 ) -> Products:
     """Products columns (m, rows) @ rows (rows, K), dense or sparse as SciPy's, in C order of shape (m, K).
 
-    Not to be opened but under masks: see `mask_products`. Raises BoundError for an entry of 2^62 or more, without it.
+    Not to be opened but under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it.
     """
     engine = engine or get_engine()
     column_count, row_count = columns.shape
@@ -224,13 +226,13 @@ def _factors(columns: Any, layout: ProductLayout, engine: RingEngine) -> Element
     dense = columns.toarray() if hasattr(columns, "toarray") else np.asarray(columns)
     column_count, row_count = dense.shape
     groups, polynomial_count = layout.groups(row_count), -(-column_count // layout.columns)
-    _check_range(dense)
+    _check_range(dense, SMALL_LIMIT)
     padded = np.zeros((polynomial_count * layout.columns, groups * layout.block), np.int64)
     padded[:column_count, :row_count] = dense
     blocks = padded.reshape(polynomial_count, layout.columns, groups, layout.block)[..., ::-1].swapaxes(1, 2)
     coefficients = np.zeros((polynomial_count, groups, layout.parameters.degree), np.int64)
     coefficients[..., : layout.columns * layout.block] = blocks.reshape(polynomial_count, groups, -1)
-    return transform(layout.parameters, residues_of_integers(layout.parameters, coefficients, engine), engine)
+    return transform(layout.parameters, residues_of_small(layout.parameters, coefficients), engine)
 
 
 def _products_of(factors: Elements, rows: Ciphertexts, engine: RingEngine) -> Ciphertexts:
@@ -269,16 +271,13 @@ def _moved(addend: Products, place: int, engine: RingEngine | None) -> Ciphertex
     engine, parameters = engine or get_engine(), ciphertext.key.parameters
     monomial = np.zeros((1, parameters.degree), np.int64)
     monomial[0, shift % parameters.degree] = 1 if shift > 0 else -1
-    return multiply_plain(ciphertext, _transformed(parameters, monomial, engine), engine)
+    return multiply_plain(ciphertext, transform(parameters, residues_of_small(parameters, monomial), engine), engine)
 
 
-def _transformed(parameters: BfvParameters, coefficients: npt.NDArray[np.int64], engine: RingEngine) -> Elements:
-    return transform(parameters, residues_of_integers(parameters, coefficients, engine), engine)
-
-
-def _check_range(values: npt.NDArray[np.int64]) -> None:
-    if values.size and max(int(values.max()), -int(values.min())) >= INT64_LIMIT:
-        raise BoundError("an integer passes its bound", expected="magnitudes below 2^62", got="a larger one")
+def _check_range(values: npt.NDArray[np.int64], limit: int) -> None:
+    if values.size and max(int(values.max()), -int(values.min())) >= limit:
+        expected = f"magnitudes below 2^{limit.bit_length() - 1}"
+        raise BoundError("an integer passes its bound", expected=expected, got="a larger one")
 
 
 def _within(indices: RingArray | IndexArray, limit: int) -> bool:
