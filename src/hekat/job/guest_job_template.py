@@ -127,7 +127,7 @@ def _training(job: NewGuestJob) -> list[str]:
         default("batch_rows", training.batch_rows, "rows in a batch, drawn once and kept; 0: all"),
         default("learning_rate", training.learning_rate, "of a step"),
         default("optimiser", training.optimiser, optimisers),
-        example("optimiser_settings", {"learning_rate": 0.1}, "of that optimiser, over its own defaults"),
+        example("optimiser_settings", {"decay": 0.01}, "of that optimiser, over its own defaults"),
         default("standardise", training.standardise, "mean 0 and spread 1 in each column, each party its own"),
         default("limit_spreads", training.limit_spreads, "set values further from the mean to it, in spreads; 0: none"),
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from hekat.errors import JobError
 from hekat.model import make_optimiser
-from hekat.protocol.vertical_linear.shared_weights.factors import check_factors
+from hekat.protocol.vertical_linear.shared_weights.factors import check_factors, check_last_factors
 
 Form = Literal["shared_weights", "arbiter"]
 Task = Literal["logistic", "linear"]
@@ -105,7 +105,9 @@ class VerticalLinearSettings:
             _refuse("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         _check_training(self.training, str(self.form))
         if self.form == "shared_weights":
-            check_factors(self.training.learning_rate, self.training.l2, self.fixed_point.value_bits)
+            check_factors(self.training, self.fixed_point.value_bits)
+            # An epoch has one batch at least; how many more follows from the common rows, once these are found.
+            check_last_factors(self.training, batch_count=1)
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -212,7 +214,14 @@ def _check_training(training: LinearTraining, form: str) -> None:
         if not isinstance(number, Real) or not (math.isfinite(number) and number >= 0):
             _refuse(f"training.{name}", "a finite number >= 0", number)
     _check_limit(training)
-    make_optimiser(training.optimiser, **{"learning_rate": training.learning_rate, **training.optimiser_settings})
+    if "learning_rate" in training.optimiser_settings:
+        raise JobError(
+            "training.optimiser_settings says the learning rate again",
+            expected="it in training.learning_rate alone",
+            got="learning_rate in both",
+            cure="move it to training.learning_rate",
+        )
+    make_optimiser(training.optimiser, learning_rate=training.learning_rate, **training.optimiser_settings)
 
 
 def _check_limit(training: LinearTraining) -> None:

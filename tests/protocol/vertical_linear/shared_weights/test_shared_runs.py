@@ -181,7 +181,12 @@ def test_a_wrong_gradient_is_a_defect_whatever_its_own_size(run_of, tables_of, s
         ({"learning_rate": 1e-11}, "training.learning_rate"),
         ({"learning_rate": 1e9}, "training.learning_rate"),
         ({"learning_rate": 0.1, "l2": 1e-12}, "training.l2"),
+        ({"learning_rate": 1e300}, "training.learning_rate"),
         ({"learning_rate": 1e-5, "l2": 1e-5}, "training.learning_rate . l2"),
+        (
+            {"optimiser": "momentum", "optimiser_settings": {"momentum": 1e-10}},
+            "training.optimiser_settings.momentum",
+        ),
     ],
 )
 def test_factors_that_integers_cannot_hold_are_refused_by_the_settings(settings_of, values, name):
@@ -190,6 +195,51 @@ def test_factors_that_integers_cannot_hold_are_refused_by_the_settings(settings_
     assert "protection.form = 'arbiter'" in caught.value.cure
     with_arbiter = replace(settings_of(), form="arbiter", arbiter="judge")
     replace(with_arbiter, training=LinearTraining(**values))
+
+
+LATE = r"decay makes training.learning_rate( \* l2)? too small"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"learning_rate": 0.1, "optimiser_settings": {"decay": 1e7}},
+        {"learning_rate": 0.1, "optimiser_settings": {"decay": 1e308}, "epochs": 100},
+        {"learning_rate": 0.1, "l2": 1e-6, "optimiser_settings": {"decay": 1e3}},
+        {"learning_rate": 0.1, "optimiser": "momentum", "optimiser_settings": {"decay": 1e8}},
+    ],
+)
+def test_a_decay_that_leaves_no_factor_by_the_last_epoch_is_refused_by_the_settings(settings_of, values):
+    values = {"epochs": 10, "batch_rows": 0} | values
+    with pytest.raises(JobError, match=LATE) as caught:
+        settings_of(**values)
+    assert "the last of" in caught.value.expected
+    assert "decay" in caught.value.cure
+    replace(replace(settings_of(), form="arbiter", arbiter="judge"), training=LinearTraining(**values))
+    settings_of(**values | {"epochs": 1})
+
+
+def test_momentum_never_multiplies_the_rate_by_l2(settings_of):
+    settings_of(learning_rate=1e-4, l2=1e-6, optimiser="momentum")
+
+
+def test_a_decay_that_leaves_no_factor_after_all_batches_is_refused_when_training_begins(
+    run_of, tables_of, settings_of
+):
+    values = {"learning_rate": 0.1, "optimiser_settings": {"decay": 4e6}, "protection": "none"}
+    settings = settings_of(epochs=3, batch_rows=20, **values)
+    run_of(settings_of(epochs=3, batch_rows=60, **values), tables_of(9)).run()
+    run = run_of(settings, tables_of(9))
+    with pytest.raises(PartyStoppedError, match=LATE) as caught:
+        run.run()
+    assert isinstance(caught.value.__cause__, JobError)
+    assert "the last of 9" in caught.value.__cause__.expected
+    assert run.records["bank"] == []
+
+
+def test_a_learning_rate_is_said_in_one_place_alone(settings_of):
+    with pytest.raises(JobError, match="says the learning rate again"):
+        settings_of(optimiser_settings={"learning_rate": 0.2})
 
 
 def test_scales_that_leave_no_room_are_refused():

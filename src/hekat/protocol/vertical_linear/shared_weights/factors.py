@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hekat.errors import JobError
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, TRUNCATED_BITS
+
+if TYPE_CHECKING:  # the settings ask this module what fits
+    from hekat.protocol.vertical_linear.settings import LinearTraining
 
 FACTOR_BITS = 36
 # So many bits keep a factor within 2^-8 of what the job says.
@@ -15,16 +20,51 @@ def as_integer(factor: float) -> int:
     return round(factor * 2.0**FACTOR_BITS)
 
 
-def check_factors(learning_rate: float, l2: float, value_bits: int) -> None:
+def check_factors(training: LinearTraining, value_bits: int) -> None:
     """Raise JobError for factors too small for an integer, or too large for safe truncation of what they multiply."""
-    for name, factor in (("learning_rate", learning_rate / 2), ("l2", l2), ("learning_rate * l2", learning_rate * l2)):
-        integer_bits = as_integer(factor).bit_length()
-        wide = value_bits + RANGE_BITS + integer_bits > TRUNCATED_BITS
-        if wide or (factor and integer_bits < MIN_FACTOR_BITS):
+    most_bits = TRUNCATED_BITS - RANGE_BITS - FACTOR_BITS - value_bits
+    for name, factor in _factors_of(training, training.learning_rate):
+        wide = factor >= 2.0**most_bits
+        if wide or _is_small(factor):
             raise JobError(
                 f"training.{name} cannot be written as an integer of form 'shared_weights'",
-                expected=f"0, or from 2^{MIN_FACTOR_BITS - FACTOR_BITS} to 2^"
-                f"{TRUNCATED_BITS - RANGE_BITS - FACTOR_BITS - value_bits}",
+                expected=f"0, or from 2^{MIN_FACTOR_BITS - FACTOR_BITS} to 2^{most_bits}",
                 got="a larger one" if wide else "a smaller one",
                 cure="correct it in the job, or use protection.form = 'arbiter'",
             )
+
+
+def check_last_factors(training: LinearTraining, batch_count: int) -> None:
+    """Raise JobError where decay makes a factor too small for an integer by the last of `batch_count` steps an epoch.
+
+    It falls from step to step, so the last one says it of all. A training that ends early would not have come so far,
+    but nobody knows that before.
+    """
+    steps = training.epochs * batch_count
+    decay = training.optimiser_settings.get("decay", 0.0)
+    last_rate = training.learning_rate / (1.0 + decay * (steps - 1))
+    for name, factor in _factors_of(training, last_rate):
+        if _is_small(factor):
+            raise JobError(
+                f"decay makes training.{name} too small for an integer of form 'shared_weights'",
+                expected=f"2^{MIN_FACTOR_BITS - FACTOR_BITS} or more at every step, the last of {steps} too",
+                got=f"learning_rate {last_rate:.3g} by then",
+                cure="choose a smaller training.optimiser_settings.decay, fewer epochs or larger batches, "
+                "or use protection.form = 'arbiter'",
+            )
+
+
+def _factors_of(training: LinearTraining, rate: float) -> list[tuple[str, float]]:
+    """The least that shares are multiplied with in a step at this rate, by what the job calls it; see SharedWeights."""
+    l2 = training.l2
+    if training.optimiser == "momentum":
+        momentum = training.optimiser_settings.get("momentum", 0.0)  # the default fits
+        settings = [("optimiser_settings.momentum", momentum), ("l2", l2)]
+        return [("learning_rate", rate), *((name, factor) for name, factor in settings if factor)]
+    # The rate is multiplied by 2^floor(log2 rows) / rows, which is more than 1/2.
+    penalties = [("l2", l2), ("learning_rate * l2", rate * l2)] if l2 else []
+    return [("learning_rate", rate / 2), *penalties]
+
+
+def _is_small(factor: float) -> bool:
+    return as_integer(factor).bit_length() < MIN_FACTOR_BITS

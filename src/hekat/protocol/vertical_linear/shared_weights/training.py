@@ -26,6 +26,7 @@ from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.beginning import OwnSide, meet, name_sharing
+from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
 from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts
 from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns, encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
@@ -123,13 +124,14 @@ def begin_training(
 ) -> SharedTraining:
     """Prepare this party's columns, meet the other, and choose how gradients are computed; `targets` are the guest's.
 
-    Raises InputError for columns that cannot be used, BoundError for scales that leave no room, ProtocolError and
-    KeyRefusedError as `meet`.
+    Raises InputError for columns that cannot be used, BoundError for scales that leave no room, JobError for a decay
+    that over so many steps leaves no factor, ProtocolError and KeyRefusedError as `meet`.
     """
     scales = Scales(settings.fixed_point, settings.task)
     with run.stopwatch.measure(PLAIN):
         own = _prepare_own(channel.party, table, settings, scales, targets)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
+        check_last_factors(settings.training, len(own.batches))
     if settings.training.limit_spreads:
         channel.ledger.note("setup", describe_limited(own.columns, settings.training.limit_spreads), "public")
     resumed = run.resume_from
