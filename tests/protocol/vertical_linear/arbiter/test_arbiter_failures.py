@@ -135,7 +135,16 @@ def test_the_guest_refuses_a_host_that_does_not(rehearse, settings_of, tables_of
     assert run.sent["bank"] == []
 
 
-@pytest.mark.parametrize("change", [{"column_count": 0}, {"feature_bits": 41}, {"thin_column_count": -1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"column_count": 0},
+        {"column_count": 2**22 + 1},
+        {"feature_bits": 41},
+        {"thin_column_count": -1},
+        {"thin_column_count": 3},
+    ],
+)
 def test_a_host_with_impossible_columns_is_refused(rehearse, settings_of, tables_of, change) -> None:
     def lie(channel, table, settings, run):
         send = channel.send
@@ -148,11 +157,12 @@ def test_a_host_with_impossible_columns_is_refused(rehearse, settings_of, tables
     assert "shop has columns that cannot be" in str(error)
 
 
-def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, settings_of, tables_of) -> None:
+@pytest.mark.parametrize("change", [{"feature_bits": 1000}, {"column_counts": [3, 2**22 + 1]}])
+def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, settings_of, tables_of, change) -> None:
     def lie(channel, table, settings, run):
         send = channel.send
         channel.send = lambda to, step, message: send(
-            to, step, replace(message, feature_bits=1000) if step == "start" else message
+            to, step, replace(message, **change) if step == "start" else message
         )
         return run_guest(channel, table, settings, run)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Table
+from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
@@ -115,11 +116,15 @@ def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
             got=f"{ready.epochs_done} epochs done",
             cure="resume all parties from an epoch that all have saved, or begin anew",
         )
-    if ready.column_count < 1 or ready.thin_column_count < 0 or not 1 <= ready.feature_bits <= FEATURE_LIMIT_BITS:
+    if not (
+        1 <= ready.column_count <= MAX_COLUMNS
+        and 0 <= ready.thin_column_count <= ready.column_count
+        and 1 <= ready.feature_bits <= FEATURE_LIMIT_BITS
+    ):
         raise ProtocolError(
             f"{host} has columns that cannot be",
-            expected=f"at least one column, of features of 1 to {FEATURE_LIMIT_BITS} bits",
-            got=f"{ready.column_count} columns, {ready.feature_bits} bits",
+            expected=f"1 to {MAX_COLUMNS} columns, thin ones among them, of features of 1 to {FEATURE_LIMIT_BITS} bits",
+            got=f"{ready.column_count} columns, {ready.thin_column_count} thin ones, {ready.feature_bits} bits",
             cure="find out what runs there: this release does not send such counts",
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -50,7 +51,7 @@ class SumLayout:
             and 1 <= start.feature_bits <= FEATURE_LIMIT_BITS
             and 0 <= start.target_bits <= VALUE_LIMIT_BITS
             and len(start.column_counts) == len(settings.parties)
-            and min(start.column_counts) >= 1
+            and all(1 <= count <= MAX_COLUMNS for count in start.column_counts)
         ):
             raise ProtocolError(
                 f"{settings.guest} begins with sizes that cannot be",
