@@ -148,7 +148,10 @@ def test_bad_labels_and_settings_are_refused_before_anything_runs(tumours, small
     with pytest.raises(JobError, match="shared_weights is for two parties"):
         clone(made).set_params(columns={"a": [0], "b": [1], "c": [2]}).fit(X, y)
     with pytest.raises(JobError, match="receivers"):
-        clone(made).set_params(receivers=["grocer"], protection="none").fit(X, y).predict(X)
+        clone(made).set_params(receivers=["grocer"]).fit(X, y)
+    with pytest.raises(JobError, match="receivers") as refused:
+        clone(made).set_params(receivers="bank").fit(X, y)
+    assert refused.value.got == "the text 'bank'"
 
 
 @pytest.mark.parametrize(

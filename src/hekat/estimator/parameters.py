@@ -104,6 +104,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
+        # Receivers are used once a model is there, which is late to hear of a mistake.
+        PredictionSettings.between(parties[0], parties[1:], self.receivers or ())
         return VerticalLinearSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -149,7 +151,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 )
 
     def _prediction_settings(self, part: ModelPart) -> PredictionSettings:
-        return PredictionSettings.of(part, tuple(self.receivers or ()))
+        return PredictionSettings.of(part, self.receivers or ())
 
     def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
         """How common rows are found: None where no table has ids."""

@@ -72,7 +72,7 @@ def predict_jointly(
     """
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
-    settings = PredictionSettings.of(first.part, tuple(receivers))
+    settings = PredictionSettings.of(first.part, receivers)
     check_has_tables(site, settings.parties)
     tables, ignored = _load_tables(site, data_name, saved)
     keys = _load_key_pairs(site, saved, ask_passphrase)

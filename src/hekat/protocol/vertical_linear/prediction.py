@@ -16,6 +16,7 @@ With one other party there is nothing to hide behind: the score less one's own p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -57,20 +58,25 @@ class PredictionSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
-        object.__setattr__(self, "receivers", tuple(self.receivers))
+        object.__setattr__(self, "receivers", _as_names(self.receivers))
         known = set(self.receivers) <= set(self.parties)
         if not self.receivers or not known or len(set(self.receivers)) != len(self.receivers):
             raise JobError(
                 "receivers of a prediction refused",
                 expected=f"one or more of {', '.join(self.parties)}, each once",
-                got=", ".join(self.receivers) or "nobody",
+                got=", ".join(map(str, self.receivers)) or "nobody",
                 cure="name parties that hold a part of the model",
             )
 
     @classmethod
-    def of(cls, part: ModelPart, receivers: tuple[str, ...] = ()) -> PredictionSettings:
+    def of(cls, part: ModelPart, receivers: Sequence[str] = ()) -> PredictionSettings:
         """Those of the parties of `part`'s model; the guest receives unless others are named."""
-        return cls(part.guest, part.hosts, receivers or (part.guest,))
+        return cls.between(part.guest, part.hosts, receivers)
+
+    @classmethod
+    def between(cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = ()) -> PredictionSettings:
+        """Those of named parties; the guest receives unless others are named."""
+        return cls(guest, hosts, _as_names(receivers) or (guest,))
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -80,6 +86,18 @@ class PredictionSettings:
     def summing_party(self) -> str:
         """The receiver that adds the parts up and passes the scores on."""
         return self.guest if self.guest in self.receivers else self.receivers[0]
+
+
+def _as_names(receivers: Sequence[str]) -> tuple[str, ...]:
+    """Raises JobError for a bare text, which would be read as a name for each letter."""
+    if isinstance(receivers, str):
+        raise JobError(
+            "receivers of a prediction refused",
+            expected=f"a list or tuple of names, such as [{receivers!r}]",
+            got=f"the text {receivers!r}",
+            cure="put it in brackets, however few they are",
+        )
+    return tuple(receivers)
 
 
 def predict_scores(

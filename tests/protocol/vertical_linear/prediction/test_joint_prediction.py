@@ -235,6 +235,13 @@ def test_the_largest_sum_does_not_wrap() -> None:
         to_words(most + 1, 32, 4)
 
 
+@pytest.mark.parametrize("make", [PredictionSettings, PredictionSettings.between])
+def test_a_text_is_not_read_as_a_name_for_each_letter(make) -> None:
+    with pytest.raises(JobError, match="receivers") as refused:
+        make("b", ("a", "n", "k"), "bank")
+    assert refused.value.expected == "a list or tuple of names, such as ['bank']"
+
+
 @pytest.mark.parametrize("receivers", [(), ("arbiter",), ("bank", "bank")])
 def test_receivers_are_parties_of_the_model(receivers) -> None:
     with pytest.raises(JobError, match="receivers"):
