@@ -112,7 +112,7 @@ def test_options_without_use_are_refused(clients, options, told) -> None:
     [
         ("job.toml", "hosts = .*", 'hosts = ["north"]', "a different name for each"),
         ("job.toml", "hosts = .*", "", "hosts is missing"),
-        ("job.toml", r"\[intersection\]", '[intersection]\nkind = "sha256"', "setting kind refused"),
+        ("job.toml", r"\[intersection\]", '[intersection]\nkind = "sha256"', "setting intersection.kind refused"),
         ("site.toml", "client", "age", "has no column 'age'"),
         ("north.csv", "person-3,", "person-2,", "ids that repeat"),
         ("north.csv", "person-3,", ",", "line 5"),

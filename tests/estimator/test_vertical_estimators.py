@@ -82,7 +82,7 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
     assert settings is not None
     assert (settings.kind, settings.guest, settings.hosts) == ("rsa_blind", "bank", ("insurer",))
     assert made.set_params(intersection=None)._intersection(tables) is None
-    with pytest.raises(InputError, match="setting kind refused"):
+    with pytest.raises(InputError, match="setting intersection.kind refused"):
         VerticalLogisticRegression(intersection="rsa").fit(tables)
 
 

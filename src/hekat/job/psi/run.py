@@ -39,7 +39,8 @@ def _run(prepared: PreparedIntersection, directory: RunDirectory, events: EventL
     folder, settings = directory.path, prepared.job.settings
     with disk_errors_as_state_errors(f"folders in {folder} could not be made"):
         (folder / LEDGER_FOLDER).mkdir()
-        (folder / INTERSECTION_FOLDER).mkdir(mode=0o700)
+        if not settings.cardinality_only:
+            (folder / INTERSECTION_FOLDER).mkdir(mode=0o700)
     keys = session_keys(prepared.party_keys, settings.parties)
     public = write_public_keys(folder, keys)
     federation = IntersectionFederation(

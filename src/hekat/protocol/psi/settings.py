@@ -48,7 +48,9 @@ class IntersectionSettings:
         _check_learns(self)
         if self.cardinality_only and len(self.hosts) > 1:
             _refuse(
-                "cardinality_only", "one host, since the guest counts with each of them", f"{len(self.hosts)} hosts"
+                "intersection.cardinality_only",
+                "one host, since the guest counts with each of them",
+                f"{len(self.hosts)} hosts",
             )
 
     @property
@@ -82,19 +84,27 @@ def _check_kind(settings: IntersectionSettings) -> None:
     if settings.kind not in KINDS:
         close = difflib.get_close_matches(str(settings.kind), KINDS, n=1, cutoff=0.4)
         _refuse(
-            "kind",
+            "intersection.kind",
             " or ".join(map(repr, KINDS)),
             repr(settings.kind),
             f"did you mean {close[0]!r}?" if close else "",
         )
     if settings.kind == "rsa_blind" and settings.cardinality_only:
-        _refuse("cardinality_only", "kind 'ecdh': what is signed blindly is mapped to its id again", "kind 'rsa_blind'")
+        _refuse(
+            "intersection.cardinality_only",
+            "kind 'ecdh': what is signed blindly is mapped to its id again",
+            "kind 'rsa_blind'",
+        )
     if settings.kind == "ecdh" and settings.key_bits != DEFAULT_KEY_BITS:
-        cure = "leave key_bits out, or set kind to 'rsa_blind'"
-        _refuse("key_bits", "kind 'rsa_blind', which alone makes a key of so many bits", "kind 'ecdh'", cure)
+        cure = "leave intersection.key_bits out, or set intersection.kind to 'rsa_blind'"
+        _refuse(
+            "intersection.key_bits", "kind 'rsa_blind', which alone makes a key of so many bits", "kind 'ecdh'", cure
+        )
     bits = settings.key_bits
     if isinstance(bits, bool) or not isinstance(bits, int) or not DEFAULT_KEY_BITS <= bits <= MAX_KEY_BITS or bits % 2:
-        _refuse("key_bits", f"an even number of bits from {DEFAULT_KEY_BITS} to {MAX_KEY_BITS}", repr(bits))
+        _refuse(
+            "intersection.key_bits", f"an even number of bits from {DEFAULT_KEY_BITS} to {MAX_KEY_BITS}", repr(bits)
+        )
 
 
 def _check_learns(settings: IntersectionSettings) -> None:
@@ -103,10 +113,13 @@ def _check_learns(settings: IntersectionSettings) -> None:
     unknown = [name for name in settings.learns if name not in settings.parties]
     if unknown or not settings.learns or len(set(settings.learns)) != len(settings.learns):
         got = f"{unknown[0]!r}" if unknown else "nobody" if not settings.learns else "a name twice"
-        _refuse("learns", f"names among {', '.join(settings.parties)}", got)
+        _refuse("intersection.learns", f"names among {', '.join(settings.parties)}", got)
     if settings.roles_exchanged and len(settings.hosts) > 1:
-        _refuse("learns", f"{settings.guest!r} among them, since it compares with every host", "hosts only")
+        _refuse(
+            "intersection.learns", f"{settings.guest!r} among them, since it compares with every host", "hosts only"
+        )
 
 
 def _refuse(name: str, expected: str, got: str, cure: str = "") -> None:
+    """Raise InputError for what a job file calls `name`."""
     raise InputError(f"setting {name} refused", expected=expected, got=got, cure=cure or f"change {name}")
