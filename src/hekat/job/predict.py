@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Ids, Table, id_column_names, is_dense, load_table, named_columns
+from hekat.data.csv_text import csv_bytes
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
@@ -40,19 +40,19 @@ class Predictions:
     def to_csv(self) -> bytes:
         """A header and a line for each row: id where there is one (several: by their names), prediction,
         probability_CLASS for each class."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        return csv_bytes(self._lines())
+
+    def _lines(self) -> Iterator[Sequence[str]]:
         classes = self.classes or ()
         rows = [()] * len(self) if self.ids is None else self.ids.to_rows()
         head: tuple[str, ...] = () if self.ids is None else self.ids.names if len(self.ids.names) > 1 else ("id",)
-        writer.writerow([*head, "prediction", *(f"probability_{name}" for name in classes)])
+        yield [*head, "prediction", *(f"probability_{name}" for name in classes)]
         for row, answer in enumerate(self.answers.tolist()):
-            cells: list[Any] = [*rows[row]]
+            cells = [*rows[row]]
             cells.append(self.classes[answer] if self.classes is not None else repr(answer))
             if self.probabilities is not None:
                 cells += [repr(value) for value in self.probabilities[row].tolist()]
-            writer.writerow(cells)
-        return text.getvalue().encode()
+            yield cells
 
     def count_classes(self) -> dict[str, int]:
         """How many rows each class was predicted for; empty for a regression."""

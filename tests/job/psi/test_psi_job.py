@@ -66,6 +66,16 @@ def test_only_how_many(prepared, workplace) -> None:
     assert not (result.folder / "intersection").exists()
 
 
+def test_ids_with_ends_of_lines_in_them_are_kept_whole(prepared, workplace) -> None:
+    ids = ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b"]
+    for party in ("bank", "insurer"):
+        text = "customer,age\n" + "".join('"{}",1\n'.format(one.replace('"', '""')) for one in ids)
+        (workplace / f"{party}.csv").write_text(text, newline="")
+    result = run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")
+    assert sorted(kept(result.folder, "bank")) == sorted(ids)
+    assert kept(result.folder, "insurer") == kept(result.folder, "bank")
+
+
 def test_nothing_in_common_is_an_answer(prepared, workplace) -> None:
     (workplace / "insurer.csv").write_text("customer\n" + "".join(f"x{number}\n" for number in range(9)))
     result = run_intersection_job(prepared(hosts='"insurer"'), workplace / "runs")

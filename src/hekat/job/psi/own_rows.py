@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from hekat.data import Ids
+from hekat.data.csv_text import csv_bytes
 from hekat.protocol.psi.roles import Intersection
 from hekat.state import replace_file
 
@@ -21,10 +20,6 @@ def save_own_rows(run_folder: Path, party: str, ids: Ids, found: Intersection) -
     """
     if found.rows is None:
         return None
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(ids.names)
-    writer.writerows(ids.take(found.rows).to_rows())
     path = run_folder / INTERSECTION_FOLDER / f"{party}.csv"
-    replace_file(path, text.getvalue().encode(), mode=0o600)
+    replace_file(path, csv_bytes([ids.names, *ids.take(found.rows).to_rows()]), mode=0o600)
     return path
