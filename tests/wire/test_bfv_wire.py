@@ -28,7 +28,7 @@ from hekat.scheme.bfv.keys import expand
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.bfv import read_ciphertexts, read_masked, write_ciphertexts, write_masked
 
-LAYOUT = lay_out_products(PRODUCTS, 1 << 60, 1 << 20, 2, 30)
+LAYOUT = lay_out_products(PRODUCTS, 1 << 60, 1 << 20, 30, row_addends=2, products=1)
 COUNTS_AT = 16
 
 

@@ -23,6 +23,8 @@ from hekat.job.vertical.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical.key_makers import key_makers
 from hekat.job.vertical.prepare import VerticalPrepared
 from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.vertical_linear.arbiter.lattice_room import check_lattice_room
+from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
@@ -97,6 +99,8 @@ def estimate_vertical(prepared: VerticalPrepared) -> VerticalEstimate:
     batches = batch_count(row_count, settings.training.batch_rows)
     rows_of_batch = -(-row_count // batches)
     is_lattice = settings.protection == "lattice"
+    if is_lattice:
+        _check_room(prepared, row_count)
     rehearsed = min(rows_of_batch, PRODUCTS.degree if is_lattice else MAX_REHEARSED_ROWS)
     keys = _passing_keys(prepared.job)
     with declare_tenancy(prepared.site.machine.single_tenant):
@@ -115,6 +119,20 @@ def estimate_vertical(prepared: VerticalPrepared) -> VerticalEstimate:
 
     roles = tuple(RoleEstimate(role, reckon(role, 0), reckon(role, 1)) for role in settings.everyone)
     return VerticalEstimate(row_count, batches, settings.training.epochs, roles)
+
+
+def _check_room(prepared: VerticalPrepared, row_count: int) -> None:
+    """Raise BoundError where BFV would have no room, if all rows are common and no feature passes twice its spread."""
+    settings = prepared.job.settings
+    start = StartMessage(
+        row_count=row_count,
+        column_counts=[len(prepared.tables[party].feature_names) for party in settings.parties],
+        feature_bits=settings.fixed_point.feature_bits + 1,
+        target_bits=1,
+        epochs_done=0,
+        finished=False,
+    )
+    check_lattice_room(start, settings)
 
 
 def _scale(one: Cost, two: Cost, batches: int, scale: float) -> Cost:

@@ -40,12 +40,23 @@ class Ciphertexts(ImmutableKey):
         for name, value in (("key", key), ("c0", c0), ("c1", c1)):
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def _computed(cls, key: PublicKey, c0: Elements, c1: Elements) -> Ciphertexts:
+        """What operations of this module gave: residues need no second look."""
+        made = object.__new__(cls)
+        for name, value in (("key", key), ("c0", c0), ("c1", c1)):
+            object.__setattr__(made, name, value)
+        return made
+
     @property
     def count(self) -> int:
         return len(self.c0[0])
 
     def __getitem__(self, index: slice | IndexArray) -> Ciphertexts:
-        return Ciphertexts(self.key, tuple(x[index] for x in self.c0), tuple(x[index] for x in self.c1))
+        return self._computed(self.key, tuple(x[index] for x in self.c0), tuple(x[index] for x in self.c1))
+
+    def __reduce__(self) -> tuple[type[Ciphertexts], tuple[PublicKey, Elements, Elements]]:
+        return Ciphertexts, (self.key, self.c0, self.c1)
 
     def __repr__(self) -> str:
         return f"Ciphertexts(BFV {self.key.parameters.name}, {self.count})"
@@ -61,7 +72,7 @@ def encrypt(key: PublicKey, scaled: Elements, engine: RingEngine | None = None) 
     v, first, e2 = (transform(parameters, x, engine) for x in (v, add_elements(parameters, e1, scaled, engine), e2))
     c0 = add_elements(parameters, multiply_slots(parameters, key.b, v, engine), first, engine)
     c1 = add_elements(parameters, multiply_slots(parameters, key.a, v, engine), e2, engine)
-    return Ciphertexts(key, c0, c1)
+    return Ciphertexts._computed(key, c0, c1)
 
 
 def draw_small(parameters: BfvParameters, kinds: int, count: int, engine: RingEngine) -> list[Elements]:
@@ -86,11 +97,22 @@ def add(ciphertexts: Sequence[Ciphertexts], engine: RingEngine | None = None) ->
     engine = engine or get_engine()
     add_two = partial(add_elements, first.key.parameters, engine=engine)
     c0, c1 = reduce(add_two, (one.c0 for one in ciphertexts)), reduce(add_two, (one.c1 for one in ciphertexts))
-    return Ciphertexts(first.key, c0, c1)
+    return Ciphertexts._computed(first.key, c0, c1)
 
 
 def multiply_plain(ciphertexts: Ciphertexts, factors: Elements, engine: RingEngine | None = None) -> Ciphertexts:
     """Products with plain polynomials, elements (count, primes, N), transformed; one of either side meets all."""
     engine, parameters = engine or get_engine(), ciphertexts.key.parameters
     c0, c1 = (multiply_slots(parameters, c, factors, engine) for c in (ciphertexts.c0, ciphertexts.c1))
-    return Ciphertexts(ciphertexts.key, c0, c1)
+    return Ciphertexts._computed(ciphertexts.key, c0, c1)
+
+
+def join(parts: Sequence[Ciphertexts]) -> Ciphertexts:
+    """All ciphertexts of parts under one key, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    c0, c1 = (
+        tuple(np.concatenate(x) for x in zip(*halves, strict=True))
+        for halves in ([part.c0 for part in parts], [part.c1 for part in parts])
+    )
+    return Ciphertexts._computed(parts[0].key, c0, c1)

@@ -1,12 +1,13 @@
 """Polynomials over all parts of a modulus: one array a part, and the engine's operations on every part in turn.
 
-All of it is constant-time in the numbers: residues of integers are made without a branch or a division on them.
+Residues of integers in arrays are made without a branch or a division on them; those of single numbers (`residues_at`,
+`integers_of_residues`: masks, masked numbers, a party's own sum) are Python's, and not constant-time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def integers_of_residues(parameters: BfvParameters, residues: Elements) -> list[
     return [sum(factor * residue for factor, residue in zip(factors, row, strict=True)) % modulus for row in rows]
 
 
-@cache
+@lru_cache(maxsize=16)
 def _constants(parameters: BfvParameters, value: int) -> Elements:
     """One integer as every coefficient, or every slot, of an element."""
     return tuple(

@@ -50,6 +50,8 @@ class PublicKey(ImmutableKey):
         for part, x in zip(parameters.parts, kept, strict=True):
             if check_elements(part, x, "a public key") != ():
                 raise InputError("a public key has the wrong layout", expected="one element", got="several")
+        a = expand(parameters, seed)
+        for x in (*kept, *a):
             x.flags.writeable = False
         digest = hashlib.sha256(FINGERPRINT_DOMAIN + parameters.identity + seed)
         for x in kept:
@@ -57,7 +59,7 @@ class PublicKey(ImmutableKey):
         values = {
             "parameters": parameters,
             "seed": seed,
-            "a": expand(parameters, seed),
+            "a": a,
             "b": kept,
             "fingerprint": digest.hexdigest()[: 2 * FINGERPRINT_BYTES],
         }

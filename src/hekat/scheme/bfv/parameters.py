@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import isqrt, prod
 from typing import Final
 
 from hekat.engine.ring import Ring
@@ -68,8 +68,13 @@ class BfvParameters:
 
     @property
     def fresh_noise(self) -> int:
-        """What no coefficient of the noise e v + e1 + e2 s of a fresh ciphertext passes, whatever was drawn."""
-        return 2 * self.degree * CBD_BOUND**2 + CBD_BOUND
+        """What a coefficient of the noise e v + e1 + e2 s of a fresh ciphertext passes with odds below 2^-180.
+
+        CBD(21) is sub-Gaussian with variance proxy 21/2: for fixed e and s a coefficient is so with 21/2 (|e|^2 + |s|^2
+        + 1), and passes 16 deviations with odds of 2 exp(-128). A key's |e|^2 or |s|^2, of mean 21/2 N, is above 16 N
+        with odds below 2^-170 (Bernstein's inequality, N = 8192).
+        """
+        return 16 * (isqrt(CBD_BOUND * (32 * self.degree + 1) // 2) + 1)
 
     @property
     def polynomial_bytes(self) -> int:

@@ -29,8 +29,8 @@ MIN_HIDING_BITS: Final = 40
 class ProductLayout:
     """`block` rows in a polynomial, products at multiples of `delta`.
 
-    No product passes `product_bound`, nor the noise of one `noise_bound`. Raises BoundError where the modulus has no
-    room for both.
+    No product passes `product_bound`, and but for the odds of `fresh_noise` no noise of one `noise_bound`. Raises
+    BoundError where the modulus has no room for both.
     """
 
     parameters: BfvParameters
@@ -45,7 +45,7 @@ class ProductLayout:
                 f"parameter set {self.parameters.name} has no room for products of this size",
                 expected=f"bits of products and of their noise of at most {room_bits} together",
                 got=f"{self.product_bound.bit_length()} and {self.noise_bound.bit_length()} bits",
-                cure="use fewer bits for fixed point, fewer rows in a batch, or protection.kind = 'paillier'",
+                cure="lower fixed_point.value_bits or fixed_point.feature_bits, or use protection.kind = 'paillier'",
             )
 
     @property
@@ -60,7 +60,8 @@ class ProductLayout:
     @cached_property
     def delta(self) -> int:
         """Delta: the modulus over a power of two that products and their signs fit below."""
-        return self.parameters.modulus >> (self.product_bound.bit_length() + 1)
+        # One unit more than the bound still fits: it may be carried in.
+        return self.parameters.modulus >> ((self.product_bound + 1).bit_length() + 1)
 
     @property
     def hiding_bits(self) -> int:
@@ -74,14 +75,18 @@ class ProductLayout:
 
 
 def lay_out_products(
-    parameters: BfvParameters, product_bound: int, factor_bound: int, addend_count: int, row_count: int
+    parameters: BfvParameters, product_bound: int, factor_bound: int, row_count: int, *, row_addends: int, products: int
 ) -> ProductLayout:
-    """The layout for sums of products of plain factors with rows, each row the sum of `addend_count` fresh ciphertexts.
+    """The layout for products of plain factors with encrypted rows, and for sums of such products.
 
-    `product_bound`: what no sum of products passes, nor what else is added to one. `factor_bound`: what the magnitudes
-    of all factors of one such sum do not pass together; `row_count`: rows of the largest batch.
-    Raises as `ProductLayout`.
+    `product_bound`: what no product passes, no sum of them, and nothing else that is added to one. `factor_bound`: what
+    no factor's magnitude passes. `row_count`: rows of the largest batch; `row_addends`: fresh ciphertexts whose sum
+    they are; `products`: how many are added up in one number at most. Raises as `ProductLayout`.
     """
-    # Beside rows: the parties' own addends of a sum, and the zeros that hide the factors.
-    fresh = addend_count * (factor_bound + 1) + 2
-    return ProductLayout(parameters, min(row_count, parameters.degree), product_bound, fresh * parameters.fresh_noise)
+    block = min(row_count, parameters.degree)
+    groups = -(-row_count // block)
+    # All of a polynomial's coefficients meet noise, those of other columns too.
+    of_products = products * groups * parameters.degree * factor_bound * row_addends
+    # Beside them the parties' own addends, and the zero that hides the factors.
+    noise_bound = (of_products + row_addends + 1) * parameters.fresh_noise
+    return ProductLayout(parameters, block, product_bound, noise_bound)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hekat.engine.ring_interface import RingArray, RingEngine
 from hekat.engine.select import get_engine
-from hekat.errors import BoundError, InputError
-from hekat.scheme.bfv.ciphertexts import Ciphertexts, add, draw_small, encrypt, multiply_plain
+from hekat.errors import BoundError, InputError, KeyRefusedError
+from hekat.scheme.bfv.ciphertexts import Ciphertexts, add, draw_small, encrypt, join, multiply_plain
 from hekat.scheme.bfv.elements import (
     INT64_LIMIT,
     SMALL_LIMIT,
@@ -30,7 +30,7 @@ from hekat.scheme.bfv.elements import (
     transform_back,
 )
 from hekat.scheme.bfv.keys import PrivateKey, PublicKey
-from hekat.scheme.bfv.parameters import BfvParameters
+from hekat.scheme.bfv.parameters import check_same_parameters
 from hekat.scheme.bfv.product_layout import ProductLayout
 
 IndexArray = npt.NDArray[np.int64]
@@ -72,6 +72,8 @@ class MaskedProducts:
         )
         if not fitting or held.shape != at.shape or held.ndim != 1 or not _within(held, len(self.c1[0])):
             raise InputError("masked products do not fit", expected="each in a ciphertext that is there", got="others")
+        if len(np.unique(held)) != len(self.c1[0]):
+            raise InputError("masked products do not fit", expected="no ciphertext without a number", got="one")
         for part, x, y in zip(self.key.parameters.parts, self.c1, self.c0, strict=True):
             primes = np.array(part.primes, np.uint64)
             if not ((x < primes[:, np.newaxis]).all() and (y < primes).all()):
@@ -98,6 +100,7 @@ def encrypt_rows(
 
     Raises BoundError for a larger one, without it.
     """
+    check_same_parameters(layout.parameters, key.parameters, "a BFV key")
     engine, parameters = engine or get_engine(), layout.parameters
     row_count, target_count = rows.shape
     groups = layout.groups(row_count)
@@ -131,11 +134,18 @@ def multiply_columns(
 ) -> Products:
     """Products columns (m, rows) @ rows (rows, K), dense or sparse as SciPy's, in C order of shape (m, K).
 
-    Not to be opened but under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it.
+    Not to be opened but under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it,
+    InputError for columns that cannot belong to these rows.
     """
     engine = engine or get_engine()
     column_count, row_count = columns.shape
     groups = layout.groups(row_count)
+    if not column_count or columns.dtype.kind != "i" or rows.count % groups:
+        raise InputError(
+            "columns do not fit encrypted rows",
+            expected=f"at least one column of integers, and whole rows of {groups} ciphertexts each",
+            got=f"{column_count} columns of {columns.dtype}, {rows.count} ciphertexts",
+        )
     target_count = rows.count // groups
     polynomial_count = -(-column_count // layout.columns)
     at_once = max(1, POLYNOMIALS_AT_ONCE // groups)
@@ -151,7 +161,7 @@ def multiply_columns(
     chunk_size = np.minimum(at_once, polynomial_count - chunk * at_once)
     holders = chunk * at_once * target_count + k * chunk_size + inside
     places = (i % layout.columns + 1) * layout.block - 1
-    return Products(_joined(parts), holders, places)
+    return Products(join(parts), holders, places)
 
 
 def add_products(addends: Sequence[Products], engine: RingEngine | None = None) -> Products:
@@ -171,27 +181,41 @@ def mask_products(
     parameters = key.parameters
     used, holders = np.unique(products.holders, return_inverse=True)
     holders = holders.reshape(-1).astype(np.int64)
-    taken = products.ciphertexts if len(used) == products.ciphertexts.count else products.ciphertexts[used]
-    # An encryption of zero less its e1: the masks hide c0 alone.
-    v, e2 = (transform(parameters, x, engine) for x in draw_small(parameters, 2, len(used), engine))
-    hidden0, hidden1 = (
-        add_elements(parameters, c, multiply_slots(parameters, half, v, engine), engine)
-        for c, half in ((taken.c0, key.b), (taken.c1, key.a))
-    )
+    c1: list[Elements] = []
+    c0 = residues_at(parameters, [0] * len(holders))
+    for start in range(0, len(used), POLYNOMIALS_AT_ONCE):
+        taken = products.ciphertexts[used[start : start + POLYNOMIALS_AT_ONCE]]
+        # An encryption of zero less its e1: the masks hide c0 alone.
+        v, e2 = (transform(parameters, x, engine) for x in draw_small(parameters, 2, taken.count, engine))
+        hidden0, hidden1 = (
+            add_elements(parameters, c, multiply_slots(parameters, half, v, engine), engine)
+            for c, half in ((taken.c0, key.b), (taken.c1, key.a))
+        )
+        c1.append(add_elements(parameters, hidden1, e2, engine))
+        here = np.flatnonzero((holders >= start) & (holders < start + taken.count))
+        found = _at_places(transform_back(parameters, hidden0, engine), holders[here] - start, products.places[here])
+        for into, x in zip(c0, found, strict=True):
+            into[here] = x
     masks = tuple(secrets.randbelow(parameters.modulus) for _ in holders)
-    c0 = _at_places(parameters, transform_back(parameters, hidden0, engine), holders, products.places)
-    c1 = add_elements(parameters, hidden1, e2, engine)
     masked = add_residues(parameters, c0, residues_at(parameters, masks))
-    return MaskedProducts(key, c1, masked, holders, products.places), Masks(masks)
+    whole = tuple(np.concatenate(x) for x in zip(*c1, strict=True)) if len(c1) > 1 else c1[0]
+    return MaskedProducts(key, whole, masked, holders, products.places), Masks(masks)
 
 
 def open_products(
     key: PrivateKey, masked: MaskedProducts, layout: ProductLayout, engine: RingEngine | None = None
 ) -> list[int]:
     """How often Delta goes into each masked number: below 2^opened_bits."""
+    if masked.key != key.public:
+        raise KeyRefusedError(
+            "masked products are under another key",
+            expected=f"key {key.public.fingerprint}",
+            got=f"key {masked.key.fingerprint}",
+            cure="open them with the key they were made under",
+        )
     engine, parameters = engine or get_engine(), layout.parameters
     shared = transform_back(parameters, multiply_slots(parameters, masked.c1, key.secret, engine), engine)
-    at_places = _at_places(parameters, shared, masked.holders, masked.places)
+    at_places = _at_places(shared, masked.holders, masked.places)
     residues = add_residues(parameters, at_places, masked.c0)
     return [value // layout.delta for value in integers_of_residues(parameters, residues)]
 
@@ -246,17 +270,7 @@ def _products_of(factors: Elements, rows: Ciphertexts, engine: RingEngine) -> Ci
     )
 
 
-def _joined(parts: Sequence[Ciphertexts]) -> Ciphertexts:
-    if len(parts) == 1:
-        return parts[0]
-    c0, c1 = (
-        tuple(np.concatenate(x) for x in zip(*halves, strict=True))
-        for halves in ([part.c0 for part in parts], [part.c1 for part in parts])
-    )
-    return Ciphertexts(parts[0].key, c0, c1)
-
-
-def _at_places(parameters: BfvParameters, polynomials: Elements, holders: IndexArray, places: IndexArray) -> Elements:
+def _at_places(polynomials: Elements, holders: IndexArray, places: IndexArray) -> Elements:
     """Single coefficients (count, primes) of polynomials (ciphertexts, primes, N)."""
     return tuple(x[holders, :, places] for x in polynomials)
 

@@ -23,8 +23,9 @@ from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
+from hekat.protocol.vertical_linear.arbiter.lattice_room import SPARED_BYTES
 from hekat.protocol.vertical_linear.settings import FixedPoint
-from hekat.scheme.bfv import open_products
+from hekat.scheme.bfv import CIPHERTEXT_BYTES, open_products
 from hekat.scheme.paillier import encrypt
 from hekat.wire import to_bytes
 
@@ -245,7 +246,7 @@ def test_under_bfv_residuals_of_another_shape_and_numbers_that_are_no_gradient_a
 
     monkeypatch.setattr("hekat.protocol.vertical_linear.arbiter.arbiter.open_products", open_nonsense)
     error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError)
-    assert "judge opened what is no gradient" in str(error)
+    assert "judge opened what is no sum under its mask" in str(error)
 
 
 def test_a_key_of_another_scheme_is_refused(rehearse, settings_of, tables_of) -> None:
@@ -264,9 +265,20 @@ def test_sums_that_bfv_has_no_room_for_are_refused_at_once(rehearse, settings_of
     job = replace(job, fixed_point=FixedPoint(feature_bits=30, value_bits=40))
     run = rehearse(job, tables_of(1, rows=9000))
     error = stopped(run, BoundError)
-    assert "use fewer bits for fixed point, fewer rows in a batch, or protection.kind = 'paillier'" in str(error)
-    sent = [type(message).__name__ for party in run.sent.values() for _, _, message in party]
-    assert "ScoresMessage" not in sent
+    assert "lower fixed_point.value_bits or fixed_point.feature_bits, or use protection.kind = 'paillier'" in str(error)
+    sent = {type(message).__name__ for party in run.sent.values() for _, _, message in party}
+    assert sent == {"HostReadyMessage", "StartMessage"}
+
+
+def test_a_gradient_that_passes_one_message_is_refused_at_once(rehearse, settings_of, tables_of, monkeypatch) -> None:
+    room = "hekat.protocol.vertical_linear.arbiter.lattice_room.MAX_FRAME_BYTES"
+    run = rehearse(settings_of(protection="lattice", task="three classes"), tables_of(1, task="three classes"))
+    rows_bytes = 3 * CIPHERTEXT_BYTES
+    monkeypatch.setattr(room, SPARED_BYTES + rows_bytes)
+    run.run()
+    monkeypatch.setattr(room, SPARED_BYTES + rows_bytes - 1)
+    error = stopped(rehearse(run.settings, run.tables), BoundError)
+    assert f"expected at most {rows_bytes - 1} bytes; got {rows_bytes} bytes" in str(error)
 
 
 def test_diverging_training_is_told_and_never_wraps(rehearse, settings_of, tables_of) -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hekat.errors import BoundError
+from hekat.protocol.vertical_linear.arbiter.lattice_room import check_lattice_room
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.objective import residual_of
 from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+from hekat.scheme.bfv import PRODUCTS
+from hekat.scheme.bfv.product_layout import MIN_HIDING_BITS
 
 
 def layout_of(rows: int, batch_rows: int, target: float, *, classes=None, hosts=("shop",)):
@@ -95,3 +99,41 @@ def test_a_part_of_the_loss_beyond_its_bound_is_refused() -> None:
     for beyond in (1.01 * largest, math.inf, math.nan):
         with pytest.raises(BoundError, match="training diverges"):
             encode_loss_part([beyond] * layout.batches, layout)
+
+
+def test_the_guide_says_how_well_noise_is_hidden_in_a_run_of_the_size_that_is_measured() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "vertical.md").read_text(encoding="utf-8")
+    _, layout = layout_of(30_000, 1024, 1.0, classes=("0", "1"))
+    bits = layout.products(PRODUCTS).hiding_bits
+    assert f"2^-{bits} for 30,000 rows in batches of 1,024" in " ".join(guide.split())
+
+
+@given(
+    rows=st.integers(1, 2**21),
+    batch_rows=st.sampled_from([0, 100, 1024, 10_000]),
+    columns=st.lists(st.integers(1, 2**14), min_size=2, max_size=5),
+    class_count=st.sampled_from([0, 2, 10]),
+    bits=st.integers(8, 30),
+)
+def test_bfv_has_room_or_says_what_to_change(rows, batch_rows, columns, class_count, bits) -> None:
+    """A layout that is given out holds its bound and noise twice; what is not given out names a cure."""
+    settings = VerticalLinearSettings(
+        "bank",
+        tuple(f"shop{i}" for i in range(len(columns) - 1)),
+        arbiter="judge",
+        protection="lattice",
+        task="logistic" if class_count else "linear",
+        classes=tuple(map(str, range(class_count))) or None,
+        training=LinearTraining(batch_rows=batch_rows),
+    )
+    start = StartMessage(
+        row_count=rows, column_counts=columns, feature_bits=bits, target_bits=1, epochs_done=0, finished=False
+    )
+    try:
+        check_lattice_room(start, settings)
+    except BoundError as error:
+        assume("protection.kind = 'paillier'" not in str(error))
+        raise
+    layout = SumLayout.of(start, settings).products(PRODUCTS)
+    assert 2 * (layout.delta * layout.product_bound + layout.noise_bound) < PRODUCTS.modulus
+    assert layout.noise_bound << MIN_HIDING_BITS <= layout.delta

@@ -4,7 +4,7 @@
     2. each batch: open the masked gradients of all parties, give each its own back
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
-All it sees opened is uniform mod n. It opens as many numbers a batch as a party has columns, of
+All it sees opened is uniform mod n, or mod q under BFV. It opens as many numbers a batch as a party has columns, of
 each the one slot that is a sum over all rows, and no more.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 """

@@ -33,8 +33,8 @@ Held = Ciphertexts | Products
 
 
 class LatticeArithmetic:
-    """On ciphertexts under the arbiter's BFV key. Results are exact, but for one unit with odds below
-    2^-hiding_bits of the layout for each opened number."""
+    """On ciphertexts under the arbiter's BFV key. Results are exact, but for one unit with odds below 2^-hiding_bits of
+    the layout for each opened number."""
 
     protection = "lattice"
 
@@ -77,7 +77,10 @@ class LatticeArithmetic:
             return as_objects(unmask_products(ints_from_limbs(opened), masks, self._layout))
         except InputError as error:
             raise ProtocolError(
-                f"{sender} opened what is no gradient", expected=error.expected, got=error.got, cure=error.cure
+                f"{sender} opened what is no sum under its mask",
+                expected=error.expected,
+                got=error.got,
+                cure=error.cure,
             ) from None
 
     @property

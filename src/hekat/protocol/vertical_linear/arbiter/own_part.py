@@ -14,6 +14,7 @@ from hekat.errors import BoundError
 from hekat.ledger import Ledger
 from hekat.model import Parameters
 from hekat.model.parameters import check_same_shapes, shapes_of
+from hekat.protocol.vertical_linear.arbiter.lattice_room import check_lattice_room
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
@@ -78,6 +79,8 @@ class OwnPart:
     def lay_out(self, start: StartMessage) -> SumLayout:
         """The sizes of sums that all parties agree on. Raises BoundError for batches that are too large."""
         layout = SumLayout.of(start, self.settings)
+        if self.settings.protection == "lattice":
+            check_lattice_room(start, self.settings)
         if layout.largest_batch > MAX_BATCH_ROWS:
             raise BoundError(
                 "sums over so many rows pass what their integers are made for",

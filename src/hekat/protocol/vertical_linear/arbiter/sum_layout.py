@@ -95,8 +95,15 @@ class SumLayout:
 
     def products(self, parameters: BfvParameters) -> ProductLayout:
         """How rows and products lie in BFV ciphertexts. Raises BoundError where these have no room for them."""
-        factors = max(self._feature_sum, self._share_sum)
-        return lay_out_products(parameters, self.product_bound, factors, self.parties, self.largest_batch)
+        return lay_out_products(
+            parameters,
+            self.product_bound,
+            factor_bound=1 << max(self.feature_bits, SHARE_BITS + 2),
+            row_count=self.largest_batch,
+            row_addends=self.parties,
+            # The loss adds up one of each class and batch.
+            products=self.batches * self.targets,
+        )
 
     @property
     def _feature_sum(self) -> int:
