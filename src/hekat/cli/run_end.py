@@ -1,4 +1,4 @@
-"""The end of a run on the terminal: its tables, where everything lies, and after a stop how to go on."""
+"""The end of a run on the terminal: its tables, where everything lies, what to do next; after a stop how to go on."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from hekat.cli.predict_vertical import holds_parts
 from hekat.cli.printable import printable
 from hekat.cli.progress import RunProgress
 from hekat.cli.tables import show_findings, show_tables
@@ -65,8 +66,19 @@ def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapp
         print_path(console, f"{name:<11} {path}")
     if report is not None:
         print_path(console, f"report      {report}")
-    print_path(console, f"audit       hekat audit {result.folder}")
+    for name, command in _next_commands(result.folder).items():
+        print_path(console, f"{name:<11} {command}")
     return 0
+
+
+def _next_commands(folder: Path) -> dict[str, str]:
+    """What a shell takes to go on with a finished run, by what it does; words in capitals are the reader's to say."""
+    run = shlex.quote(str(folder))
+    commands = {"audit": f"hekat audit {run}"}
+    if holds_parts(folder):
+        # No option says how rows are matched, by ids or by their order: the parts know.
+        commands["predict"] = f"hekat predict {run} --site SITE.toml --source NAME --out SCORES.csv"
+    return commands
 
 
 def print_path(console: Console, line: str) -> None:
