@@ -60,6 +60,8 @@ def test_a_protection_that_the_job_cannot_have_is_left_out_with_its_reason(workp
         (("--dry-run", "--resume", "x"), "begins nothing"),
         (("--dry-run", "--lose", "east:1"), "begins nothing"),
         (("--bandwidth", "100"), "with --dry-run"),
+        (("--start-from", "runs/x"), "--start-from has no use for a job of protocol 'horizontal'"),
+        (("--dry-run", "--start-from", "runs/x"), "--start-from has no use"),
         (("--latency", "20"), "with --dry-run"),
         (("--dry-run", "--latency", "20"), "--latency without --bandwidth"),
         (("--dry-run", "--bandwidth", "0"), "no such line"),

@@ -96,6 +96,7 @@ def test_only_how_many_keeps_no_ids(clients) -> None:
     ("options", "told"),
     [
         (("--resume", "runs/x"), "--resume has no use for a job of protocol 'psi'"),
+        (("--start-from", "runs/x"), "--start-from has no use for a job of protocol 'psi'"),
         (("--lose", "north:1"), "--lose has no use"),
         (("--dry-run", "--bandwidth", "10", "--latency", "0"), "--bandwidth and --latency have no use"),
     ],

@@ -246,6 +246,38 @@ def test_a_dry_run_trains_nothing(place) -> None:
     assert place.folders() == []
 
 
+def test_a_run_starts_from_the_weights_of_another(finished, place) -> None:
+    """The first is of the same columns, in a place of its own; a dry run makes the same checks."""
+    (start,) = finished[0].folders()
+    code, out, err = place.run("--dry-run", "--start-from", start)
+    assert code == 0, err
+    assert f"Training would begin with the weights of run {start.name}" in " ".join(out.split())
+    assert json.loads(place.run("--dry-run", "--json", "--start-from", start)[1])["started_from"] == start.name
+    assert place.folders() == []
+    code, out, err = place.run("--start-from", start)
+    assert code == 0, err
+    assert f"Training began with the weights of run {start.name}" in " ".join(out.split())
+    (folder,) = place.folders()
+    summary, earlier = load_summary(folder), load_summary(start)
+    assert summary["started_from"] == start.name
+    assert summary["epochs"][0]["loss"] < earlier["epochs"][-1]["loss"]
+    assert f"weights of run {start.name}" in (folder / "report.html").read_text()
+    audit = " ".join(place.call("audit", folder, "--party", "telco")[1].split())
+    assert f"starts from its part of run {start.name}" in audit
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_start_from_other_columns_is_answered_with_code_2(finished, place, options) -> None:
+    place.edit("telco-clients.csv", "calls,months", "calls,years")
+    place.edit("telco-new-clients.csv", "calls,months", "calls,years")
+    code, _, err = place.run("--start-from", finished[0].folders()[0], *options)
+    assert code == 2
+    assert "a warm start from other columns at telco" in err
+    assert "missing 'years'; unknown 'months'" in err
+    assert "cure: leave out --start-from" in err
+    assert place.folders() == []
+
+
 def test_a_run_that_stopped_says_how_it_goes_on_and_does(place, monkeypatch) -> None:
     advance = RunProgress.advance
 
@@ -302,6 +334,9 @@ def test_bad_input_is_answered_with_code_2_and_no_run(place, file, pattern, repl
         (("--dry-run", "--bandwidth", "10"), "--bandwidth has no use"),
         (("--dry-run", "--resume", "runs/x"), "begins nothing, so it resumes nothing"),
         (("--resume", "runs/x"), "nothing to resume"),
+        (("--start-from", "runs/x"), "there is no finished run in runs/x"),
+        (("--dry-run", "--start-from", "runs/x"), "there is no finished run in runs/x"),
+        (("--resume", "runs/x", "--start-from", "runs/x"), "expected: --start-from or --resume"),
     ],
 )
 def test_options_without_use_are_refused(place, options, told) -> None:

@@ -82,7 +82,7 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
     assert settings is not None
     assert (settings.kind, settings.guest, settings.hosts) == ("rsa_blind", "bank", ("insurer",))
     assert made.set_params(intersection=None)._intersection(tables) is None
-    with pytest.raises(InputError, match="setting intersection.kind refused"):
+    with pytest.raises(InputError, match=r"setting intersection\.kind refused"):
         VerticalLogisticRegression(intersection="rsa").fit(tables)
 
 
@@ -136,8 +136,32 @@ def test_a_warm_start_from_other_columns_is_refused(tumours, small) -> None:
     X, y = tumours
     made = VerticalLogisticRegression(**{**small, "protection": "none"}, warm_start=True).fit(X, y)
     made.set_params(columns={"bank": [0, 1], "insurer": [2, 3]})
-    with pytest.raises(InputError, match="warm start from other columns at bank"):
+    with pytest.raises(InputError, match="warm start from other columns at bank") as caught:
         made.fit(X, y)
+    assert "set warm_start=False" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"value_bits": 30}, "other value_bits at bank"),
+        ({"arbiter": "auditor", "label_leak_accepted": "hosts may learn labels"}, "another form at bank"),
+    ],
+)
+def test_a_warm_start_under_other_settings_is_refused(tumours, small, parameters, told) -> None:
+    """Shares at another scale, or weights in the place of shares, would mean other numbers."""
+    X, y = tumours
+    made = VerticalLogisticRegression(**{**small, "protection": "none"}, warm_start=True).fit(X, y)
+    made.set_params(**parameters)
+    with pytest.raises(InputError, match=told):
+        made.fit(X, y)
+
+
+def test_a_warm_start_with_other_classes_is_refused(tumours, small) -> None:
+    X, y = tumours
+    made = VerticalLogisticRegression(**{**small, "protection": "none"}, warm_start=True).fit(X, y)
+    with pytest.raises(InputError, match="other classes at bank"):
+        made.fit(X, y + 1)
 
 
 def test_receivers_may_be_hosts(tumours, small_arbiter) -> None:

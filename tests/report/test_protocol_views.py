@@ -154,6 +154,22 @@ def test_a_vertical_verdict_names_who_what_and_how_good(arbiter: Summary, shared
     assert "with weights that stay in shares" in verdict(shared)
 
 
+def test_the_run_that_training_started_from_is_told(arbiter: Summary, run_folder: Callable[[Any], Path]) -> None:
+    assert "began with the weights" not in render_page(arbiter)
+    arbiter["started_from"] = HOSTILE
+    summary = load_summary(run_folder(arbiter))
+    page = render_page(summary)
+    assert "Training began with the weights of run &lt;script&gt;" in page
+    assert "Centralised training began with weights of zero" in page
+    told = "They were taken as they are, in standardised units"
+    assert told in page
+    summary["settings"]["standardise"] = False
+    assert told not in render_page(summary)
+    arbiter["started_from"] = 3
+    with pytest.raises(StateError, match="at started_from"):
+        load_summary(run_folder(arbiter))
+
+
 def test_equations_over_rows_are_shown(arbiter: Summary, shared: Summary) -> None:
     rows = {row[0]: row for row in view_of(arbiter).tables["learned"](arbiter).rows}
     for found in arbiter["learned"]:

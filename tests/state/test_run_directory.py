@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError, StateError
-from hekat.state import EventLog, create_run_directory
+from hekat.state import EventLog, create_run_directory, is_run_id
 
 NOON = datetime(2026, 3, 1, 13, 0, 5, tzinfo=timezone(timedelta(hours=1)))
 
@@ -26,6 +26,8 @@ def test_the_id_is_utc_time_and_a_random_end(tmp_path: Path) -> None:
     assert re.fullmatch(r"20260301T120005Z-[0-9a-f]{6}", run.run_id)
     assert run.path == tmp_path / "deep" / "runs" / run.run_id
     assert list(run.path.iterdir()) == []
+    assert is_run_id(run.run_id)
+    assert not any(map(is_run_id, (run.run_id.lower(), f"{run.run_id}\n", run.run_id[1:], "", None, 3)))
 
 
 def test_runs_of_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:

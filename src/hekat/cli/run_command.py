@@ -38,6 +38,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--resume", type=Path, metavar="RUN", help="go on from the checkpoint of an earlier run's folder"
     )
     parser.add_argument(
+        "--start-from",
+        type=Path,
+        metavar="RUN",
+        help="begin with the weights of an earlier, finished run's folder (vertical_linear)",
+    )
+    parser.add_argument(
         "--passphrase-file",
         type=Path,
         help="a file with the passphrase of the leader's key file; without it the terminal is asked",

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hekat.cli.estimate_tables import estimate_tables
+from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.progress import RunProgress
 from hekat.cli.run_end import going_on, show_run
@@ -24,6 +25,7 @@ from hekat.job.upload_states import check_upload_states
 
 def run_horizontal(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it and reckon what a round costs."""
+    refuse_options(options, "horizontal", "start_from")
     losses = _gather_losses(options.lose)
     line = _line_of(options)
     prepared = prepare(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))

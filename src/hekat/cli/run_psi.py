@@ -21,7 +21,7 @@ from hekat.report import Table
 
 def run_psi(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
-    refuse_options(options, "psi", "resume", "lose", "bandwidth", "latency", "passphrase_file")
+    refuse_options(options, "psi", "resume", "start_from", "lose", "bandwidth", "latency", "passphrase_file")
     prepared = prepare_intersection(options.job, options.site)
     console = Console(stderr=options.json)
     if options.dry_run:

@@ -21,6 +21,7 @@ from hekat.job.vertical.estimate import estimate_vertical
 from hekat.job.vertical.part_file import PARTS_FOLDER
 from hekat.job.vertical.prepare import VerticalPrepared, prepare_vertical
 from hekat.job.vertical.run import run_vertical_job
+from hekat.job.vertical.warm_start import load_warm_start, refuse_two_beginnings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.report import Table
@@ -36,6 +37,7 @@ def run_vertical(options: argparse.Namespace) -> int:
             got="--resume",
             cure="leave one of them out",
         )
+    refuse_two_beginnings(options.resume, options.start_from)
     prepared = prepare_vertical(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's"))
     console = Console(stderr=options.json)
     if options.dry_run:
@@ -43,7 +45,9 @@ def run_vertical(options: argparse.Namespace) -> int:
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
     with RunProgress(console) as progress, going_on(progress, options, has_checkpoints):
-        result = run_vertical_job(prepared, options.runs, progress, resume_from=options.resume)
+        result = run_vertical_job(
+            prepared, options.runs, progress, resume_from=options.resume, start_from=options.start_from
+        )
     places = {"parts": result.folder / PARTS_FOLDER, "ledgers": result.folder / LEDGER_FOLDER}
     return show_run(result, console, as_json=options.json, places=places)
 
@@ -51,12 +55,14 @@ def run_vertical(options: argparse.Namespace) -> int:
 def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> int:
     """Whose columns would be trained together, how rows are matched, what gradients would tell, what epochs cost."""
     job, settings = prepared.job, prepared.job.settings
+    start = None if options.start_from is None else load_warm_start(options.start_from, prepared)
     parties = [_describe(prepared, party) for party in settings.parties]
     told: dict[str, Any] = {
         "protocol": "vertical_linear",
         "form": settings.form,
         "protection": settings.protection,
         "intersection": job.intersection_kind,
+        "started_from": None if start is None else start.run_id,
         "parties": parties,
     }
     estimate = estimate_vertical(prepared)
@@ -69,9 +75,11 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
         for found in parties
     )
     arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
+    begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
     note = (
         f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
-        f"{arbiter} Equations: on the labels, from its own gradients, if all rows of the smallest table are common."
+        f"{arbiter}{begins} Equations: on the labels, from its own gradients, if all rows of the smallest table are "
+        "common."
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)

@@ -23,6 +23,8 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.parts_of_time import PARTS
 from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.warm_start import check_warm_start
 
 FloatArray = npt.NDArray[np.float64]
 PROTOCOL = "vertical_linear"
@@ -54,7 +56,7 @@ class VerticalRegression(VerticalParameters, ABC):
                 tables.get(name),
                 intersection,
                 self._key_of(name),
-                self._start_of(name, tables),
+                self._start_of(name, tables, settings),
                 (lambda record: losses.append(record.loss)) if name == guest else _ignore,
             )
 
@@ -125,7 +127,7 @@ class VerticalRegression(VerticalParameters, ABC):
             own,
             self._intersection_of(settings.parties),
             self._key_of(channel.party),
-            None if own is None else self._start_of(channel.party, {channel.party: own}),
+            None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
         )
         part = seat(channel, Stopwatch())
@@ -153,18 +155,14 @@ class VerticalRegression(VerticalParameters, ABC):
         Raises InputError.
         """
 
-    def _start_of(self, name: str, tables: Mapping[str, Table]) -> Mapping[str, npt.NDArray[Any]] | None:
-        """The weights of this party's part of the last fit, for a warm start."""
+    def _start_of(
+        self, name: str, tables: Mapping[str, Table], settings: VerticalLinearSettings
+    ) -> Mapping[str, npt.NDArray[Any]] | None:
+        """The weights of this party's part of the last fit, for a warm start. Raises InputError as check_warm_start."""
         part: ModelPart | None = getattr(self, "parts_", {}).get(name) if self.warm_start else None
         if part is None or name not in tables:
             return None
-        if part.columns != tables[name].feature_names:
-            raise InputError(
-                f"a warm start from other columns at {name}",
-                expected=f"the {len(part.columns)} columns of the last fit",
-                got=f"{len(tables[name].feature_names)} columns, not the same",
-                cure="set warm_start=False, or fit on the same columns",
-            )
+        check_warm_start(part, settings, tables[name].feature_names, begin_anew="set warm_start=False")
         return part.arrays
 
     def _keep(self, parts: dict[str, ModelPart], losses: Sequence[float | None]) -> None:

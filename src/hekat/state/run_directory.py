@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeGuard
 
 from hekat.errors import StateError
 from hekat.state.atomic_file import sync_folder
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 _MAX_ATTEMPTS = 16
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,8 @@ def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirec
     raise StateError(
         f"no run folder can be made in {root}", expected="a name that is free", cure="clear out the folder"
     )
+
+
+def is_run_id(value: Any) -> TypeGuard[str]:
+    """Whether `value`, read from a file that anybody can write, is such an id."""
+    return isinstance(value, str) and _RUN_ID.fullmatch(value) is not None

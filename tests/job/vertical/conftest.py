@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from hekat.job.vertical.part_file import load_parts
 from hekat.job.vertical.prepare import VerticalPrepared, prepare_vertical
 from hekat.wire.keyfile import save_private_key
 
@@ -137,6 +138,25 @@ def three_firms(tmp_path: Path) -> Firms:
     """The same with a telephone company, for jobs with an arbiter."""
     (tmp_path / "job").mkdir()
     return _make_firms(tmp_path / "job", 3)
+
+
+@pytest.fixture(scope="session")
+def weights_of() -> Callable[[Path], list[float]]:
+    """All weights and the intercept of the model in a run's folder; of shares their sums mod 2^128, in units."""
+
+    def read(folder: Path) -> list[float]:
+        parts = [saved.part.arrays for saved in load_parts(folder).values()]
+        if "weights" in parts[0]:
+            return [float(one) for arrays in parts for key in sorted(arrays) for one in arrays[key].reshape(-1)]
+        found = []
+        for key in ("intercept_shares", "weight_shares"):
+            limbs = [arrays[key].reshape(-1, 2) for arrays in parts]
+            for pairs in zip(*limbs, strict=True):
+                total = sum(int(low) + (int(high) << 64) for low, high in pairs) % 2**128
+                found.append(float(total - 2**128 if total >= 2**127 else total))
+        return found
+
+    return read
 
 
 @pytest.fixture

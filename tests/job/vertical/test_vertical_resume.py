@@ -9,7 +9,6 @@ import pytest
 
 from hekat.errors import ChannelError, PartyStoppedError, StateError
 from hekat.job.vertical.checkpoint_files import load_party_checkpoints
-from hekat.job.vertical.part_file import load_parts
 from hekat.job.vertical.run import run_vertical_job
 from hekat.ledger import RecordedChannel
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -53,23 +52,9 @@ def stop(firms, monkeypatch, party: str, epoch: int = 3, messages: int = 1):
     return folder, caught.value
 
 
-def weights_of(folder) -> list[float]:
-    """All weights and the intercept of a model; of shares their sums mod 2^128, in units."""
-    parts = [saved.part.arrays for saved in load_parts(folder).values()]
-    if "weights" in parts[0]:
-        return [float(one) for arrays in parts for key in sorted(arrays) for one in arrays[key].reshape(-1)]
-    found = []
-    for key in ("intercept_shares", "weight_shares"):
-        limbs = [arrays[key].reshape(-1, 2) for arrays in parts]
-        for pairs in zip(*limbs, strict=True):
-            total = sum(int(low) + (int(high) << 64) for low, high in pairs) % 2**128
-            found.append(float(total - 2**128 if total >= 2**127 else total))
-    return found
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("party", ["bank", "insurer"])
-def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, monkeypatch) -> None:
+def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, weights_of, monkeypatch) -> None:
     write(firms, form)
     whole = run_vertical_job(firms.prepare(), firms.folder / "whole")
     folder, error = stop(firms, monkeypatch, party)

@@ -19,12 +19,13 @@ from hekat.job.numbered_files import numbered_path, numbers_of
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.job.vertical.row_identity import KEY_BYTES, RowIdentity
 from hekat.protocol.vertical_linear.party_run import PartState
-from hekat.state import Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint
+from hekat.state import Checkpoint, is_run_id, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.state.file_format import this_release
 
 CHECKPOINTS_FOLDER = "checkpoints"
 _FINISHED, _KEY, _DIGEST = "finished", "rows/key", "rows/digest"
+_STARTED_FROM = "started_from"
 _KEPT_EPOCHS = 2
 _WORD = "epoch"
 _DIGEST_BYTES = 32
@@ -32,11 +33,15 @@ _DIGEST_BYTES = 32
 
 @dataclass(frozen=True)
 class PartyCheckpoint:
-    """One party's state, the rows that it trained on, and the releases of Hekat that trained so far, in order."""
+    """One party's state, the rows that it trained on, and the releases of Hekat that trained so far, in order.
+
+    `started_from`: the id of the run whose weights training began with; None where it began with zeros.
+    """
 
     state: PartState
     rows: RowIdentity
     releases: tuple[str, ...] = ()
+    started_from: str | None = None
 
 
 def save_party_checkpoint(folder: Path, job: VerticalJob, party: str, kept: PartyCheckpoint) -> None:
@@ -55,6 +60,11 @@ def save_party_checkpoint(folder: Path, job: VerticalJob, party: str, kept: Part
             _FINISHED: float(state.finished),
             _KEY: np.frombuffer(kept.rows.key, np.uint8),
             _DIGEST: np.frombuffer(kept.rows.digest, np.uint8),
+            **(
+                {}
+                if kept.started_from is None
+                else {_STARTED_FROM: np.frombuffer(kept.started_from.encode(), np.uint8)}
+            ),
         },
         metrics_history=tuple({"loss": loss} for loss in state.losses),
         releases=tuple(dict.fromkeys([*kept.releases, this_release()])),
@@ -93,7 +103,7 @@ def has_checkpoints(folder: Path) -> bool:
 def _load(path: Path, job: VerticalJob, party: str) -> PartyCheckpoint:
     found, what = load_checkpoint(path, job.digest), f"checkpoint {path}"
     finished = found.codec_state.get(_FINISHED)
-    if found.codec_state.keys() != {_FINISHED, _KEY, _DIGEST} or finished not in (0.0, 1.0):
+    if found.codec_state.keys() - {_STARTED_FROM} != {_FINISHED, _KEY, _DIGEST} or finished not in (0.0, 1.0):
         raise refuse_checkpoint(what, "a vertical party's state", "another")
     arrays: Mapping[str, npt.NDArray[Any]] = found.parameters
     for name, values in arrays.items():
@@ -105,7 +115,17 @@ def _load(path: Path, job: VerticalJob, party: str) -> PartyCheckpoint:
         raise refuse_checkpoint(what, "a loss of each epoch at the guest alone", "others")
     state = PartState(arrays, found.rounds_done, bool(finished), losses)
     rows = RowIdentity(_bytes_of(found, _KEY, KEY_BYTES, what), _bytes_of(found, _DIGEST, _DIGEST_BYTES, what))
-    return PartyCheckpoint(state, rows, found.releases)
+    return PartyCheckpoint(state, rows, found.releases, _started_from(found, what))
+
+
+def _started_from(found: Checkpoint, what: str) -> str | None:
+    if _STARTED_FROM not in found.codec_state:
+        return None
+    value = np.asarray(found.codec_state[_STARTED_FROM])
+    run_id = value.tobytes().decode("ascii", "replace") if value.dtype == np.uint8 else ""
+    if not is_run_id(run_id):
+        raise refuse_checkpoint(what, "the id of the run that training started from", "another value")
+    return run_id
 
 
 def _bytes_of(found: Checkpoint, name: str, size: int, what: str) -> bytes:

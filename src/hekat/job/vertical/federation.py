@@ -25,6 +25,7 @@ from hekat.job.vertical.key_makers import key_makers
 from hekat.job.vertical.prepare import MIN_ROWS, VerticalPrepared
 from hekat.job.vertical.role_traffic import RoleTraffic, role_traffic_of
 from hekat.job.vertical.row_identity import RowIdentity
+from hekat.job.vertical.warm_start import WarmStart
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.sealed_roles import SealedRoles
@@ -74,6 +75,7 @@ class VerticalFederation:
     ledger_folder: Path | None
     listener: Listener = field(default_factory=Listener)
     resumed: Mapping[str, PartyCheckpoint] = field(default_factory=dict)
+    start: WarmStart | None = None
     witness: Witness | None = None
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     traffic: dict[str, RoleTraffic] = field(default_factory=dict)
@@ -85,6 +87,14 @@ class VerticalFederation:
     seconds: float = 0.0
     _saved: dict[str, int] = field(default_factory=dict)
     _saving: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def started_from(self) -> str | None:
+        """The run whose weights training began with, also where it began in the run that is resumed."""
+        if self.start is not None:
+            return self.start.run_id
+        earlier = self.resumed.get(self.prepared.job.settings.guest)
+        return None if earlier is None else earlier.started_from
 
     def run(self) -> dict[str, PartyOutcome]:
         """What guest and hosts are left with, by name; raises PartyStoppedError naming the party and step where a role
@@ -144,6 +154,7 @@ class VerticalFederation:
         rows = self._match(name, channel, prepared.tables[name])
         _check_enough(rows)
         identity = self._identify(name, rows)
+        self._note_start(channel)
         with phases.measure(TRAINING):
             part = run_role(channel, rows, job.settings, self._party_run(name, identity))
         assert part is not None  # guest and hosts have one
@@ -190,6 +201,11 @@ class VerticalFederation:
             )
         return earlier.rows
 
+    def _note_start(self, channel: RecordedChannel) -> None:
+        if self.started_from is not None:
+            verb = "starts" if self.start is not None else "goes on with a training that started"
+            channel.ledger.note("setup", f"{verb} from its part of run {self.started_from}", "public")
+
     def _party_run(self, name: str, identity: RowIdentity | None) -> PartyRun:
         earlier = self.resumed.get(name)
 
@@ -197,7 +213,7 @@ class VerticalFederation:
             if identity is None:
                 return
             releases = () if earlier is None else earlier.releases
-            self.listener.save(name, PartyCheckpoint(state, identity, releases))
+            self.listener.save(name, PartyCheckpoint(state, identity, releases, self.started_from))
             with self._saving:
                 self._saved[name] = state.epochs_done
 
@@ -206,6 +222,7 @@ class VerticalFederation:
             on_epoch=lambda record: self.listener.on_epoch(name, record),
             save=save,
             resume_from=None if earlier is None else copy_state(earlier.state),
+            start_from=None if self.start is None else self.start.arrays.get(name),
             key_pair=self.key_pairs.get(name),
             witness=self.witness,
         )

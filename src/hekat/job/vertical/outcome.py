@@ -62,6 +62,7 @@ def summarise_vertical(
         if guest.test_rows is None
         else _describe_match(federation, prepared.test_tables, guest.test_rows, 1),
         prediction_receivers=list(job.prediction.receivers) if guest.test_rows is not None else [],
+        started_from=federation.started_from,
         epochs=list(epochs),
         stopped_early=len(epochs) < settings.training.epochs,
         seconds=_seconds(federation),

@@ -36,6 +36,7 @@ from hekat.job.vertical.job_file import PROTOCOL
 from hekat.job.vertical.outcome import summarise_vertical
 from hekat.job.vertical.part_file import PARTS_FOLDER, save_part
 from hekat.job.vertical.prepare import VerticalPrepared
+from hekat.job.vertical.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.witness import Witness
@@ -44,17 +45,26 @@ from hekat.state.disk_errors import disk_errors_as_state_errors
 
 
 def run_vertical_job(
-    prepared: VerticalPrepared, root: Path, progress: Progress | None = None, *, resume_from: Path | None = None
+    prepared: VerticalPrepared,
+    root: Path,
+    progress: Progress | None = None,
+    *,
+    resume_from: Path | None = None,
+    start_from: Path | None = None,
 ) -> RunResult:
     """Run a prepared job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: rows are matched anew, must be the same, and training
-    goes on from the last epoch that every party saved, in a new session and a new folder.
+    goes on from the last epoch that every party saved, in a new session and a new folder. `start_from` is that of an
+    earlier, finished one, of this job or another: training begins with its weights (load_warm_start), not with zeros.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
-    anything is written: StateError where there is nothing to resume; EngineError where another run in this process says
+    anything is written: StateError where there is nothing to resume or to start from, InputError where both are given
+    or the weights are of another model than the job's; EngineError where another run in this process says
     the opposite of the machine's tenancy.
     """
+    refuse_two_beginnings(resume_from, start_from)
     with declare_tenancy(prepared.site.machine.single_tenant):
+        start = None if start_from is None else load_warm_start(start_from, prepared)
         resumed = {} if resume_from is None else _load_unfinished(resume_from, prepared)
         directory = create_run_directory(root)
         with logged_run(directory, prepared.job.name, prepared.job.settings.everyone, PROTOCOL) as events:
@@ -69,7 +79,9 @@ def run_vertical_job(
                     begun_by=guest.releases[0],
                     releases=guest.releases,
                 )
-            return _Session(prepared, directory, events, shown, resumed).run()
+            if start is not None:
+                events.write("warm_start", run=str(start_from), run_id=start.run_id)
+            return _Session(prepared, directory, events, shown, resumed, start).run()
 
 
 def _load_unfinished(folder: Path, prepared: VerticalPrepared) -> dict[str, PartyCheckpoint]:
@@ -93,9 +105,10 @@ class _Session:
         events: EventLog,
         progress: Progress,
         resumed: Mapping[str, PartyCheckpoint],
+        start: WarmStart | None,
     ) -> None:
         self._prepared, self._job, self._folder = prepared, prepared.job, directory.path
-        self._events, self._progress, self._resumed = events, progress, resumed
+        self._events, self._progress, self._resumed, self._start = events, progress, resumed, start
         guest = prepared.job.settings.guest
         self._epochs = EpochLog(guest, resumed[guest].state.losses if resumed else ())
         self._run_id = directory.run_id
@@ -122,6 +135,7 @@ class _Session:
                 save_part=lambda part: save_part(folder / PARTS_FOLDER, self._job, part),
             ),
             resumed=self._resumed,
+            start=self._start,
             witness=Witness(settings) if self._job.check_exactness else None,
         )
         try:

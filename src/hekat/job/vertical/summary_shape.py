@@ -116,7 +116,8 @@ class Compared(TypedDict):
 class VerticalSummary(RunFacts):
     """All of summary.json. `seconds_by_role` by the finer steps of `parts_of_time`, `seconds_by_part` by what these
     add up to ("keys", "encrypt", "products", "decrypt", "plain", "intersection", "others") and "idle": waiting, so that
-    the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows. `seen` is
+    the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows.
+    `started_from` is the id of the run whose weights training began with, None where it began with zeros. `seen` is
     what every role's signed ledger says that it learned (`job.party_views.views_of_parties`)."""
 
     protocol: Literal["vertical_linear"]
@@ -129,6 +130,7 @@ class VerticalSummary(RunFacts):
     intersection: IntersectionFacts
     test_intersection: IntersectionFacts | None
     prediction_receivers: list[str]
+    started_from: str | None
     epochs: list[EpochFacts]
     stopped_early: bool
     seconds: Seconds

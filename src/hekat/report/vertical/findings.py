@@ -98,10 +98,15 @@ def first_caution(summary: Mapping[str, Any]) -> str | None:
 
 
 def training_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """How the loss went, whether the stop rule ended training, and how long an epoch took."""
+    """What training began with, how the loss went, whether the stop rule ended it, and how long an epoch took."""
     epochs = summary["epochs"]
     losses = [epoch["loss"] for epoch in epochs if epoch["loss"] is not None]
     found = []
+    started_from = summary.get("started_from")
+    if started_from is not None:
+        found.append(f"Training began with the weights of run {started_from}, each party with its own part.")
+        if summary["settings"].get("standardise", True):
+            found.append("They were taken as they are, in standardised units: by means and spreads of this run's rows.")
     if losses:
         count = f"{format_count(len(epochs))} {pluralise(len(epochs), 'epoch')}"
         found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")
@@ -122,6 +127,8 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
         f"On {format_count(compared['rows'])} {pluralise(compared['rows'], 'row')} no score is farther than "
         f"{format_number(compared['largest_score_difference'])} from centralised training of the same objective."
     ]
+    if summary.get("started_from") is not None:
+        found.append("Centralised training began with weights of zero, this run did not: differences show that too.")
     if compared["loss"] is not None and compared["centralised_loss"] is not None:
         difference = abs(compared["loss"] - compared["centralised_loss"])
         found.append(

@@ -109,5 +109,6 @@ VERTICAL_SUMMARY: Final = shape.record(
         "seen": shape.list_of(PARTY_VIEW),
         "exactness": shape.list_of(_CHECK),
         "notes": shape.list_of(shape.text),
-    }
+    },
+    {"started_from": shape.nullable(shape.text)},
 )

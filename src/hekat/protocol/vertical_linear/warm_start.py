@@ -1,0 +1,55 @@
+"""Whether training may begin with the weights of an earlier model part: they must mean the same in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hekat.data import describe_schema_difference
+from hekat.errors import InputError
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+
+
+def check_warm_start(
+    part: ModelPart, settings: VerticalLinearSettings, columns: tuple[str, ...], *, begin_anew: str
+) -> None:
+    """Raise InputError unless a party may begin with its `part` a training by `settings` on its `columns`.
+
+    Form, parties, task, classes and columns, the last two in their order, must be the same; in form `shared_weights`
+    value_bits too, the scale of the shares. `begin_anew` opens the cure: how training begins without a part.
+    """
+    for what, expected, got in _compared(part, settings):
+        if expected != got:
+            raise _refusal(part.party, what, expected, got, begin_anew)
+    difference = describe_schema_difference(columns, part.columns)
+    if difference:
+        expected = f"the {len(columns)} columns that it has now, in their order"
+        raise _refusal(part.party, "columns", expected, difference, begin_anew)
+
+
+def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tuple[str, str, str]]:
+    """What is compared, of the training and of the part."""
+    yield "form", str(settings.form), part.form
+    yield "parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)
+    yield "task", str(settings.task), part.task
+    yield "classes", _name_classes(settings.classes), _name_classes(part.classes)
+    if part.form == "shared_weights":
+        yield "value_bits", str(settings.fixed_point.value_bits), str(part.value_bits)
+
+
+def _name_parties(guest: str, hosts: tuple[str, ...]) -> str:
+    """Hosts in one order: theirs gives no weight another meaning."""
+    return f"guest {guest}; hosts {', '.join(sorted(hosts))}"
+
+
+def _name_classes(classes: tuple[str, ...] | None) -> str:
+    return "none" if classes is None else ", ".join(map(repr, classes))
+
+
+def _refusal(party: str, what: str, expected: str, got: str, begin_anew: str) -> InputError:
+    return InputError(
+        f"a warm start from {'another' if what in ('form', 'task') else 'other'} {what} at {party}",
+        expected=expected,
+        got=f"in the earlier part: {got}",
+        cure=f"{begin_anew}, or start from a model of the same {what}",
+    )
