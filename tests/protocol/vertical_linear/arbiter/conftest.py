@@ -1,4 +1,4 @@
-"""Whole runs with an arbiter in this process: small seeded tables, the stored test key, roles that a test replaces."""
+"""Whole runs with an arbiter in this process: the stored test key, roles that a test replaces."""
 
 from __future__ import annotations
 
@@ -97,36 +97,6 @@ class Rehearsal:
         )
 
 
-def make_tables(
-    seed: int, *, rows: int = 60, columns: tuple[int, ...] = (3, 2), task: str = "two classes", sparse: bool = False
-) -> dict[str, Table]:
-    """Tables of the guest and as many hosts as there are further column counts, of very different scales."""
-    rng = np.random.default_rng(seed)
-    joined = rng.normal(size=(rows, sum(columns)))
-    if sparse:
-        joined *= rng.random(joined.shape) < 0.4
-    score = joined @ rng.normal(size=sum(columns)) + 0.3 * rng.normal(size=rows)
-    if task == "number":
-        labels: Any = 3.0 * score + 1.0
-    elif task == "three classes":
-        labels = np.digitize(score, [-0.7, 0.7]).astype(np.int64)
-    else:
-        labels = (score > 0).astype(np.int64)
-    shifted = joined * np.resize([1.0, 200.0, 1e-3, 7.0], sum(columns))
-    if not sparse:
-        shifted += np.resize([0.0, 1000.0, 0.0, -3.0], sum(columns))
-    tables = {}
-    parts = np.split(shifted, np.cumsum(columns)[:-1], axis=1)
-    for index, (name, part) in enumerate(zip((GUEST, *HOSTS), parts, strict=False)):
-        if sparse:
-            from scipy.sparse import csr_array
-
-            part = csr_array(part)
-        names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
-        tables[name] = Table(part, labels if index == 0 else None, names, name)
-    return tables
-
-
 def make_settings(
     *,
     host_count: int = 1,
@@ -162,11 +132,6 @@ def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
         return Rehearsal(settings, tables, key_pair, Witness(settings) if witness else None, **others)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def tables_of() -> Callable[..., dict[str, Table]]:
-    return make_tables
 
 
 @pytest.fixture(scope="session")

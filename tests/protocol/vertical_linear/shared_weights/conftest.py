@@ -1,4 +1,4 @@
-"""Whole runs on shares in this process: two small seeded tables, two stored test keys, roles that a test replaces."""
+"""Whole runs on shares in this process: two stored test keys, roles that a test replaces."""
 
 from __future__ import annotations
 
@@ -77,35 +77,6 @@ class SharedRun:
         self.saved.setdefault(name, []).append(replace(state, arrays=arrays))
 
 
-def make_tables(
-    seed: int, *, rows: int = 60, columns: tuple[int, int] = (3, 2), task: str = "two classes", sparse: bool = False
-) -> dict[str, Table]:
-    """Tables of both parties, of very different scales."""
-    rng = np.random.default_rng(seed)
-    joined = rng.normal(size=(rows, sum(columns)))
-    if sparse:
-        joined *= rng.random(joined.shape) < 0.4
-    score = joined @ rng.normal(size=sum(columns)) + 0.3 * rng.normal(size=rows)
-    if task == "number":
-        labels: Any = 3.0 * score + 1.0
-    elif task == "three classes":
-        labels = np.digitize(score, [-0.7, 0.7]).astype(np.int64)
-    else:
-        labels = (score > 0).astype(np.int64)
-    shifted = joined * np.resize([1.0, 200.0, 1e-3, 7.0], sum(columns))
-    if not sparse:
-        shifted += np.resize([0.0, 1000.0, 0.0, -3.0], sum(columns))
-    tables = {}
-    for name, part in zip(PARTIES, np.split(shifted, [columns[0]], axis=1), strict=True):
-        if sparse:
-            from scipy.sparse import csr_array
-
-            part = csr_array(part)
-        names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
-        tables[name] = Table(part, labels if name == GUEST else None, names, name)
-    return tables
-
-
 def make_settings(
     *,
     task: str = "two classes",
@@ -180,11 +151,6 @@ def run_of(key_pairs) -> Callable[..., SharedRun]:
         return SharedRun(settings, tables, keys, Witness(settings) if witness else None, **others)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def tables_of() -> Callable[..., dict[str, Table]]:
-    return make_tables
 
 
 @pytest.fixture(scope="session")
