@@ -184,7 +184,9 @@ def mask_products(
     c1: list[Elements] = []
     c0 = residues_at(parameters, [0] * len(holders))
     for start in range(0, len(used), POLYNOMIALS_AT_ONCE):
-        taken = products.ciphertexts[used[start : start + POLYNOMIALS_AT_ONCE]]
+        here = used[start : start + POLYNOMIALS_AT_ONCE]
+        # Where all are used a view of them is enough.
+        taken = products.ciphertexts[here if len(used) < products.ciphertexts.count else slice(here[0], here[-1] + 1)]
         # An encryption of zero less its e1: the masks hide c0 alone.
         v, e2 = (transform(parameters, x, engine) for x in draw_small(parameters, 2, taken.count, engine))
         hidden0, hidden1 = (
@@ -192,10 +194,11 @@ def mask_products(
             for c, half in ((taken.c0, key.b), (taken.c1, key.a))
         )
         c1.append(add_elements(parameters, hidden1, e2, engine))
-        here = np.flatnonzero((holders >= start) & (holders < start + taken.count))
-        found = _at_places(transform_back(parameters, hidden0, engine), holders[here] - start, products.places[here])
+        numbers = np.flatnonzero((holders >= start) & (holders < start + taken.count))
+        polynomials = transform_back(parameters, hidden0, engine)
+        found = _at_places(polynomials, holders[numbers] - start, products.places[numbers])
         for into, x in zip(c0, found, strict=True):
-            into[here] = x
+            into[numbers] = x
     masks = tuple(secrets.randbelow(parameters.modulus) for _ in holders)
     masked = add_residues(parameters, c0, residues_at(parameters, masks))
     whole = tuple(np.concatenate(x) for x in zip(*c1, strict=True)) if len(c1) > 1 else c1[0]
