@@ -12,7 +12,6 @@ from hekat.wire.frame import MAX_FRAME_BYTES, Buffer, check_kind, read_frame, wr
 
 if TYPE_CHECKING:
     from hekat.engine.interface import Engine
-    from hekat.scheme.bfv import PublicKey as BfvPublicKey
     from hekat.scheme.ckks import PublicKey as CkksPublicKey
     from hekat.scheme.paillier.keys import PublicKey as PaillierPublicKey
     from hekat.scheme.rsa.keys import PublicKey as RsaPublicKey
@@ -24,7 +23,7 @@ T = TypeVar("T")
 class ReadingContext:
     """What a reader brings along: the key that values must be under, the engine they go to, what it allows."""
 
-    public_key: BfvPublicKey | CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None
+    public_key: CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None
     engine: Engine | None = None
     unsafe_for_benchmark: bool = False
 
@@ -96,7 +95,7 @@ def from_bytes(
     kind: type[T],
     *,
     max_bytes: int = MAX_FRAME_BYTES,
-    public_key: BfvPublicKey | CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None,
+    public_key: CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None,
     engine: Engine | None = None,
     unsafe_for_benchmark: bool = False,
 ) -> T:

@@ -27,6 +27,7 @@ from hekat.scheme.bfv import (
     open_products,
     unmask_products,
 )
+from hekat.scheme.bfv import masked_products as masked_module
 from hekat.scheme.bfv import products as products_module
 from hekat.scheme.bfv.product_layout import MIN_HIDING_BITS, ProductLayout
 
@@ -204,7 +205,7 @@ def test_opening_is_that_of_big_integers(pair, engine) -> None:
     shared = multiply(
         coefficients_of(tuple(c[0] for c in masked.c1), engine), coefficients_of(pair.private.secret, engine)
     )
-    c0 = products_module.integers_of_residues(PRODUCTS, masked.c0)
+    c0 = masked_module.integers_of_residues(PRODUCTS, masked.c0)
     expected = [(shared[place] + c) % Q // layout.delta for place, c in zip(masked.places, c0, strict=True)]
     assert open_products(pair.private, masked, layout) == expected
 
@@ -278,7 +279,7 @@ def test_columns_and_keys_that_do_not_belong_to_the_rows_are_refused(pair) -> No
 
 
 def test_masks_are_laid_in_pieces_where_there_are_many_ciphertexts(pair, monkeypatch) -> None:
-    monkeypatch.setattr(products_module, "POLYNOMIALS_AT_ONCE", 2)
+    monkeypatch.setattr(masked_module, "POLYNOMIALS_AT_ONCE", 2)
     x, d = draw(11, N // 2, 9)
     layout = layout_of(N // 2)
     products = multiply_columns(x, encrypt_rows(pair.public, d, layout), layout)

@@ -3,20 +3,22 @@
 from hekat.scheme.bfv.ciphertexts import Ciphertexts, add, encrypt, multiply_plain
 from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.keys import KeyPair, PrivateKey, PublicKey, generate_keys
+from hekat.scheme.bfv.masked_products import (
+    MaskedProducts,
+    Masks,
+    mask_products,
+    open_products,
+    unmask_products,
+)
 from hekat.scheme.bfv.parameters import CIPHERTEXT_BYTES, PRODUCTS, RESIDUE_BYTES, SETS, BfvParameters
 from hekat.scheme.bfv.product_layout import ProductLayout, lay_out_products
 from hekat.scheme.bfv.products import (
-    MaskedProducts,
-    Masks,
     Products,
     add_products,
     encrypt_rows,
     encrypt_sum,
-    mask_products,
     multiply_columns,
-    open_products,
     place_sum,
-    unmask_products,
 )
 
 __all__ = [
