@@ -15,7 +15,7 @@ import numpy as np
 
 from hekat.engine.ring import Ring
 from hekat.engine.ring_interface import RingArray
-from hekat.errors import InputError, WireCorruptError, WireKeyError
+from hekat.errors import InputError, WireCorruptError
 from hekat.scheme.bfv import (
     RESIDUE_BYTES,
     SETS,
@@ -26,13 +26,13 @@ from hekat.scheme.bfv import (
     PrivateKey,
     PublicKey,
 )
+from hekat.scheme.bfv.keys import FINGERPRINT_BYTES
 from hekat.wire.kinds import Kind, ReadingContext, register, withhold
-from hekat.wire.residues import check_names
+from hekat.wire.residues import check_fingerprint, check_names
 
 _COUNT: Final = struct.Struct("<I")
 _INDEX: Final = np.dtype("<u4")
 _LOW, _HIGH, _LOW_BITS = np.dtype("<u4"), np.dtype("<u2"), np.uint64(32)
-_FINGERPRINT_BYTES: Final = 16
 
 
 def write_ciphertexts(ciphertexts: Ciphertexts) -> bytes:
@@ -98,14 +98,8 @@ class _Cursor:
         return count
 
     def take_key(self, key: PublicKey) -> None:
-        fingerprint = self.take(np.dtype(np.uint8), _FINGERPRINT_BYTES).tobytes().hex()
-        if fingerprint != key.fingerprint:
-            raise WireKeyError(
-                f"{self.what} are under another key",
-                expected=f"key {key.fingerprint}",
-                got=f"key {fingerprint}",
-                cure="use the public key they were made with, or make them anew under this one",
-            )
+        fingerprint = self.take(np.dtype(np.uint8), FINGERPRINT_BYTES).tobytes().hex()
+        check_fingerprint(fingerprint, key.fingerprint, self.what)
 
     def take_planes(self, parameters: BfvParameters, leading: tuple[int, ...], *, whole: bool = True) -> Elements:
         """Residues (*leading, primes, N), or without N where they are single coefficients."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hekat.errors import BoundError, InputError, KeyRefusedError, WireCorruptError, WireKeyError
+from hekat.errors import BoundError, InputError, KeyRefusedError, WireCorruptError
 from hekat.scheme.ckks import Ciphertexts, CkksParameters, PrivateKey, PublicKey, ciphertexts_from_streams
 from hekat.scheme.ckks.seal import load_library
 from hekat.wire.kinds import Kind, ReadingContext, register
-from hekat.wire.residues import FINGERPRINT, check_names
+from hekat.wire.residues import check_fingerprint, check_names
 
 _COUNTS = ("values", "addends", "roundings")
 _CIPHERTEXT_NAMES = ("key", *_COUNTS, "gain", "ciphertexts")
@@ -65,7 +65,7 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
             got="no public key" if key is None else "a key of another scheme",
         )
     check_names(items, "CKKS ciphertexts", _CIPHERTEXT_NAMES)
-    _check_key(items["key"], key)
+    check_fingerprint(items["key"], key.fingerprint, "CKKS ciphertexts")
     streams = items["ciphertexts"]
     counted = all(type(items[name]) is int for name in _COUNTS) and type(items["gain"]) is float
     if not counted or not isinstance(streams, list) or not all(isinstance(stream, bytes) for stream in streams):
@@ -75,18 +75,6 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
         return ciphertexts_from_streams(key, values, streams, addends, items["gain"], roundings)
     except (InputError, BoundError) as error:
         raise WireCorruptError(error.what, expected=error.expected, got=error.got) from None
-
-
-def _check_key(fingerprint: Any, key: PublicKey) -> None:
-    if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-        raise WireCorruptError("CKKS ciphertexts name no key", expected="a fingerprint of 32 hex digits")
-    if fingerprint != key.fingerprint:
-        raise WireKeyError(
-            "CKKS ciphertexts are under another key",
-            expected=f"key {key.fingerprint}",
-            got=f"key {fingerprint}",
-            cure="use the public key they were made with, or make them anew under this one",
-        )
 
 
 def _bytes(item: Any, what: str) -> bytes:

@@ -46,19 +46,8 @@ class ResidueFormat:
     def from_items(self, items: Any) -> LimbArray:
         """What `to_items` was given, with limbs enough for `bits`. Raises WireCorruptError or WireKeyError."""
         check_names(items, self.what, _NAMES)
-        self._check_key(items["key"])
+        check_fingerprint(items["key"], self.fingerprint, self.what)
         return self._limbs(items["residues"], self._checked_shape(items["shape"]))
-
-    def _check_key(self, fingerprint: Any) -> None:
-        if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-            raise WireCorruptError(f"{self.what} name no key", expected="a fingerprint of 32 hex digits")
-        if fingerprint != self.fingerprint:
-            raise WireKeyError(
-                f"{self.what} are under another key",
-                expected=f"key {self.fingerprint}",
-                got=f"key {fingerprint}",
-                cure="use the public key they were made with, or make them anew under this one",
-            )
 
     def _checked_shape(self, shape: Any) -> tuple[int, ...]:
         if not isinstance(shape, list) or len(shape) > MAX_DIMENSION_COUNT:
@@ -91,6 +80,19 @@ class ResidueFormat:
         except ValueError:
             # No residues at all, and other dimensions that multiply past the address space.
             raise self._bad_shape() from None
+
+
+def check_fingerprint(got: Any, expected: str, what: str) -> None:
+    """Raise WireCorruptError where `got` is no fingerprint of a key, WireKeyError where it is another key's."""
+    if not isinstance(got, str) or not FINGERPRINT.fullmatch(got):
+        raise WireCorruptError(f"{what} name no key", expected="a fingerprint of 32 hex digits")
+    if got != expected:
+        raise WireKeyError(
+            f"{what} are under another key",
+            expected=f"key {expected}",
+            got=f"key {got}",
+            cure="use the public key they were made with, or make them anew under this one",
+        )
 
 
 def integer_items(key: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:

@@ -6,19 +6,22 @@ import os
 from collections.abc import Sequence
 from functools import partial, reduce
 
-import numpy as np
-import numpy.typing as npt
-
+from hekat.engine.interface import IndexArray
 from hekat.engine.ring_checks import check_elements
 from hekat.engine.ring_interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
-from hekat.scheme.bfv.elements import Elements, add_elements, multiply_slots, residues_of_small, transform
+from hekat.scheme.bfv.elements import (
+    Elements,
+    add_elements,
+    join_elements,
+    multiply_slots,
+    residues_of_small,
+    transform,
+)
 from hekat.scheme.bfv.keys import SEED_BYTES, PublicKey
 from hekat.scheme.bfv.parameters import BfvParameters
 from hekat.scheme.immutable_key import ImmutableKey
-
-IndexArray = npt.NDArray[np.int64]
 
 
 class Ciphertexts(ImmutableKey):
@@ -109,10 +112,5 @@ def multiply_plain(ciphertexts: Ciphertexts, factors: Elements, engine: RingEngi
 
 def join(parts: Sequence[Ciphertexts]) -> Ciphertexts:
     """All ciphertexts of parts under one key, in their order."""
-    if len(parts) == 1:
-        return parts[0]
-    c0, c1 = (
-        tuple(np.concatenate(x) for x in zip(*halves, strict=True))
-        for halves in ([part.c0 for part in parts], [part.c1 for part in parts])
-    )
+    c0, c1 = join_elements([part.c0 for part in parts]), join_elements([part.c1 for part in parts])
     return Ciphertexts._computed(parts[0].key, c0, c1)

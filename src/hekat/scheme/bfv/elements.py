@@ -52,6 +52,11 @@ def scale_elements(parameters: BfvParameters, a: Elements, factor: int, engine: 
     return multiply_slots(parameters, a, _constants(parameters, factor), engine)
 
 
+def join_elements(parts: Sequence[Elements]) -> Elements:
+    """Elements of several parts as one along their first axis; of one part that itself."""
+    return parts[0] if len(parts) == 1 else tuple(np.concatenate(x) for x in zip(*parts, strict=True))
+
+
 def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.signedinteger[Any]]) -> Elements:
     """Coefficients (..., N) of magnitudes below SMALL_LIMIT, which is the caller's to hold, as elements."""
     signed = values.astype(np.int64, copy=False)[..., np.newaxis, :]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from hekat.engine.interface import IndexArray
 from hekat.engine.ring_interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
@@ -19,6 +19,7 @@ from hekat.scheme.bfv.elements import (
     add_elements,
     add_residues,
     integers_of_residues,
+    join_elements,
     multiply_slots,
     residues_at,
     transform,
@@ -27,8 +28,6 @@ from hekat.scheme.bfv.elements import (
 from hekat.scheme.bfv.keys import PrivateKey, PublicKey
 from hekat.scheme.bfv.product_layout import ProductLayout
 from hekat.scheme.bfv.products import POLYNOMIALS_AT_ONCE, Products
-
-IndexArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,7 @@ def mask_products(
             into[numbers] = x
     masks = tuple(secrets.randbelow(parameters.modulus) for _ in holders)
     masked = add_residues(parameters, c0, residues_at(parameters, masks))
-    whole = tuple(np.concatenate(x) for x in zip(*c1, strict=True)) if len(c1) > 1 else c1[0]
-    return MaskedProducts(key, whole, masked, holders, products.places), Masks(masks)
+    return MaskedProducts(key, join_elements(c1), masked, holders, products.places), Masks(masks)
 
 
 def open_products(

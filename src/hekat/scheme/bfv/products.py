@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from hekat.engine.interface import IndexArray
 from hekat.engine.ring_interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError
@@ -27,7 +28,6 @@ from hekat.scheme.bfv.keys import PublicKey
 from hekat.scheme.bfv.parameters import check_same_parameters
 from hekat.scheme.bfv.product_layout import ProductLayout
 
-IndexArray = npt.NDArray[np.int64]
 # Polynomials of columns that are held at a time: some 64 MiB with their products.
 POLYNOMIALS_AT_ONCE: Final = 64
 

@@ -84,9 +84,10 @@ def _make_opener(
     elif settings.protection == "lattice":
         with run.stopwatch.measure(KEYS):
             lattice_pair = generate_lattice_keys()
-        described = describe_lattice(lattice_pair.public, layout)
+        products = layout.products(lattice_pair.public.parameters)
+        described = describe_lattice(lattice_pair.public, products)
         channel.ledger.note("setup", f"made and keeps the private half of {described}", "public")
-        opener = _LatticeKeyHolder(lattice_pair.private, layout.products(lattice_pair.public.parameters))
+        opener = _LatticeKeyHolder(lattice_pair.private, products)
         public_key = to_bytes(lattice_pair.public)
     else:
         with run.stopwatch.measure(KEYS):

@@ -11,11 +11,11 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs
 from hekat.errors import InputError, ProtocolError
 from hekat.protocol.vertical_linear.arbiter.arithmetic import Masked, check_shape
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects
-from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.bfv import (
     Ciphertexts,
     Masks,
+    ProductLayout,
     Products,
     PublicKey,
     add,
@@ -38,8 +38,8 @@ class LatticeArithmetic:
 
     protection = "lattice"
 
-    def __init__(self, key: PublicKey, layout: SumLayout) -> None:
-        self._key, self._layout = key, layout.products(key.parameters)
+    def __init__(self, key: PublicKey, layout: ProductLayout) -> None:
+        self._key, self._layout = key, layout
 
     def hold(self, rows: IntArray) -> Ciphertexts:
         return encrypt_rows(self._key, rows, self._layout)

@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.arbiter.sum_layout import SHARE_BITS, SumLayout
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SHARE_LIMIT_BITS, SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, encode_numbers
 from hekat.protocol.vertical_linear.objective import Residual
 
 FloatArray = npt.NDArray[np.float64]
-# The share of a row in the smallest batch may be twice that in the largest, and scales are powers of two.
-SHARE_LIMIT_BITS = SHARE_BITS + 2
 
 
 def encode_target_shares(targets: FloatArray, residual: Residual, layout: SumLayout, party: str) -> IntArray:

@@ -21,6 +21,7 @@ from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.scheme.bfv import ProductLayout
 from hekat.scheme.bfv import PublicKey as LatticePublicKey
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
@@ -72,22 +73,23 @@ def receive_opening(
         return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch)
     if settings.protection == "lattice":
         lattice_key = from_bytes(received.public_key, LatticePublicKey)
-        described = describe_lattice(lattice_key, layout)
+        products = layout.products(lattice_key.parameters)
+        described = describe_lattice(lattice_key, products)
         channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
-        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, layout), stopwatch)
+        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch)
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
     return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch)
 
 
-def describe_lattice(key: LatticePublicKey, layout: SumLayout) -> str:
-    """The key, and how likely an opened number tells anything of noise. Raises BoundError for sums without room."""
+def describe_lattice(key: LatticePublicKey, layout: ProductLayout) -> str:
+    """The key, and how likely an opened number tells anything of noise."""
     parameters = key.parameters
     return (
         f"BFV key {key.fingerprint[:8]}, set {parameters.name}: degree {parameters.degree}, modulus of "
         f"{parameters.modulus.bit_length()} bits; noise shows in an opened number with odds below "
-        f"2^-{layout.products(parameters).hiding_bits}"
+        f"2^-{layout.hiding_bits}"
     )
 
 

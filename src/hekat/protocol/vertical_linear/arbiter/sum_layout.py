@@ -16,6 +16,8 @@ from hekat.scheme.paillier.row_packing import RowPacking, choose_row_packing
 
 # A target's share of the mean over all rows keeps so many bits.
 SHARE_BITS = 20
+# The share of a row in the smallest batch may be twice that in the largest, and scales are powers of two.
+SHARE_LIMIT_BITS = SHARE_BITS + 2
 # Scores stay below 2^14, or eight times the largest target: what passes that diverges.
 SCORE_BITS = 14
 TARGET_MARGIN_BITS = 3
@@ -98,7 +100,7 @@ class SumLayout:
         return lay_out_products(
             parameters,
             self.product_bound,
-            factor_bound=1 << max(self.feature_bits, SHARE_BITS + 2),
+            factor_bound=1 << max(self.feature_bits, SHARE_LIMIT_BITS),
             row_count=self.largest_batch,
             row_addends=self.parties,
             # The loss adds up one of each class and batch.
