@@ -47,6 +47,7 @@ def _training() -> Iterator[str]:
     head = (
         "model",
         "algorithm",
+        "rounds",
         "protection",
         "bits",
         "exchange s",
@@ -73,7 +74,8 @@ def _training() -> Iterator[str]:
 
 _HOW_TRAINED = """\
 The run without encryption is Hekat's own with protection `none`: its updates travel as float64, sealed, signed and
-compared between the parties as any other, and so its exchange takes time too. A round of `fedavg` is one local epoch;
+compared between the parties as any other, and so its exchange takes time too, and twice the bytes of bare float32,
+which the last column has and which was not timed. A round of `fedavg` is one local epoch;
 `fedsgd` is run for some rounds of one batch each, for its time and its bias, not to a good model.
 
 - *Exchange*: the median of a round's seconds beside local training; *of training*: all of it over all of that.
@@ -83,6 +85,7 @@ compared between the parties as any other, and so its exchange takes time too. A
 - *Points*: accuracy on all test rows less that of the run without encryption.
 - *Bias*: |L - L_enc| / L of the last model's loss over all training rows (FLBooster, Eq. 15). The run with *one bit
   changed* differs from the one without encryption in the last bit of one first weight: what training makes of that.
+  Where *rounds* says 1, the bias is that of one round from the first weights, and tells nothing of a trained model.
 - Paillier's sums are the same numbers as lattice's, which is checked on the model of a run cut short; its exchange is
   from there, its ratio computed for as many rounds.
 - Points of the plots are of 5,000 fixed rows, the last of all rows.
@@ -107,6 +110,7 @@ def _training_row(row: Row) -> list[str]:
     return [
         row["name"],
         row["algorithm"],
+        "" if row["times_plain"] is None else _text(len(row["accuracy"])),
         row["protection"] + (", one bit changed" if row["is_nudged"] else ""),
         _text(row["value_bits"]),
         f"{row['median_exchange_s']:.3g}",
@@ -177,8 +181,10 @@ def _fedml_he() -> Iterator[str]:
     yield _prose(
         f"On {_place(content)}, one core, processor time. Seconds are one client's, encrypting and decrypting, and the",
         "server's for all clients. Lattice is `hekat.fedml_he`: a key authority opens; shares and sealing are left",
-        "out, as they are of CKKS (SEAL by TenSEAL, FedML-HE's parameters). The paper's column is of its own machine",
-        "and library, for orientation. A row without a figure says why.",
+        "out, as they are of CKKS (SEAL by TenSEAL, FedML-HE's parameters). A model's row is a random vector of as",
+        "many float32 values: nothing was trained, and no scheme's time depends on the values. Plain is NumPy's",
+        "weighted mean of float32 arrays, neither sealed nor sent. The paper's column is of its own machine and",
+        "library, for orientation. A row without a figure says why.",
     )
     rows = content["rows"]
     by_model: dict[str, dict[str, Row]] = {}
@@ -206,8 +212,27 @@ def _fedml_he() -> Iterator[str]:
         head, [[_text(r["batch"]), _text(r["scale_bits"]), *_cells(r), _number(r.get("largest_error"))] for r in sweep]
     )
     yield "\n### 3 to 200 clients (Fig. 11), the same CNN\n"
+    yield _re_used(content["figure_11"])
     head = ("clients", "scheme", "seconds, one client and the server", "up of one client, MB")
     yield from _table(head, [[_text(r["clients"]), r["scheme"], *_cells(r)] for r in content["figure_11"]])
+
+
+def _re_used(rows: Sequence[Row]) -> str:
+    """Which CKKS rows the server added the same uploads more than once in."""
+    fewer = [row for row in rows if row.get("clients_encrypting", row["clients"]) < row["clients"]]
+    if not fewer:
+        return _prose("Every client encrypts an upload of its own.")
+    counts = _and_list([_text(row["clients"]) for row in fewer])
+    encrypting = _and_list(sorted({_text(row["clients_encrypting"]) for row in fewer}))
+    return _prose(
+        f"Under CKKS with {counts} clients only {encrypting} of them encrypt an upload; the server reads and adds",
+        "these again and again, as if the others had sent them. One client's time is the median of those that",
+        "encrypt. Plain and lattice have an upload of every client.",
+    )
+
+
+def _and_list(words: Sequence[str]) -> str:
+    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
 
 
 def _model_row(name: str, found: Mapping[str, Row]) -> list[str]:

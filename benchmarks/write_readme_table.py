@@ -137,7 +137,7 @@ def _describe_demo(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
         (
             f"{row['what']}, all roles on one machine",
             f"{row['encrypted_s'] - key_s:.1f} s{f' and {key_s:.1f} s for the key' if key_s else ''}; "
-            f"plain {plain_s:.1f} s",
+            f"without encryption (sealed float64) {plain_s:.1f} s",
         ),
         ("its sealed update against float32", f"{row['update_sealed_bytes']} bytes, {row['bytes_ratio']:.1f} times"),
         ("its final log-loss, encrypted minus plain", f"{row['metric_difference']['log_loss']:.1g}"),

@@ -83,7 +83,7 @@ def test_what_falls_short_of_its_aim_is_listed(writer, monkeypatch, tmp_path) ->
     assert "- mlp on MNIST at 16 bits: bias 0.20%, to reach 0.1%\n" in page
     assert "at 8 bits: bias" not in page
     cells = "0.25 | 25% | 1.300 | 1.37 | 90.00% | +0.50 | 0.200% | 0.305 | 0.407"
-    assert f"| mlp on MNIST | fedavg | none, one bit changed |  | {cells} |\n" in page
+    assert f"| mlp on MNIST | fedavg | 2 | none, one bit changed |  | {cells} |\n" in page
     assert "rate 0.1, times 0.85 after each round; fedsgd at 0.2; the median of 3 runs of each, in turns." in page
     assert "Every aim" not in page
     assert {path.name for path in writer.IMAGES.iterdir()} == {"training-mlp.svg", "training-times.svg"}
@@ -93,6 +93,18 @@ def test_reached_aims_are_said_to_be(writer, monkeypatch, tmp_path) -> None:
     rows = [run("none", None, 1.0, 0.0, 0.0), run("lattice", 16, 1.10, 0.3, 0.001)]
     write_results(writer, monkeypatch, tmp_path, **{"training-mlp": TRAINED | {"rows": rows}})
     assert "Every aim for `fedavg` with lattice is reached." in writer.render()
+
+
+def test_uploads_that_are_added_again_for_other_clients_are_said_to_be(writer, monkeypatch, tmp_path) -> None:
+    """A row of many clients is no measurement of as many uploads where few encrypt."""
+    rows = [{"clients": clients, "scheme": "ckks", "total_s": 1.0} for clients in (3, 50, 200)]
+    few = [row | {"clients_encrypting": min(row["clients"], 9)} for row in rows]
+    for figure_11, said in ((few, "with 50 and 200 clients only 9 of them encrypt"), (rows, "an upload of its own.")):
+        write_results(writer, monkeypatch, tmp_path, fedml_he={"rows": [], "table_4": [], "figure_11": figure_11})
+        monkeypatch.setattr(writer, "plot_sizes", lambda rows, path: False)
+        page = writer.render()
+        assert said in page.replace("\n", " ")
+        assert "a random vector" in page.replace("\n", " ")
 
 
 def curve(protection: str, rounds: int, round_s: float, loss: float) -> Any:
