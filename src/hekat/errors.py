@@ -111,6 +111,8 @@ class PartyLostError(ChannelError):
         self.party = party
         self.step = step
         self.reason = reason
+        # It left by an error of its own when another party had ended the run already.
+        self.after_stop = False
         super().__init__(what, cure=cure)
 
 

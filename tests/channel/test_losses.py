@@ -321,6 +321,42 @@ def test_a_party_that_may_not_be_lost_ends_the_run_and_nobody_is_lost_by_it() ->
     assert seen == []
 
 
+@pytest.mark.parametrize("first", ["b", "c"])
+def test_who_is_lost_does_not_depend_on_which_of_two_that_fail_is_faster(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both `b`, which ends the run, and `c` refuse what `a` sent them, in either order; `d` is but told of the end."""
+    failed = threading.Event()
+    seen: list[PartyLostError] = []
+
+    def sends(channel: Channel) -> None:
+        channel.send("b", "sum", b"")
+        channel.send("c", "sum", b"")
+        channel.receive("b", "never sent")
+
+    def refuses(channel: Channel) -> None:
+        channel.receive("a", "sum")
+        if channel.party != first:
+            assert failed.wait(PATIENCE_S)
+        raise InputError(f"{channel.party} refuses it")
+
+    def is_told(channel: Channel) -> None:
+        channel.receive("b", "never sent")
+
+    hub_fail = InProcessHub.fail
+
+    def fail(self: InProcessHub, party: str, error: BaseException) -> None:
+        hub_fail(self, party, error)
+        if party == first:
+            failed.set()
+
+    monkeypatch.setattr(InProcessHub, "fail", fail)
+    roles = {"a": sends, "b": refuses, "c": refuses, "d": is_told}
+    with pytest.raises(PartyStoppedError, match=r"'b' stopped.*b refuses it"):
+        run_parties(roles, may_be_lost="acd", on_lost=seen.append)
+    assert [(error.party, error.reason, error.after_stop) for error in seen] == [("c", "c refuses it", first == "b")]
+
+
 def test_a_loss_before_the_end_of_the_run_is_told_all_the_same() -> None:
     seen: list[PartyLostError] = []
 

@@ -47,12 +47,15 @@ class Loss:
     error: BaseException | None = None
     expelled_by: str = ""
     reason: str = ""
+    after_stop: bool = False
+    """Another party had ended the run already."""
 
     def to_caller(self) -> PartyLostError:
         """What the run's caller is told; its cause is `error`."""
         reason = self._expelled if self.error is None else _reason(self.error)
         error = self._error(reason, f": {reason}")
         error.__cause__ = self.error
+        error.after_stop = self.after_stop
         return error
 
     def to_others(self, consequence: str) -> PartyLostError:

@@ -72,6 +72,7 @@ class InProcessHub:
     - A party that cannot go on without a lost one ends the run for all in that one's name, by raising
       PartyStoppedError with its name; so does a session that cannot be opened.
     - When every party is lost, the last loss is the run's failure.
+    - A run that another party ended has the losses, too, that come of what was sent before.
 
     Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
 
@@ -187,14 +188,19 @@ class InProcessHub:
             self._wake_everybody()
 
     def fail(self, party: str, error: BaseException) -> None:
-        """`party` has raised `error`: it is lost where it may be, else the run ends as by `stop`."""
+        """`party` has raised `error`: it is lost where it may be, else the run ends as by `stop`.
+
+        What it raises by itself after another party ended the run is a loss all the same: who is lost does not depend
+        on which of the two threads was faster. What it only was told of that end is none.
+        """
         with self._lock:
-            if self._stop is None and party not in self._losses:
-                speaks_of_lost = isinstance(error, PartyStoppedError) and error.party in self._losses
-                if party in self._may_be_lost and not speaks_of_lost:
+            ended = self._stop is not None
+            is_told = isinstance(error, PartyStoppedError) and (ended or error.party in self._losses)
+            if party not in self._losses:
+                if party in self._may_be_lost and not is_told:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
                     forget_locals(error)
-                    self._lose(Loss(party, self._steps[party], self._saved[party], error))
+                    self._lose(Loss(party, self._steps[party], self._saved[party], error, after_stop=ended))
                 else:
                     self._end(party, error)
             self._finished.add(party)

@@ -119,9 +119,10 @@ class Federation:
         A loss on the way (a `ChannelError`) stays the aggregator's to tell, and so do whom it gave up on and sums that
         do not open.
         """
-        if not self.lost or error.party != self.settings.aggregator or not isinstance(error.__cause__, ProtocolError):
+        before = [loss for loss in self.lost if not loss.after_stop]
+        if not before or error.party != self.settings.aggregator or not isinstance(error.__cause__, ProtocolError):
             return error
-        loss = self.lost[-1]
+        loss = before[-1]
         if loss.__cause__ is None or isinstance(loss.__cause__, (BoundError, ChannelError, ProtocolError)):
             return error
         stop = PartyStoppedError(loss.what, party=loss.party, step=loss.step, saved=error.saved)

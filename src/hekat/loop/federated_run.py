@@ -167,7 +167,7 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], notes: _Notes) -> tuple
     def on_lost(error: PartyLostError) -> None:
         lost[error.party] = f"{error.party} in step {error.step}: {error.reason}"
         # Where parties call for different things all of them are told so, and the run ends.
-        if not isinstance(error.__cause__, ProtocolError):
+        if not error.after_stop and not isinstance(error.__cause__, ProtocolError):
             _log.warning("LOST %s; the others go on while enough are left", lost[error.party])
 
     def play_role(name: str, channel: Channel) -> Any:

@@ -5,11 +5,13 @@ A careful aggregator leaves out who differs. One that told parties apart, and hi
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from hekat.channel import InProcessHub
 from hekat.errors import ProtocolError, WireCorruptError
 from hekat.protocol.horizontal import lattice_summation
 from hekat.protocol.horizontal.lattice_messages import (
@@ -23,6 +25,8 @@ from hekat.protocol.horizontal.messages import ClipMessage, RoundEndMessage
 from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.scheme.lattice import SETS
 
+# Far more than a test takes.
+PATIENCE_S = 20.0
 VICTIM = "c"
 DACIQ = CodecSettings(clipping="daciq")
 OTHER_FORM = "with another model, bounds or counters than most"
@@ -92,10 +96,36 @@ def test_other_bounds_for_one_party_open_nothing_where_that_is_hidden(
     assert hiding.differ == {"round-1/upload-0"}
     assert error is not None
     assert watch.opened_at == []
-    assert watch.senders_of(ReleasedMessage) in ([], ["notary"])
+    assert watch.senders_of(ReleasedMessage) == []
     assert rehearsal.records == []
-    assert ProtocolError in causes(rehearsal)
+    # Every party refuses what was sent to it before the run ended, whoever ended it and when.
+    assert sorted(rehearsal.lost_names) == list("abcde")
+    assert causes(rehearsal) == {ProtocolError}
     assert "'c' did not sign" in rehearsal.reasons
+
+
+@pytest.mark.parametrize("faster", [["notary"], list("abcde")], ids=["the authority", "the parties"])
+def test_all_parties_that_refuse_a_set_are_lost_whether_the_authority_ends_the_run_before_or_after(
+    faster, play, lattice_settings, monkeypatch
+) -> None:
+    """The authority and every party refuse the same set at the same time; here their order is forced."""
+    fail = InProcessHub.fail
+    failed = {name: threading.Event() for name in (*"abcde", "notary")}
+
+    def fail_in_order(hub, party, error):
+        if party in failed and party not in faster:
+            assert all(failed[name].wait(PATIENCE_S) for name in faster)
+        fail(hub, party, error)
+        if party in failed:
+            failed[party].set()
+
+    monkeypatch.setattr(InProcessHub, "fail", fail_in_order)
+    hiding = Hiding(monkeypatch, other_bounds, tell_victim=True)
+    settings = lattice_settings(5, "authority", codec=DACIQ)
+    rehearsal, _, error = play(hiding.change, take=hiding.take, settings=settings, witness=False)
+    assert error.party == "notary"
+    assert sorted(rehearsal.lost_names) == list("abcde")
+    assert causes(rehearsal) == {ProtocolError}
 
 
 @pytest.mark.parametrize("bound", [2.0**41, 2.0**-41, 0.0, -1.0, np.inf, np.nan])
