@@ -101,6 +101,9 @@ class PartyStoppedError(ChannelError):
         self.party = party
         self.step = step
         self.saved = saved
+        # As in PartyLostError; `expelled_by` is for the party itself that was given up on.
+        self.notice: object = None
+        self.expelled_by = ""
         super().__init__(f"{what}; saved: {saved}" if saved else what, cure=cure)
 
 
@@ -113,6 +116,9 @@ class PartyLostError(ChannelError):
         self.reason = reason
         # It left by an error of its own when another party had ended the run already.
         self.after_stop = False
+        # Who gave up on it ("" where it left by itself), and a signed word of that (channel.loss_notice), if any.
+        self.expelled_by = ""
+        self.notice: object = None
         super().__init__(what, cure=cure)
 
 

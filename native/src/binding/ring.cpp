@@ -104,14 +104,15 @@ void combine(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const
 }
 
 bool mask_values(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out,
-                 const nb::bytes& public_key, const ElementInput& secret, const nb::bytes& error_key,
+                 const nb::bytes& public_key, const ElementInput& secret, const ByteInput& error_key,
                  Limb first_chunk, const LevelInput& values) {
     const std::size_t count = values.shape(0);
     require(out.shape(0) == blocks.form().written_bytes(blocks.form().one, count),
             "output has the wrong size");
     require_elements(blocks.ring(), secret, 1);
     const Key public_words = key_of(public_key);
-    const Key error_words = key_of(error_key);
+    require(error_key.shape(0) == ring::kKeyBytes, "a key or a nonce has the wrong length");
+    const Key error_words(error_key.data());
     return without_gil([&] {
         return blocks.mask_values(pool, out.data(), public_words, secret.data(), error_words, first_chunk,
                                   values.data(), count);
@@ -198,7 +199,7 @@ void bind_ring(nb::module_& module) {
         .def("__init__", make_masked_blocks, nb::arg("ring"), nb::arg("lanes"), nb::arg("lane_bits"),
              nb::arg("dropped_bits"), nb::arg("sum_dropped_bits"), nb::keep_alive<1, 2>())
         .def("mask_values", mask_values, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("public_key"),
-             nb::arg("secret_ntt").noconvert(), nb::arg("error_key"), nb::arg("first_chunk"),
+             nb::arg("secret_ntt").noconvert(), nb::arg("error_key").noconvert(), nb::arg("first_chunk"),
              nb::arg("values").noconvert())
         .def("add_masked", add_masked, nb::arg("pool"), nb::arg("accumulator").noconvert(),
              nb::arg("written").noconvert(), nb::arg("value_count"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, runtime_checkable
 
+from hekat.channel.loss_notice import LossNotice
 from hekat.errors import InputError
 
 MAX_NAME_BYTES = 256
@@ -61,12 +62,16 @@ class Channel(Protocol):
         """Say what of this party's work is safe by now ("checkpoint of round 3"): told to all if the party stops."""
         ...
 
-    def expel(self, party: str, reason: str) -> None:
+    def leave(self, notice: LossNotice) -> None:
+        """Hand on this end's own word that it leaves the run by an error, before it does: the others get it with that."""
+        ...
+
+    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
         """Give up on `party`: this end neither sends to it nor receives from it any more, and it is lost to all.
 
         It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is
         told to every party, so it holds nothing of anybody's data; at most 1024 characters of it, "?" for each that
-        does not print. What `party` sent to others stays readable to them. Nothing changes where it is lost already,
+        does not print. `notice` is the same, signed; it goes with the loss to all. What `party` sent to others stays readable to them. Nothing changes where it is lost already,
         except that what it sent here is dropped.
 
         Raises:

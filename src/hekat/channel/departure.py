@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from hekat.channel.loss_notice import LossNotice
 from hekat.errors import HekatError, PartyLostError, PartyStoppedError
 
 
@@ -20,6 +21,8 @@ class Stop:
     step: str
     saved: str
     error: BaseException
+    notice: LossNotice | None = None
+    """The party's own word, where it could still give it."""
 
     def to_caller(self) -> PartyStoppedError:
         """What the run ends with; its cause is `error`, unless that one names another party already."""
@@ -28,7 +31,9 @@ class Stop:
         return self._error(f": {_reason(self.error)}", self.error)
 
     def to_others(self) -> PartyStoppedError:
-        return self._error(f" ({type(self.error).__name__})", None)
+        error = self._error(f" ({type(self.error).__name__})", None)
+        error.notice = self.notice
+        return error
 
     def _error(self, why: str, cause: BaseException | None) -> PartyStoppedError:
         what = f"party {self.party!r} stopped in step {self.step!r}{why}"
@@ -49,6 +54,8 @@ class Loss:
     reason: str = ""
     after_stop: bool = False
     """Another party had ended the run already."""
+    notice: LossNotice | None = None
+    """The signed word of who gave up on the party, or the party's own where it could still give it."""
 
     def to_caller(self) -> PartyLostError:
         """What the run's caller is told; its cause is `error`."""
@@ -61,20 +68,24 @@ class Loss:
     def to_others(self, consequence: str) -> PartyLostError:
         """What another party is told; `consequence` says what that means for its own call."""
         reason = self._expelled if self.error is None else type(self.error).__name__
-        return self._error(reason, f" ({reason}) {consequence}")
+        error = self._error(reason, f" ({reason}) {consequence}")
+        error.notice, error.expelled_by = self.notice, self.expelled_by
+        return error
 
     def to_itself(self) -> PartyStoppedError:
         """What the party is told at its next call, or in the one it waits in."""
         if self.error is not None:
             what = f"party {self.party!r} has left the run in step {self.step!r} ({type(self.error).__name__})"
             return PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)
-        return PartyStoppedError(
+        error = PartyStoppedError(
             f"{self.expelled_by!r} gave up on party {self.party!r} in step {self.step!r}: {self.reason}",
             party=self.expelled_by,
             step=self.step,
             saved=self.saved,
             cure="resume from the checkpoint in a new session",
         )
+        error.notice, error.expelled_by = self.notice, self.expelled_by
+        return error
 
     def as_stop(self, error: PartyStoppedError) -> Stop:
         """The end of the run by this loss; `error` says so of a party that was expelled."""

@@ -20,6 +20,7 @@ from hekat.channel.channel import (
     printable_reason,
 )
 from hekat.channel.departure import Loss, Stop, forget_locals
+from hekat.channel.loss_notice import LossNotice
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -113,6 +114,7 @@ class InProcessHub:
         self._saved = dict.fromkeys(self.parties, "")
         self._finished: set[str] = set()
         self._losses: dict[str, Loss] = {}
+        self._leaving: dict[str, LossNotice] = {}
         self._stop: Stop | None = None
 
     @property
@@ -161,7 +163,12 @@ class InProcessHub:
         with self._lock:
             self._saved[party] = what
 
-    def expel(self, by: str, party: str, reason: str) -> None:
+    def leave(self, party: str, notice: LossNotice) -> None:
+        """As `Channel.leave`, for the end of `party`."""
+        with self._lock:
+            self._leaving[party] = notice
+
+    def expel(self, by: str, party: str, reason: str, notice: LossNotice | None = None) -> None:
         """As `Channel.expel`, for the end of `by`."""
         check_peer(party, by, self.parties)
         shown = printable_reason(reason)
@@ -175,7 +182,8 @@ class InProcessHub:
         with self._lock:
             self._raise_if_out(by)
             if party not in self._losses:
-                self._lose(Loss(party, self._steps[party], self._saved[party], expelled_by=by, reason=shown))
+                step, saved = self._steps[party], self._saved[party]
+                self._lose(Loss(party, step, saved, expelled_by=by, reason=shown, notice=notice))
             self._waiting.pop((party, by), None)
             self._wake_everybody()
 
@@ -200,7 +208,8 @@ class InProcessHub:
                 if party in self._may_be_lost and not is_told:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
                     forget_locals(error)
-                    self._lose(Loss(party, self._steps[party], self._saved[party], error, after_stop=ended))
+                    step, saved, notice = self._steps[party], self._saved[party], self._leaving.get(party)
+                    self._lose(Loss(party, step, saved, error, after_stop=ended, notice=notice))
                 else:
                     self._end(party, error)
             self._finished.add(party)
@@ -269,7 +278,8 @@ class InProcessHub:
         if self._stop is not None:
             return
         if not isinstance(error, PartyStoppedError):
-            self._stop = Stop(party, self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, ""), error)
+            step, saved = self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, "")
+            self._stop = Stop(party, step, saved, error, self._leaving.get(party))
         elif error.party in self._losses:
             self._stop = self._losses[error.party].as_stop(error)
         else:
@@ -452,9 +462,13 @@ class InProcessChannel:
         """As `Channel.note_saved`."""
         self._hub.note_saved(self._party, what)
 
-    def expel(self, party: str, reason: str) -> None:
+    def leave(self, notice: LossNotice) -> None:
+        """As `Channel.leave`."""
+        self._hub.leave(self._party, notice)
+
+    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
         """As `Channel.expel`."""
-        self._hub.expel(self._party, party, reason)
+        self._hub.expel(self._party, party, reason, notice)
 
     def __repr__(self) -> str:
         return f"InProcessChannel({self._party!r} of {', '.join(self.parties)})"

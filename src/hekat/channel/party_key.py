@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from hekat.channel.canonical import encode_fields
+from hekat.channel.ed25519_point import check_ed25519_point
 from hekat.errors import KeyRefusedError, StateError
 from hekat.fact_table import fact_table
 from hekat.wire.atomic_file import create_file
@@ -24,13 +25,18 @@ KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 _PUBLIC_PREFIX = "hekat-party-ed25519:"
 _PRIVATE_PREFIX = "hekat-party-private-ed25519:"
+_PROOF_SEPARATOR = ":possession:"
+_POSSESSION_PURPOSE = "hekat/party-key-possession/1"
 _MAX_FILE_BYTES = 1024
 _FINGERPRINT_BYTES = 16
 
 
 @dataclass(frozen=True)
 class PartyPublicKey:
-    """The half of a party key that others pin, exchanged by hand and compared by fingerprint; 32 raw bytes."""
+    """The half of a party key that others pin, exchanged by hand and compared by fingerprint; 32 raw bytes.
+
+    Raises KeyRefusedError for what is no point of the curve, or one of small order.
+    """
 
     raw: bytes
 
@@ -38,6 +44,7 @@ class PartyPublicKey:
         if not isinstance(self.raw, bytes) or len(self.raw) != KEY_BYTES:
             got = f"{len(self.raw)} bytes" if isinstance(self.raw, bytes) else type(self.raw).__name__
             raise KeyRefusedError("not a party's public key", expected=f"{KEY_BYTES} bytes", got=got)
+        check_ed25519_point(self.raw)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -60,6 +67,31 @@ class PartyPublicKey:
                 cure="it may have been seen by others: make a new party key, and give out only its public line",
             )
         return cls(_decode_line(text, _PUBLIC_PREFIX, "public party key"))
+
+    @classmethod
+    def from_pin(cls, text: str) -> PartyPublicKey:
+        """The key of a line as `PartyKey.pin` gives it, whose owner shows by a signature that it holds the private half.
+
+        Without that somebody could pass another's key off as its own. Raises KeyRefusedError.
+        """
+        line, _, proof = text.strip().rpartition(_PROOF_SEPARATOR)
+        if not line.startswith(_PUBLIC_PREFIX):
+            cls.from_text(text)  # says what else it may be
+            raise KeyRefusedError(
+                "a public party key without proof that its owner holds the private half",
+                expected=f"{_PUBLIC_PREFIX}BASE64{_PROOF_SEPARATOR}BASE64",
+                got="the key alone",
+                cure="ask its owner for the whole line: `hekat keys show FILE` prints it for a key that is there already",
+            )
+        key = cls.from_text(line)
+        if not key.verify(_decode_base64(proof, SIGNATURE_BYTES), _POSSESSION_PURPOSE, key.raw):
+            raise KeyRefusedError(
+                "the proof of a public party key does not hold",
+                expected="a signature of its private half",
+                got="another",
+                cure="copy the whole line that `hekat keys party` prints at its owner",
+            )
+        return key
 
     def verify(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
         """Whether `signature` is this party's over exactly these fields for this purpose."""
@@ -104,6 +136,12 @@ class PartyKey:
         """The public key's fingerprint."""
         return self.public.fingerprint
 
+    @property
+    def pin(self) -> str:
+        """What others pin, in one line: the public key, and a signature that shows that its owner made it."""
+        proof = self.sign(_POSSESSION_PURPOSE, self.public.raw)
+        return f"{self.public.text}{_PROOF_SEPARATOR}{base64.b64encode(proof).decode()}"
+
     def sign(self, purpose: str, *fields: bytes) -> bytes:
         """64 bytes of signature over the fields, for this purpose only; long data is given by its digest."""
         return self._private.sign(encode_fields(purpose.encode(), *fields))
@@ -146,13 +184,8 @@ class PartyKey:
 
 def _decode_line(text: str, prefix: str, what: str) -> bytes:
     line = text.strip()
-    body = line.removeprefix(prefix)
-    try:
-        raw = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    # Base64 has several spellings of some strings; only the one that is written is read.
-    if not line.startswith(prefix) or len(raw) != KEY_BYTES or base64.b64encode(raw).decode() != body:
+    raw = _decode_base64(line.removeprefix(prefix), KEY_BYTES)
+    if not line.startswith(prefix) or not raw:
         raise KeyRefusedError(
             f"not a {what}",
             expected=f"one line {prefix}BASE64 of {KEY_BYTES} bytes",
@@ -160,6 +193,15 @@ def _decode_line(text: str, prefix: str, what: str) -> bytes:
             cure="copy the whole line that `hekat keys` prints",
         )
     return raw
+
+
+def _decode_base64(body: str, byte_count: int) -> bytes:
+    """So many bytes, or none: base64 has several spellings of some strings, and only the one that is written is read."""
+    try:
+        raw = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+    return raw if len(raw) == byte_count and base64.b64encode(raw).decode() == body else b""
 
 
 def _read_private_file(path: Path) -> bytes:

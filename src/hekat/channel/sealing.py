@@ -6,12 +6,13 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 
-from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step
+from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
+from hekat.channel.loss_notice import LossNotice, sign_loss
 from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
@@ -186,6 +187,10 @@ class SealedChannel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if kind is not None and self._session is not None:
+            # The others are told the kind of the error and nothing else: see hekat.channel.departure.
+            session_id, name = self._session.session_id, self.party
+            self._channel.leave(sign_loss(self._key, session_id, name, name, kind.__name__))
         self.close()
 
     def send(self, to: str, step: str, payload: bytes) -> None:
@@ -241,9 +246,16 @@ class SealedChannel:
         """As `Channel.note_saved`."""
         self._channel.note_saved(what)
 
-    def expel(self, party: str, reason: str) -> None:
-        """As `Channel.expel`; `reason` is not sealed. Needs no session."""
-        self._channel.expel(party, reason)
+    def leave(self, notice: LossNotice) -> None:
+        """As `Channel.leave`. `with` does it by itself where its block raises."""
+        self._channel.leave(notice)
+
+    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
+        """As `Channel.expel`; `reason` is not sealed. Within a session it is signed here, whatever `notice` is."""
+        shown = printable_reason(reason)
+        if self._session is not None:
+            notice = sign_loss(self._key, self._session.session_id, self.party, party, shown)
+        self._channel.expel(party, shown, notice)
 
     def sign(self, purpose: str, *fields: bytes) -> bytes:
         """64 bytes of this party's signature over the fields, for this purpose and this session only.
@@ -339,14 +351,50 @@ class SealedChannel:
         if header.step != step:
             raise _misplaced(f"the {what} was made for another step", repr(step), repr(header.step))
 
+    @contextmanager
+    def _checking_losses(self) -> Iterator[None]:
+        """Let through what the channel below tells of losses, where those who are named for them signed it.
+
+        Raises SealError else. Before the session is open nothing can be bound to it: then any loss ends the opening.
+        """
+        try:
+            yield
+        except (PartyLostError, PartyStoppedError) as error:
+            if self._session is not None:
+                self._check_loss(error, self._session.session_id)
+            raise
+
+    def _check_loss(self, error: PartyLostError | PartyStoppedError, session_id: bytes) -> None:
+        notice = error.notice
+        if notice is None and not error.expelled_by:
+            return  # as silence: nobody's word, and no more than dropping messages can bring about
+        signer = error.expelled_by or error.party
+        keys = {**self._pinned, self.party: self._key.public}
+        holds = (
+            isinstance(notice, LossNotice)
+            and signer in keys
+            and notice.by == signer
+            and notice.party == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
+            and notice.holds(session_id, keys[signer])
+        )
+        if not holds:
+            raise SealError(
+                f"somebody says in the name of {signer!r} that a party is lost",
+                expected=f"{signer!r}'s signature over who is lost and why, of this session",
+                got="one that does not hold, or none",
+                cure="whoever carries the messages made it up: begin again over a channel that is not under its control",
+            ) from error
+
     def _send_counted(self, to: str, step: str, data: bytes) -> None:
-        self._channel.send(to, step, data)
+        with self._checking_losses():
+            self._channel.send(to, step, data)
         traffic = self.traffic.setdefault((to, step), Traffic())
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)
 
     def _receive_counted(self, sender: str, step: str, timeout_s: float | None) -> bytes:
-        data = self._channel.receive(sender, step, timeout_s=timeout_s)
+        with self._checking_losses():
+            data = self._channel.receive(sender, step, timeout_s=timeout_s)
         traffic = self.traffic.setdefault((sender, step), Traffic())
         traffic.received_count += 1
         traffic.received_bytes += len(data)

@@ -1,6 +1,8 @@
 """HPKE keys (RFC 9180) under which pair keys travel while a session opens.
 
-The suite is ML-KEM-768 with X25519, HKDF-SHA-256, AES-128-GCM.
+The suite is ML-KEM-768 with X25519 (X-Wing, draft-connolly-cfrg-xwing-kem: KEM 0x647a), HKDF-SHA-256, AES-128-GCM. A
+draft, not yet a standard: the library's version is pinned, and a test opens kept bytes by the draft's own parts
+(tests/channel/test_session_key_vector.py).
 """
 
 from __future__ import annotations

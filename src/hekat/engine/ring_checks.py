@@ -100,7 +100,7 @@ def check_mask_values(
     form: MaskFormat,
     public_key: bytes,
     secret_ntt: RingArray,
-    error_key: bytes,
+    error_key: bytes | bytearray,
     first_chunk: int,
     values: LevelArray,
     *,
@@ -109,7 +109,7 @@ def check_mask_values(
     """Raise InputError unless keys, secret, chunks and values of `mask_values` have their sizes and types."""
     check_key(public_key, "public key")
     _check_secret(form.ring, secret_ntt)
-    check_key(error_key, "error key")
+    _check_bytes(error_key, "error key", CHACHA20_KEY_BYTES)
     _check_vector(values, "values", np.int32, on_device=on_device)
     check_chunks(first_chunk, form.chunk_count(values.size))
 
@@ -225,9 +225,9 @@ def _check_vector(array: Any, what: str, dtype: npt.DTypeLike, size: int | None 
         )
 
 
-def _check_bytes(value: bytes, what: str, length: int) -> None:
-    if not isinstance(value, bytes) or len(value) != length:
-        got = f"{len(value)} bytes" if isinstance(value, bytes) else type(value).__name__
+def _check_bytes(value: bytes | bytearray, what: str, length: int) -> None:
+    if not isinstance(value, bytes | bytearray) or len(value) != length:
+        got = f"{len(value)} bytes" if isinstance(value, bytes | bytearray) else type(value).__name__
         raise InputError(f"{what} refused", expected=f"{length} bytes", got=got)
 
 

@@ -124,7 +124,7 @@ class CpuRing:
         form: MaskFormat,
         public_key: bytes,
         secret_ntt: RingArray,
-        error_key: bytes,
+        error_key: bytes | bytearray,
         first_chunk: int,
         values: LevelArray,
     ) -> ByteArray:
@@ -136,7 +136,7 @@ class CpuRing:
             out,
             public_key,
             _flat(form.ring, secret_ntt),
-            error_key,
+            np.frombuffer(error_key, np.uint8),
             first_chunk,
             np.ascontiguousarray(values),
         )

@@ -101,7 +101,7 @@ class ReferenceRing:
         form: MaskFormat,
         public_key: bytes,
         secret_ntt: RingArray,
-        error_key: bytes,
+        error_key: bytes | bytearray,
         first_chunk: int,
         values: LevelArray,
     ) -> ByteArray:
@@ -111,7 +111,7 @@ class ReferenceRing:
         ring, chunk_count = form.ring, form.chunk_count(values.size)
         a = self.expand_uniform(ring, public_key, first_chunk, chunk_count)
         a_s = self.ring_intt(ring, self.ring_mul(ring, a, secret_ntt))
-        e = self.sample_cbd(error_key, first_chunk, chunk_count, ring.degree).tolist()
+        e = self.sample_cbd(bytes(error_key), first_chunk, chunk_count, ring.degree).tolist()
         written = []
         for chunk in chunks_of(form, values.size):
             lanes = [1, *values[chunk.first_value : chunk.first_value + chunk.value_count].tolist()]

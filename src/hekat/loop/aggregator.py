@@ -22,6 +22,7 @@ from hekat.protocol.horizontal.aggregator import (
     serve_bounds,
 )
 from hekat.protocol.horizontal.beginning import needs_everybody
+from hekat.protocol.horizontal.lane_ceiling import most_lanes, value_count_of
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
 from hekat.protocol.horizontal.opening.ways import least_parties
 from hekat.protocol.horizontal.roster import Roster
@@ -60,6 +61,9 @@ def _serve_calls(roster: Roster, settings: HorizontalSettings, summation: Summat
         if answer != AGREED or some.call == LEAVE:
             return
         if some.call == AVERAGE:
+            if isinstance(summation, LatticeSummation):
+                tensors = layouts[next(iter(calls))].values()
+                summation.bound_lanes(most_lanes(settings, tensors, column_count=0))
             _serve_mean(roster, settings, summation, f"round-{round_number}", fresh_bounds=some.fresh_bounds)
             round_number += 1
 
@@ -75,6 +79,8 @@ def _serve_mean(
 
 def _check_call(call: CallMessage, is_known: bool) -> None:
     """Raise InputError for a call that no party of this release makes."""
+    for form in call.forms:
+        value_count_of(form)
     described = len(call.names) == len(call.forms) == len(set(call.names))
     if call.call not in CALLS or not described or (call.call in WITH_TENSORS and call.same_tensors and not is_known):
         raise InputError(

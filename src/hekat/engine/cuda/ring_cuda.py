@@ -158,7 +158,7 @@ class CudaRing(DeviceMemory):
         form: MaskFormat,
         public_key: bytes,
         secret_ntt: RingArray,
-        error_key: bytes,
+        error_key: bytes | bytearray,
         first_chunk: int,
         values: LevelArray,
     ) -> ByteArray:
@@ -172,7 +172,7 @@ class CudaRing(DeviceMemory):
             values.size,
             out,
             refused,
-            self._upload_keys(public_key + error_key),
+            self._upload_keys(bytearray(public_key) + error_key),
             self._find_factors(form.ring, secret_ntt),
             first_chunk,
             self._on_device(values),
@@ -283,7 +283,7 @@ class CudaRing(DeviceMemory):
         """A result where its operand lies."""
         return self._device.download(result) if on_host(operand) else result
 
-    def _upload_keys(self, keys: bytes) -> DeviceArray:
+    def _upload_keys(self, keys: bytes | bytearray) -> DeviceArray:
         return self._device.upload(np.frombuffer(keys, "<u4").astype(np.uint32))
 
     def _find_factors(self, ring: Ring, secret_ntt: RingArray) -> DeviceArray:

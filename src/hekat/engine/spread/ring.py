@@ -108,7 +108,7 @@ class SpreadRing:
         form: MaskFormat,
         public_key: bytes,
         secret_ntt: RingArray,
-        error_key: bytes,
+        error_key: bytes | bytearray,
         first_chunk: int,
         values: LevelArray,
     ) -> ByteArray:

@@ -21,6 +21,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
 from hekat.protocol.horizontal.group_parties import GroupParties, receive_bound_groups
+from hekat.protocol.horizontal.lane_ceiling import most_lanes
 from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
 from hekat.protocol.horizontal.lattice_summation import LatticeSummation
 from hekat.protocol.horizontal.messages import (
@@ -65,8 +66,10 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     """Serve one run to its end. The aggregator learns sizes, times, and what its ledger lists; nothing else."""
     roster = Roster(channel, settings)
     with needs_everybody():
-        _gather_parties(channel, settings)
+        announced = _gather_parties(channel, settings)
         summation = make_summation(channel, settings, roster, run)
+        if isinstance(summation, LatticeSummation):
+            summation.bound_lanes(most_lanes(settings, announced.tensors, len(announced.columns)))
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
@@ -87,7 +90,8 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
         summation.finish()
 
 
-def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> None:
+def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> ReadyMessage:
+    """What all parties announce alike: columns and the model."""
     ready = {party: channel.receive(party, "ready", ReadyMessage) for party in settings.parties}
     check_same_schema({party: message.columns for party, message in ready.items()})
     first = settings.parties[0]
@@ -108,6 +112,7 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> N
     )
     for party in settings.parties:
         channel.send(party, "start", StartMessage(party_count=len(settings.parties)))
+    return ready[first]
 
 
 def make_summation(

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -204,33 +205,47 @@ class LatticeAggregation:
     def _mask(
         self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, tensors: AnyTensors, weight: int
     ) -> None:
-        self._before(leg.step, "deal")
-        secret = self._opening.deal(leg, parameters, stream.lane_count)
-        self._opening.check_dealt(leg)
-        self._before(leg.step, "upload")
         block_lanes = block_values(parameters, BLOCK_LANES)
-        turn = self._receive(leg.name("turn"), TurnMessage)
-        block_count = block_count_of(stream.lane_count, block_lanes)
-        if turn.block_count != block_count:
-            raise ProtocolError(
-                f"the aggregator awaits another upload in {leg.step}",
-                expected=f"{block_count} blocks",
-                got=f"{turn.block_count}",
-                cure="run the same release and job at the aggregator",
-            )
-        encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
-        digests: list[bytes] = []
-        blocks = stream.blocks(tensors, weight, block_lanes)
-        left = stream.lane_count
-        while left:
-            with self._stopwatch.measure("encode"):
-                block = next(blocks)
-            left -= block.size
-            with self._stopwatch.measure("encrypt"):
-                written = encryptor.encrypt(block, last=not left)
-            digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
+        with self._masking(leg, parameters, stream, block_lanes) as encryptor:
+            digests: list[bytes] = []
+            blocks = stream.blocks(tensors, weight, block_lanes)
+            left = stream.lane_count
+            while left:
+                with self._stopwatch.measure("encode"):
+                    block = next(blocks)
+                left -= block.size
+                with self._stopwatch.measure("encrypt"):
+                    written = encryptor.encrypt(block, last=not left)
+                digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
         self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
+
+    @contextmanager
+    def _masking(
+        self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, block_lanes: int
+    ) -> Iterator[Encryptor]:
+        """What masks this upload under a fresh secret that is dealt; wiped however the upload ends."""
+        self._before(leg.step, "deal")
+        secret = self._opening.deal(leg, parameters, stream.lane_count)
+        try:
+            self._opening.check_dealt(leg)
+            self._before(leg.step, "upload")
+            turn = self._receive(leg.name("turn"), TurnMessage)
+            block_count = block_count_of(stream.lane_count, block_lanes)
+            if turn.block_count != block_count:
+                raise ProtocolError(
+                    f"the aggregator awaits another upload in {leg.step}",
+                    expected=f"{block_count} blocks",
+                    got=f"{turn.block_count}",
+                    cure="run the same release and job at the aggregator",
+                )
+            encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
+        finally:
+            secret.wipe()  # its shares are dealt, and the encryptor has its transform
+        try:
+            yield encryptor
+        finally:
+            encryptor.wipe()
 
     def _sit_out(self, leg: Leg) -> None:
         self._before(leg.step, "sit-out")

@@ -25,13 +25,19 @@ from hekat.protocol.horizontal.opening.shared import salt_digest
 from hekat.protocol.horizontal.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
 from hekat.scheme.lattice import SETS
 
-MAX_LANES = 1 << 40
 
-
-def check_dealt(party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify) -> None:
+def check_dealt(
+    party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify, most_lanes: int
+) -> None:
     """Raise InputError unless set, size and digests are possible, and signed by the party for this upload."""
-    if message.parameter_set not in SETS or not 1 <= message.lane_count <= MAX_LANES:
-        raise InputError("an unknown parameter set or size", expected="one of this release's", got="another")
+    if message.parameter_set not in SETS:
+        raise InputError("an unknown parameter set", expected="one of this release's", got="another")
+    if not 1 <= message.lane_count <= most_lanes:
+        raise InputError(
+            "an upload of a size that the announced tensors do not give",
+            expected=f"1 to {most_lanes} lanes",
+            got=str(message.lane_count),
+        )
     sizes = [len(digest) for digest in message.share_digests]
     if sizes != [DIGEST_BYTES] * digest_count:
         raise InputError(

@@ -76,6 +76,11 @@ class LatticeSummation:
         # Without a key the aggregator has all of the way that is public.
         self._way = make_way(settings)
         self._participation = participation_of(channel, settings)
+        self._most_lanes = 0
+
+    def bound_lanes(self, most_lanes: int) -> None:
+        """Take no uploads of more lanes from now on; none at all before this was called."""
+        self._most_lanes = most_lanes
 
     def parties_in(self, step: str) -> tuple[str, ...]:
         """Who uploads in the step, lost or not."""
@@ -138,7 +143,8 @@ class LatticeSummation:
         context = UploadContext(
             self._channel.session_id, leg.number, leg.step, message.parameter_set, message.agreement
         )
-        check_dealt(party, message, context, max(1, len(self._way.members)), self._channel.verify)
+        digest_count = max(1, len(self._way.members))
+        check_dealt(party, message, context, digest_count, self._channel.verify, self._most_lanes)
 
     def _check_shares(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> None:
         """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""

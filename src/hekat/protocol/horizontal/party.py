@@ -13,7 +13,6 @@ Source: BatchCrypt (ATC 2020), Algorithm 1, with weights kept at the parties.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -40,6 +39,7 @@ from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
 from hekat.protocol.horizontal.received import check_party_count
+from hekat.protocol.horizontal.run_keys import check_run_key, draw_run_key
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.training import LocalRun, TrainingState, digest_model, train
 from hekat.protocol.horizontal.upload_state import UploadState
@@ -128,9 +128,12 @@ def _share_run_secrets(channel: RecordedChannel, settings: HorizontalSettings) -
     """(digest key, shared key) from the first party; the shared key is empty unless opening is `shared`."""
     if channel.party != settings.leader:
         received = channel.receive(settings.leader, "run-secrets", RunSecretsMessage)
-        return received.digest_key, received.shared_key
-    shared_key = secrets.token_bytes(32) if settings.opening == "shared" else b""
-    message = RunSecretsMessage(digest_key=secrets.token_bytes(32), shared_key=shared_key)
+        return (
+            check_run_key(received.digest_key, "digest key", settings),
+            check_run_key(received.shared_key, "shared key", settings, wanted=settings.opening == "shared"),
+        )
+    shared_key = draw_run_key() if settings.opening == "shared" else b""
+    message = RunSecretsMessage(digest_key=draw_run_key(), shared_key=shared_key)
     for party in settings.parties[1:]:
         channel.send(party, "run-secrets", message)
     return message.digest_key, message.shared_key
@@ -156,12 +159,12 @@ def _share_keys(channel: RecordedChannel, settings: HorizontalSettings, run: Par
         shared = channel.receive(settings.leader, "shared-secrets", SharedSecretsMessage, timeout_s=KEY_TIMEOUT_S)
         private_key = from_bytes(shared.private_key, PrivateKey)
         _check_key(private_key, settings)
-        return private_key, shared.digest_key
+        return private_key, check_run_key(shared.digest_key, "digest key", settings)
     with run.local.stopwatch.measure("keys"):
         pair = run.key_pair or generate_keys(settings.key_bits)
     _check_key(pair.private, settings)
     channel.ledger.note("keys", f"made a Paillier key of {settings.key_bits} bits, shared with all parties", "public")
-    digest_key = secrets.token_bytes(32)
+    digest_key = draw_run_key()
     for party in settings.parties[1:]:
         message = SharedSecretsMessage(private_key=to_bytes(pair.private), digest_key=digest_key)
         channel.send(party, "shared-secrets", message)

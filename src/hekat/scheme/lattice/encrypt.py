@@ -18,8 +18,8 @@ from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parame
 class Encryptor:
     """One contribution on its way out: chunks are numbered in the order of the calls, no number is used twice.
 
-    Errors come from 32 fresh bytes of the operating system. `secret` is used up by this, and both are let go with the
-    last block. May be called from several threads; a forked process, a copy and a call after a failed one are refused,
+    Errors come from 32 fresh bytes of the operating system. `secret` is used up by this. Its transform and the key of
+    errors are written over with zeros after the last block, and wherever a block fails. May be called from several threads; a forked process, a copy and a call after a failed one are refused,
     for each could mask other values with the same secret and error.
     Raises KeyRefusedError for a secret of another set or one that was used, InputError for a malformed public key.
     """
@@ -35,7 +35,8 @@ class Encryptor:
         self._parameters, self._public_key = parameters, public_key
         self._engine: RingEngine = engine or get_engine()
         self._secret_ntt: RingArray | None = secret.transform(self._engine)
-        self._error_key = os.urandom(CHACHA20_KEY_BYTES)
+        # An array that can be written over, which bytes cannot.
+        self._error_key = bytearray(os.urandom(CHACHA20_KEY_BYTES))
         self._maker = os.getpid()
         self._next_chunk = 0
         self._lock = threading.Lock()
@@ -62,17 +63,29 @@ class Encryptor:
             # Let go while it works: whatever stops it, these chunks are not masked a second time.
             secret_ntt, self._secret_ntt = self._secret_ntt, None
             written = b""
-            if levels.size or (last and self._next_chunk == 0):
-                written = self._engine.mask_values(
-                    form, self._public_key, secret_ntt, self._error_key, self._next_chunk, levels
-                ).tobytes()
-                self._next_chunk += form.chunk_count(levels.size)
-            if last:
-                secret_ntt.fill(0)
-                self._error_key = b""
-            else:
-                self._secret_ntt = secret_ntt
+            try:
+                if levels.size or (last and self._next_chunk == 0):
+                    written = self._engine.mask_values(
+                        form, self._public_key, secret_ntt, self._error_key, self._next_chunk, levels
+                    ).tobytes()
+                    self._next_chunk += form.chunk_count(levels.size)
+                if not last:
+                    self._secret_ntt = secret_ntt
+            finally:
+                if self._secret_ntt is None:
+                    self._wipe(secret_ntt)
             return written
+
+    def wipe(self) -> None:
+        """Write zeros over the secret's transform and the key of errors; nothing is masked with them from then on."""
+        with self._lock:
+            secret_ntt, self._secret_ntt = self._secret_ntt, None
+            if secret_ntt is not None:
+                self._wipe(secret_ntt)
+
+    def _wipe(self, secret_ntt: RingArray) -> None:
+        secret_ntt.fill(0)
+        self._error_key[:] = bytes(len(self._error_key))
 
     def __repr__(self) -> str:
         return f"Encryptor({self._parameters.name}, {self._next_chunk} chunks written)"

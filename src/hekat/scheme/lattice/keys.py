@@ -68,6 +68,13 @@ class SecretKey(ImmutableKey):
                 cure="make a fresh one: hekat.lattice.generate_secret(parameters)",
             )
 
+    def wipe(self) -> None:
+        """Write zeros over the coefficients, once they were dealt and masked with; the key is of no use from then on."""
+        self._unused.acquire(blocking=False)
+        self._coefficients.flags.writeable = True
+        self._coefficients.fill(0)
+        self._coefficients.flags.writeable = False
+
     def transform(self, engine: RingEngine) -> RingArray:
         """The secret in transformed form, shape (primes, N); secret."""
         return _transform(self.parameters.form.ring, self._coefficients, engine)
@@ -135,7 +142,10 @@ def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEng
     """The secret that a 32-byte seed stands for: chunk 0 of `sample_cbd(seed)`. Raises InputError for other lengths."""
     _check_bytes("seed", seed, SEED_BYTES)
     engine = engine or get_engine()
-    return SecretKey(parameters, engine.sample_cbd(seed, 0, 1, parameters.form.ring.degree)[0])
+    drawn = engine.sample_cbd(seed, 0, 1, parameters.form.ring.degree)
+    secret = SecretKey(parameters, drawn[0])
+    drawn.fill(0)
+    return secret
 
 
 def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
@@ -198,7 +208,10 @@ def _transform(ring: Ring, coefficients: npt.NDArray[np.signedinteger], engine: 
     # The sign spread over the word picks the prime or nothing: no branch and no division on a secret.
     negative = signed >> 63
     residues = np.stack([(signed + (negative & p)).view(np.uint64) for p in ring.primes])
-    return engine.ring_ntt(ring, residues)
+    transformed = engine.ring_ntt(ring, residues)
+    for passed in (signed, residues):
+        passed.fill(0)
+    return transformed
 
 
 def _not_pickled(what: str) -> KeyRefusedError:

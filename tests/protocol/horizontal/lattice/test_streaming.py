@@ -216,6 +216,7 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
         channel = Senders(parties, parameters, value_count)
         roster = Roster(channel, settings)
         summation = LatticeSummation(channel, settings, roster, Stopwatch(), GroupParties(roster, {}), 0)
+        summation.bound_lanes(value_count)
         peaks[party_count] = peak_of(lambda summation=summation: summation.serve("round-1"))
         assert channel.sum_bytes == party_count * parameters.form.written_sum_bytes(value_count)
     assert peaks[3] <= sum_bytes + upload_bytes + CONSTANT_BYTES

@@ -13,11 +13,11 @@ from hekat.errors import InputError, KeyRefusedError
 from hekat.protocol.horizontal.opening.shared import (
     derive_seed,
     draw_salt,
-    draw_shared_key,
     open_shared,
     salt_digest,
 )
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
+from hekat.protocol.horizontal.run_keys import draw_run_key
 from hekat.scheme.lattice import SETS, secret_from_seed
 
 PARAMETERS = SETS["A16-16"]
@@ -45,8 +45,8 @@ def test_the_seed_is_what_the_specification_says() -> None:
 
 
 def test_salts_and_keys_are_fresh() -> None:
-    assert len({draw_salt() for _ in range(16)} | {draw_shared_key() for _ in range(16)}) == 32
-    assert len(draw_salt()) == len(draw_shared_key()) == 32
+    assert len({draw_salt() for _ in range(16)} | {draw_run_key() for _ in range(16)}) == 32
+    assert len(draw_salt()) == len(draw_run_key()) == 32
 
 
 def test_the_sum_opens_from_the_salts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,4 +43,9 @@ def check_seed(context: UploadContext, party: str, seed: bytes, digest: bytes) -
 
 def sum_of_seeds(parameters: LatticeParameters, seeds: Iterable[bytes]) -> SecretSum:
     """The sum of the secrets that these seeds give."""
-    return sum_secrets([secret_from_seed(parameters, seed) for seed in seeds])
+    secrets = [secret_from_seed(parameters, seed) for seed in seeds]
+    try:
+        return sum_secrets(secrets)
+    finally:
+        for secret in secrets:
+            secret.wipe()

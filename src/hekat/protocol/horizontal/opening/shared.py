@@ -14,18 +14,13 @@ from hekat.channel.canonical import encode_fields
 from hekat.errors import InputError, KeyRefusedError
 from hekat.protocol.horizontal.opening.authority import sum_of_seeds
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
+from hekat.protocol.horizontal.run_keys import RUN_KEY_BYTES
 from hekat.scheme.lattice.keys import SecretSum
 from hekat.scheme.lattice.parameters import LatticeParameters
 
-SHARED_KEY_BYTES = 32
 SHARED_SALT_BYTES = 32
 _SEED_LABEL = b"hekat/lattice/shared-seed/1"
 _SALT_LABEL = b"hekat/lattice/shared-salt/1"
-
-
-def draw_shared_key() -> bytes:
-    """A fresh key from the operating system's randomness; secret, sealed to all parties."""
-    return os.urandom(SHARED_KEY_BYTES)
 
 
 def draw_salt() -> bytes:
@@ -38,8 +33,8 @@ def derive_seed(key: bytes, context: UploadContext, party: str, salt: bytes) -> 
 
     Raises KeyRefusedError, InputError for another length of key or salt.
     """
-    if len(key) != SHARED_KEY_BYTES:
-        raise KeyRefusedError("not a shared key", expected=f"{SHARED_KEY_BYTES} bytes", got=f"{len(key)}")
+    if len(key) != RUN_KEY_BYTES:
+        raise KeyRefusedError("not a shared key", expected=f"{RUN_KEY_BYTES} bytes", got=f"{len(key)}")
     fields = _salted_fields(context, party, salt)
     return hmac.new(key, encode_fields(_SEED_LABEL, *fields), hashlib.sha256).digest()
 
