@@ -105,7 +105,7 @@ class MaskedBlocks:
         out: _Bytes,
         public_key: bytes,
         secret_ntt: _Limbs,
-        error_key: bytes,
+        error_key: _Bytes,
         first_chunk: int,
         values: _Levels,
     ) -> bool: ...

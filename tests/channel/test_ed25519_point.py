@@ -32,7 +32,15 @@ SMALL = [
     *(bytes.fromhex(text) for text in ORDER_8),
     *(spelled(int.from_bytes(bytes.fromhex(text), "little"), 1) for text in ORDER_8),
 ]
-NO_SPELLING = [spelled(P), spelled(P + 1), spelled(P + 1, 1), spelled(1, 1), spelled(P - 1, 1), spelled(2), b"\xff" * 32]
+NO_SPELLING = [
+    spelled(P),
+    spelled(P + 1),
+    spelled(P + 1, 1),
+    spelled(1, 1),
+    spelled(P - 1, 1),
+    spelled(2),
+    b"\xff" * 32,
+]
 
 
 def test_the_attack_one_signature_under_the_neutral_point_holds_for_every_message() -> None:

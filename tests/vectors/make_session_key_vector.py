@@ -1,6 +1,6 @@
 """Makes session_key.json: one content sealed to a key of known seeds, for the test that opens it without the library.
 
-Run by hand, once for each release of `cryptography` that is taken: .venv/bin/python tests/vectors/make_session_key_vector.py
+Run by hand: .venv/bin/python tests/vectors/make_session_key_vector.py
 """
 
 from __future__ import annotations

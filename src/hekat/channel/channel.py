@@ -63,7 +63,7 @@ class Channel(Protocol):
         ...
 
     def leave(self, notice: LossNotice) -> None:
-        """Hand on this end's own word that it leaves the run by an error, before it does: the others get it with that."""
+        """Hand on this end's own word that it leaves by an error, before it does: the others get it with the loss."""
         ...
 
     def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
@@ -71,8 +71,8 @@ class Channel(Protocol):
 
         It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is
         told to every party, so it holds nothing of anybody's data; at most 1024 characters of it, "?" for each that
-        does not print. `notice` is the same, signed; it goes with the loss to all. What `party` sent to others stays readable to them. Nothing changes where it is lost already,
-        except that what it sent here is dropped.
+        does not print. `notice` is the same, signed; it goes with the loss to all. What `party` sent to others stays
+        readable to them. Nothing changes where it is lost already, except that what it sent here is dropped.
 
         Raises:
             InputError: `party` is no other party of the run, or may not be lost in it (then raise instead, which ends

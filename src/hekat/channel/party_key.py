@@ -70,7 +70,7 @@ class PartyPublicKey:
 
     @classmethod
     def from_pin(cls, text: str) -> PartyPublicKey:
-        """The key of a line as `PartyKey.pin` gives it, whose owner shows by a signature that it holds the private half.
+        """The key of a line as `PartyKey.pin` gives it: a signature in it shows that its owner has the private half.
 
         Without that somebody could pass another's key off as its own. Raises KeyRefusedError.
         """
@@ -81,7 +81,7 @@ class PartyPublicKey:
                 "a public party key without proof that its owner holds the private half",
                 expected=f"{_PUBLIC_PREFIX}BASE64{_PROOF_SEPARATOR}BASE64",
                 got="the key alone",
-                cure="ask its owner for the whole line: `hekat keys show FILE` prints it for a key that is there already",
+                cure="ask its owner for the whole line, which `hekat keys show FILE` prints of a key that is there",
             )
         key = cls.from_text(line)
         if not key.verify(_decode_base64(proof, SIGNATURE_BYTES), _POSSESSION_PURPOSE, key.raw):
@@ -196,7 +196,7 @@ def _decode_line(text: str, prefix: str, what: str) -> bytes:
 
 
 def _decode_base64(body: str, byte_count: int) -> bytes:
-    """So many bytes, or none: base64 has several spellings of some strings, and only the one that is written is read."""
+    """So many bytes, or none: of base64's several spellings of some strings the one that is written is read."""
     try:
         raw = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):

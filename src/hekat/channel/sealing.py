@@ -374,7 +374,8 @@ class SealedChannel:
             isinstance(notice, LossNotice)
             and signer in keys
             and notice.by == signer
-            and notice.party == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
+            and notice.party
+            == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
             and notice.holds(session_id, keys[signer])
         )
         if not holds:
@@ -382,7 +383,7 @@ class SealedChannel:
                 f"somebody says in the name of {signer!r} that a party is lost",
                 expected=f"{signer!r}'s signature over who is lost and why, of this session",
                 got="one that does not hold, or none",
-                cure="whoever carries the messages made it up: begin again over a channel that is not under its control",
+                cure="whoever carries the messages made it up: begin again over another channel",
             ) from error
 
     def _send_counted(self, to: str, step: str, data: bytes) -> None:

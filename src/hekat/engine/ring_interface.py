@@ -91,7 +91,8 @@ class RingEngine(Protocol):
         a = expand_uniform(public_key), e = sample_cbd(error_key), both at the chunks from `first_chunk` on;
         `secret_ntt` is ring_ntt of s, shape (primes, N), s the same in all chunks. Values that fill no lane raise
         nothing here: |x| < 2^(lane_bits - 1) is the caller's to hold, and InputError where it does not.
-        The key of errors may be a bytearray, which its owner can write over. Returns form.written_bytes(len(values)) bytes.
+        The key of errors may be a bytearray, which its owner can write over.
+        Returns form.written_bytes(len(values)) bytes.
         """
         ...
 

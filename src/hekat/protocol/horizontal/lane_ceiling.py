@@ -25,7 +25,6 @@ _COUNTER_LANES: Final = 64 * PLAIN_COUNTER_LIMBS
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
 # Weight, loss, and what validation counts beside scores: rows, loss, hits, labels, their squares.
 _OTHER_COUNTERS: Final = 16
-# The last shape in the text: a dtype stands before it, in own loops also names after it.
 _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
@@ -47,8 +46,9 @@ def most_lanes(settings: HorizontalSettings, tensors: Collection[str], column_co
 
 
 def value_count_of(tensor: str) -> int:
-    """Values of a tensor that is announced as "NAME (3, 4)" or "DTYPE (3, 4), ...". Raises InputError."""
+    """The most values that a tensor announced as "NAME (3, 4)" or "DTYPE (3, 4), ..." can have. Raises InputError."""
     shapes = _SHAPE.findall(tensor)
     if not shapes:
         raise InputError("a tensor was announced without its shape", expected="NAME (3, 4)", got="another text")
-    return prod(int(size) for size in shapes[-1].split(", ") if size)
+    # A name may hold what looks like a shape: the largest of all is no less than the tensor's own.
+    return max(prod(int(size) for size in shape.split(", ") if size) for shape in shapes)

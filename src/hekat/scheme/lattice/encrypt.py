@@ -19,8 +19,9 @@ class Encryptor:
     """One contribution on its way out: chunks are numbered in the order of the calls, no number is used twice.
 
     Errors come from 32 fresh bytes of the operating system. `secret` is used up by this. Its transform and the key of
-    errors are written over with zeros after the last block, and wherever a block fails. May be called from several threads; a forked process, a copy and a call after a failed one are refused,
-    for each could mask other values with the same secret and error.
+    errors are written over with zeros after the last block, and wherever a block fails. May be called from several
+    threads; a forked process, a copy and a call after a failed one are refused, for each could mask other values with
+    the same secret and error.
     Raises KeyRefusedError for a secret of another set or one that was used, InputError for a malformed public key.
     """
 

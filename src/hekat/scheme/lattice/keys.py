@@ -69,7 +69,7 @@ class SecretKey(ImmutableKey):
             )
 
     def wipe(self) -> None:
-        """Write zeros over the coefficients, once they were dealt and masked with; the key is of no use from then on."""
+        """Write zeros over the coefficients once they were dealt and masked with; the key is of no use any more."""
         self._unused.acquire(blocking=False)
         self._coefficients.flags.writeable = True
         self._coefficients.fill(0)

@@ -1,0 +1,75 @@
+"""What masked a contribution is written over: coefficients, their transform, and the key of the errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hekat.errors import BoundError, KeyRefusedError
+from hekat.scheme.lattice import SETS, Encryptor, generate_secret, public_key
+
+PARAMETERS = SETS["A16-16"]
+KEY = public_key(b"session", 1, PARAMETERS)
+LEVELS = np.zeros(PARAMETERS.form.values_per_chunk, np.int32)
+
+
+class Spied:
+    """An encryptor, and the arrays that it held before anything was wiped."""
+
+    def __init__(self) -> None:
+        self.encryptor = Encryptor(PARAMETERS, generate_secret(PARAMETERS), KEY)
+        self.secret_ntt, self.error_key = self.encryptor._secret_ntt, self.encryptor._error_key
+        assert self.secret_ntt.any()
+        assert any(self.error_key)
+
+    def is_wiped(self) -> bool:
+        return not self.secret_ntt.any() and self.error_key == bytearray(32)
+
+
+def test_after_the_last_block_and_not_before() -> None:
+    spied = Spied()
+    spied.encryptor.encrypt(LEVELS)
+    assert not spied.is_wiped()
+    spied.encryptor.encrypt(LEVELS, last=True)
+    assert spied.is_wiped()
+
+
+def test_where_a_block_fails_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    spied = Spied()
+
+    class Failing:
+        def mask_values(self, *arguments: object) -> None:
+            raise MemoryError
+
+    monkeypatch.setattr(spied.encryptor, "_engine", Failing(), raising=False)
+    with pytest.raises(MemoryError):
+        spied.encryptor.encrypt(LEVELS)
+    assert spied.is_wiped()
+
+
+def test_where_an_upload_is_given_up_half_way() -> None:
+    spied = Spied()
+    spied.encryptor.encrypt(LEVELS)
+    spied.encryptor.wipe()
+    spied.encryptor.wipe()
+    assert spied.is_wiped()
+    with pytest.raises(KeyRefusedError, match="takes no more values"):
+        spied.encryptor.encrypt(LEVELS)
+
+
+def test_a_refused_value_leaves_the_contribution_as_it_was() -> None:
+    spied = Spied()
+    with pytest.raises(BoundError):
+        spied.encryptor.encrypt(LEVELS + PARAMETERS.level + 1)
+    assert not spied.is_wiped()
+
+
+def test_coefficients_that_are_wiped_mask_nothing_any_more() -> None:
+    secret = generate_secret(PARAMETERS)
+    kept = secret.coefficients
+    assert kept.any()
+    secret.wipe()
+    assert not kept.any()
+    assert not kept.flags.writeable
+    with pytest.raises(KeyRefusedError, match="one contribution only"):
+        Encryptor(PARAMETERS, secret, KEY)
