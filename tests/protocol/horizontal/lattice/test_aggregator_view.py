@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hekat.ledger import audit
-from hekat.protocol.horizontal import party
+from hekat.protocol.horizontal import run_keys
 from hekat.protocol.horizontal.lattice_messages import (
     MaskedBlockMessage,
     StatementMessage,
@@ -55,8 +55,8 @@ class Secrets:
             monkeypatch.setattr(way, "combine", self._watch(way.combine))
             monkeypatch.setattr(way, "open", self._watch_open(way.open))
         monkeypatch.setattr(ways, "derive_seed", self._watch(ways.derive_seed))
-        original = party.secrets.token_bytes
-        monkeypatch.setattr(party.secrets, "token_bytes", self._watch(original))
+        original = run_keys.secrets.token_bytes
+        monkeypatch.setattr(run_keys.secrets, "token_bytes", self._watch(original))
 
     def _add(self, *values: bytes) -> None:
         self.found += [value for value in values if value]

@@ -50,7 +50,7 @@ def uploads(monkeypatch) -> Uploads:
             super().__init__(parameters, secret, public_key, engine)
             watched.public_keys.append(public_key)
             watched.secrets.append(secret.coefficients.tobytes())
-            watched.error_keys.append(self._error_key)
+            watched.error_keys.append(bytes(self._error_key))
 
     monkeypatch.setattr(lattice_aggregation, "Encryptor", Watched)
     return watched

@@ -93,8 +93,9 @@ class Alone:
     """The opening of a sum of one's own update."""
 
     def deal(self, leg, parameters, lane_count):
-        self._secret = generate_secret(parameters)
-        return self._secret
+        secret = generate_secret(parameters)
+        self._coefficients = secret.coefficients.astype(np.int32)
+        return secret
 
     def check_dealt(self, leg) -> None:
         return None
@@ -109,7 +110,7 @@ class Alone:
         return None
 
     def open(self, leg, parameters, *others):
-        return SecretSum(parameters, self._secret.coefficients.astype(np.int32), 1), []
+        return SecretSum(parameters, self._coefficients, 1), []
 
 
 def peak_of(work) -> int:
