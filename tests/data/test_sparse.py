@@ -109,6 +109,46 @@ def test_no_bytes_get_past_as_anything_but_a_table_or_a_refusal(
         check_finite(load_libsvm(path, columns=9))
 
 
+CELLS = st.dictionaries(st.integers(1, 9), st.floats(allow_nan=False, allow_infinity=False), max_size=9)
+LINES = st.lists(st.tuples(st.sampled_from(["1", "-1", "2"]), CELLS), min_size=1, max_size=6)
+
+
+def write_lines(folder: Path, lines: list[tuple[str, dict[int, float]]]) -> Path:
+    return write(
+        folder, "".join(f"{label} {' '.join(f'{i}:{v!r}' for i, v in sorted(row.items()))}\n" for label, row in lines)
+    )
+
+
+@given(lines=LINES)
+def test_every_well_formed_file_is_a_table_of_what_it_says(
+    lines: list[tuple[str, dict[int, float]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A loader that refused everything would get past the test above, and not past this one."""
+    table = load_libsvm(write_lines(tmp_path_factory.getbasetemp(), lines), columns=9)
+    check_finite(table)
+    expected = [[row.get(column, 0.0) for column in range(1, 10)] for _, row in lines]
+    np.testing.assert_array_equal(table.features.toarray(), expected)
+    assert table.labels is not None
+    assert table.labels.tolist() == [label for label, _ in lines]
+
+
+@given(lines=LINES, data=st.data())
+def test_a_well_formed_file_with_one_byte_changed_is_a_table_or_a_refusal(
+    lines: list[tuple[str, dict[int, float]]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Near good files a reader goes astray, not in random bytes."""
+    path = write_lines(tmp_path_factory.getbasetemp(), lines)
+    content = bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    with contextlib.suppress(InputError):
+        table = load_libsvm(path, columns=9)
+        check_finite(table)
+        assert table.features.shape[1] == 9
+        assert table.labels is not None
+        assert len(table.labels) == len(table)
+
+
 # --- npz ---------------------------------------------------------------------------------------------------
 
 

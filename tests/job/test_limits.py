@@ -54,10 +54,17 @@ def test_settings_beyond_every_use(text, words, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["timeout_s = 604800", "[codec]\nalpha = 1099511627776", "[training]\nrounds = 1000000"]
+    ("key", "largest", "beyond", "read"),
+    [
+        ("timeout_s = {}", 604_800, 604_801, lambda job: job.timeout_s),
+        ("[codec]\nalpha = {}", 2.0**40, 2.0**40 + 1, lambda job: job.settings.codec.alpha),
+        ("[training]\nrounds = {}", 1_000_000, 1_000_001, lambda job: job.settings.training.round_count),
+    ],
 )
-def test_the_largest_that_is_taken(text, tmp_path) -> None:
-    load_job(write_job(tmp_path, text))
+def test_the_largest_that_is_taken(key, largest, beyond, read, tmp_path) -> None:
+    assert read(load_job(write_job(tmp_path, key.format(largest)))) == largest
+    with pytest.raises(HekatError, match=r"timeout_s|codec\.alpha|training\.rounds"):
+        load_job(write_job(tmp_path, key.format(beyond)))
 
 
 def test_a_name_is_limited_in_bytes(tmp_path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from hekat.errors import HekatError, InputError, PartyStoppedError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.psi import ecdh
 from hekat.protocol.psi.ids import make_ids
 from hekat.protocol.psi.messages import (
     AnnouncementMessage,
@@ -213,20 +214,30 @@ def test_a_peer_that_leaves(intersect, settings, leaver: str) -> None:
 # --- what is common -----------------------------------------------------------------------------------------
 
 
-def flip(bit: int) -> Callable[[CommonRowsMessage], CommonRowsMessage]:
+def flip(place: int) -> Callable[[CommonRowsMessage], CommonRowsMessage]:
     def change(message: CommonRowsMessage) -> CommonRowsMessage:
         flags = np.unpackbits(message.places)
-        places = np.flatnonzero(flags == bit)
-        flags[places[0]] ^= 1
+        flags[place] ^= 1
         return replace(message, places=np.packbits(flags))
 
     return change
 
 
-def test_common_rows_that_the_asker_does_not_have(intersect) -> None:
-    for change in (flip(0), flip(1), lambda message: replace(message, set_digest=bytes(32))):
-        error = stop_of(intersect, "guest", CommonRowsMessage, change)
-        assert "does not have" in str(error) or "padding" in str(error)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (flip(9), "tells of common rows that it does not have"),  # the bank's id 19, common: left out
+        (flip(10), "tells of common rows that it does not have"),  # its id 20, of its own alone: put in
+        (flip(29), "tells of common rows that it does not have"),  # its last id: put in
+        (flip(30), "meets this party's padding"),  # its first place of padding: put in
+        (lambda message: replace(message, set_digest=bytes(32)), "tells of common rows that it does not have"),
+    ],
+)
+def test_common_rows_that_the_asker_does_not_have(intersect, monkeypatch, change, words: str) -> None:
+    """Lists go out in the order of their rows here, the padding last, so that each place is known."""
+    monkeypatch.setattr(ecdh, "draw_order", np.arange)
+    error = stop_of(intersect, "guest", CommonRowsMessage, change)
+    assert words in str(error)
 
 
 @pytest.mark.parametrize(

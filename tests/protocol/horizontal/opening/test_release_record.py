@@ -60,6 +60,13 @@ def test_other_steps_and_jobs_are_other_matters(path: Path) -> None:
     record.allow(JOB, "abcde", included("abc"))
     record.allow(JOB, "abcde", included("ab", number=8, step="round-2"))
     record.allow(b"k" * 32, "abcde", included("ab", number=9))
+    # Each is noted beside the others, and held to.
+    kept = [(JOB, "round-1", "abc", "ab"), (JOB, "round-2", "ab", "abc"), (b"k" * 32, "round-1", "ab", "abc")]
+    for number, (job, step, first, other) in enumerate(kept, 10):
+        again = ReleaseRecord.open(path)
+        again.allow(job, "abcde", included(first, number=number, step=step))
+        with pytest.raises(ProtocolError, match=f"in '{step}'"):
+            again.allow(job, "abcde", included(other, number=number + 3, step=step))
 
 
 @pytest.mark.parametrize(

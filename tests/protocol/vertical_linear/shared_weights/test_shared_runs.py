@@ -220,7 +220,16 @@ def test_a_decay_that_leaves_no_factor_by_the_last_epoch_is_refused_by_the_setti
 
 
 def test_momentum_never_multiplies_the_rate_by_l2(settings_of):
-    settings_of(learning_rate=1e-4, l2=1e-6, optimiser="momentum")
+    """Their product is too small for an integer, and each of them is not: only where it is made is it refused."""
+    values = {"learning_rate": 1e-4, "l2": 1e-6}
+    taken = settings_of(**values, optimiser="momentum").training
+    assert (taken.optimiser, taken.learning_rate, taken.l2) == ("momentum", 1e-4, 1e-6)
+    with pytest.raises(JobError, match=r"training.learning_rate \* l2 cannot be written") as caught:
+        settings_of(**values)
+    assert caught.value.got == "a smaller one"
+    for name in values:
+        with pytest.raises(JobError, match=rf"training.{name} cannot be written"):
+            settings_of(**values | {name: 1e-10}, optimiser="momentum")
 
 
 def test_a_decay_that_leaves_no_factor_after_all_batches_is_refused_when_training_begins(
