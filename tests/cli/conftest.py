@@ -87,6 +87,12 @@ class Workplace:
         """Make the job one under a Paillier key, the leader's stored one."""
         self.edit("job.toml", 'kind = "lattice"', 'kind = "paillier"\nkey_bits = 2048')
 
+    def open_by(self, opening: str, *, site: str = "") -> None:
+        """Open sums in that way; `site` is added to the site file."""
+        authority = '\nauthority = "notary"' if opening == "authority" else ""
+        self.edit("job.toml", 'kind = "lattice"', f'kind = "lattice"\nopening = "{opening}"{authority}')
+        self.edit("site.toml", r"\[policy\]", f'{site}\n[policy]\nopenings = ["committee", "authority", "shared"]')
+
     def call(self, *arguments: object) -> Answer:
         self.capture.readouterr()
         try:

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from hekat.protocol.horizontal.opening import ways
-
-
-def choose(place, opening: str, *, site: str = "") -> None:
-    authority = '\nauthority = "notary"' if opening == "authority" else ""
-    place.edit("job.toml", 'kind = "lattice"', f'kind = "lattice"\nopening = "{opening}"{authority}')
-    place.edit("site.toml", r"\[policy\]", f'{site}\n[policy]\nopenings = ["committee", "authority", "shared"]')
-
 
 def run_and_read(place):
     answer = place.run("--json")
@@ -43,7 +33,7 @@ def test_a_committee_of_three(workplace) -> None:
 
 
 def test_an_authority(workplace) -> None:
-    choose(workplace, "authority", site='[party.notary]\nstate = "notary.s"')
+    workplace.open_by("authority", site='[party.notary]\nstate = "notary.s"')
     summary, page, folder = run_and_read(workplace)
     assert summary["settings"]["openers"] == ["notary"]
     assert any("the key authority notary opens the sums" in note for note in summary["notes"])
@@ -56,7 +46,7 @@ def test_an_authority(workplace) -> None:
 
 
 def test_a_shared_key(workplace) -> None:
-    choose(workplace, "shared")
+    workplace.open_by("shared")
     summary, page, folder = run_and_read(workplace)
     assert any("all parties share one key" in note for note in summary["notes"])
     assert "makes the shared key" in page
@@ -68,30 +58,3 @@ def test_two_parties_where_both_accept_it(workplace) -> None:
     summary, _, _ = run_and_read(workplace)
     assert summary["settings"]["openers_needed"] == 2
     assert "with two parties each learns the other's update from every sum" in summary["notes"]
-
-
-@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
-def test_no_secret_of_a_run_in_what_it_leaves(opening, workplace, monkeypatch) -> None:
-    """Neither a round's secret, nor a seed, nor a share, in any file: the aggregator's ledger least of all."""
-    secrets: list[bytes] = []
-
-    def keep(way):
-        deal = way.deal
-
-        def deal_and_keep(self, *arguments):
-            dealt = deal(self, *arguments)
-            secrets.extend([dealt.secret.coefficients.tobytes(), *dealt.messages.values()])
-            return dealt
-
-        monkeypatch.setattr(way, "deal", deal_and_keep)
-
-    for way in (ways.CommitteeWay, ways.AuthorityWay, ways.SharedWay):
-        keep(way)
-    choose(workplace, opening)
-    _, _, folder = run_and_read(workplace)
-    assert len(secrets) >= 3 * 2
-    parts = [secret[start : start + 16] for secret in secrets for start in (0, len(secret) // 2)]
-    for path in folder.rglob("*"):
-        if path.is_file():
-            content = path.read_bytes()
-            assert not any(part in content or part.hex().encode() in content for part in parts), path.name
