@@ -1,9 +1,10 @@
-"""What all tests share: stored keys, made into key pairs when a test asks for their size."""
+"""What all tests share: stored keys, made into key pairs when a test asks for their size; what was skipped, and why."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import settings
 from hekat.scheme import paillier, rsa
 
 VECTORS = Path(__file__).parent / "vectors"
+# What a test says that is skipped for want of an extra of pyproject.toml.
+NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 
 # A time limit for each example would be an assertion on time: on a busy machine any test misses it now and then.
 settings.register_profile("hekat", deadline=None)
@@ -47,3 +50,35 @@ def paillier_keys() -> StoredKeys:
 def rsa_keys() -> StoredKeys:
     """Stored RSA key pairs by size in bits."""
     return StoredKeys("rsa_keys.json", rsa.PrivateKey, rsa.KeyPair)
+
+
+def tell_of_missing_extras(skipped: Iterable[tuple[str, str]]) -> list[str]:
+    """Lines on the (test or file, reason) that were skipped for want of an extra: which files, and how to get them."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, reason in sorted(set(skipped)):
+        file, _, test = name.partition("::")
+        if found := NEEDS.search(reason):
+            of_file = counts.setdefault(found[1], {})
+            # A file that is skipped whole says no number of tests.
+            of_file[file] = of_file.get(file, 0) + bool(test)
+    if not counts:
+        return []
+    lines = ["NOT TESTED, since extras are not installed:"]
+    for extra, files in sorted(counts.items()):
+        lines.append(f"  hekat[{extra}]")
+        lines += [f"    {file}: {f'{count} skipped' if count else 'whole file'}" for file, count in files.items()]
+    wanted = ",".join(sorted(counts))
+    lines.append("To test these too: make .venv/.bench (every extra), or these alone:")
+    lines.append(f"  .venv/bin/python -m pip install --constraint constraints.txt --editable '.[{wanted}]'")
+    return lines
+
+
+# Outermost, so that it comes after pytest's own summary: the last that is read.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None]:
+    """Say at the end what was skipped for want of an extra."""
+    yield
+    reports = terminalreporter.stats.get("skipped", [])
+    skipped = [(report.nodeid, str(report.longrepr[-1])) for report in reports if isinstance(report.longrepr, tuple)]
+    for line in tell_of_missing_extras(skipped):
+        terminalreporter.write_line(line, yellow=True)

@@ -115,7 +115,7 @@ def test_an_engine_elsewhere_is_refused(cupy: Any, paillier_keys: Any) -> None:
 
 
 def test_torch_tensors_of_the_cpu(paillier_keys: Any) -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: tensors of the CPU are not tried")
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
     values = torch.linspace(-3, 3, 25, dtype=torch.float64).reshape(5, 5)
     shared = as_array(values)
     values[0, 0] = 9.0

@@ -135,7 +135,7 @@ def test_numpys_mean_is_the_weighted_mean(load: Any) -> None:
 
 
 def test_tenseals_stages_are_those_of_the_table(load: Any, ticking: Any) -> None:
-    tenseal = pytest.importorskip("tenseal")
+    tenseal = pytest.importorskip("tenseal", reason="needs hekat[ckks]")
     bench, scale, processor = load("lattice_aggregation"), load("lattice_scale"), load("processor")
     updates = [scale.draw_update(COUNT, seed) for seed in (1, 2, 3)]
     run = bench._PeerRun(load("lattice_peers").TenSeal(tenseal, 1), updates)

@@ -217,7 +217,7 @@ def test_each_file_that_a_kernel_includes_is_there():
             assert included.decode() in sources, f"{name} includes {included!r}"
 
 
-@pytest.mark.skipif(find_spec("cupy") is None, reason="needs pip install 'hekat[cuda13]'; make .venv/.bench does it")
+@pytest.mark.skipif(find_spec("cupy") is None, reason="needs hekat[cuda13]")
 def test_a_kernel_compiles():
     from cupy.cuda import nvrtc
 

@@ -39,9 +39,7 @@ OPTION = re.compile(r"#ifndef (HEKAT_\w+)")
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(
-        find_spec("cupy") is None, reason="needs pip install 'hekat[cuda13]'; make .venv/.bench does it"
-    ),
+    pytest.mark.skipif(find_spec("cupy") is None, reason="needs hekat[cuda13]"),
 ]
 
 
@@ -74,7 +72,7 @@ def disassemble(code: bytes, folder) -> dict[str, str]:
 
     program = find_nvidia_binary_utility("nvdisasm") or shutil.which("nvdisasm")
     if program is None:
-        pytest.skip("needs pip install nvidia-cuda-nvdisasm; make .venv/.bench does it")
+        pytest.skip("needs hekat[bench] (nvidia-cuda-nvdisasm)")
     file = folder / "kernels.cubin"
     file.write_bytes(code)
     text = subprocess.run([program, "-c", file], check=True, capture_output=True, text=True).stdout

@@ -506,7 +506,7 @@ def test_a_cupy_that_is_newer_than_the_driver_is_refused(gpus, monkeypatch):
 
 # --- what of this holds of CuPy itself -------------------------------------------------------------------
 
-needs_cupy = pytest.mark.skipif(find_spec("cupy") is None, reason="needs pip install 'hekat[cuda13]'")
+needs_cupy = pytest.mark.skipif(find_spec("cupy") is None, reason="needs hekat[cuda13]")
 
 
 @needs_cupy

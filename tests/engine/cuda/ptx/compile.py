@@ -41,7 +41,7 @@ def _compiler() -> str:
         return "nvrtc"
     if shutil.which("nvcc"):
         return "nvcc"
-    pytest.skip("needs a compiler for the GPU: pip install 'hekat[cuda13]' (CuPy with NVRTC), or nvcc")
+    pytest.skip("needs hekat[cuda13] (CuPy with NVRTC), or nvcc")
 
 
 def _by_nvrtc(source: Path, options: tuple[str, ...]) -> str:
