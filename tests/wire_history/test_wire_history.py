@@ -17,6 +17,7 @@ from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
@@ -38,7 +39,8 @@ READERS: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (PublicKey, PrivateKey, Ciphertexts, ProtectedKeyFile, OwnerKeyFile, history.Every)
 }
 READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
-READERS |= {"rsa.PublicKey": RsaPublicKey, "ReadyMessage": ReadyMessage}
+READERS |= {"rsa.PublicKey": RsaPublicKey}
+READERS |= {cls.__name__: cls for cls in (ReadyMessage, FactorsMessage, ProductsMessage)}
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, generate_keys
 from hekat.scheme.rsa import KeyPair as RsaKeyPair
@@ -92,6 +93,11 @@ def ready() -> ReadyMessage:
     return ReadyMessage(
         schema="ab" * 32, columns=["age", "Größe"], model_code="cd" * 32, tensors=["w (2, 1)"], model_start="ef" * 32
     )
+
+
+def shared(cls: type[FactorsMessage | ProductsMessage]) -> bytes:
+    """Ciphertexts of one party to the other; version 1, kept beside it, was of slots that have a mask each."""
+    return to_bytes(cls((HERE / "ciphertexts.v1.hkat").read_bytes()))
 
 
 def flipped(data: bytes) -> bytes:
@@ -192,6 +198,8 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "owner-key-file.v1": ("OwnerKeyFile", lambda: key_file_bytes(key, None)),
         "message.v1": ("Every", lambda: to_bytes(every())),
         "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
+        "shared-factors-message.v2": ("FactorsMessage", lambda: shared(FactorsMessage)),
+        "shared-products-message.v2": ("ProductsMessage", lambda: shared(ProductsMessage)),
         **rsa_objects(rsa_keys(0)),
     }
 

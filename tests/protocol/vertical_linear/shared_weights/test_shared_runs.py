@@ -8,15 +8,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hekat.errors import BoundError, InputError, JobError, KeyRefusedError, PartyStoppedError, ProtocolError, StateError
+from hekat.errors import (
+    BoundError,
+    InputError,
+    JobError,
+    KeyRefusedError,
+    PartyStoppedError,
+    ProtocolError,
+    StateError,
+    WireVersionError,
+)
+from hekat.ledger import recorded_channel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining
 from hekat.protocol.vertical_linear.shared_weights import training
-from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage, LossShareMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
+from hekat.wire.body import pack_body
+from hekat.wire.frame import write_frame
 
 UNIT = 2.0**-32
 
@@ -267,6 +279,21 @@ def test_features_too_large_for_shares_are_refused(run_of, tables_of, settings_o
     with pytest.raises(PartyStoppedError, match="features of bank are too large for shares") as caught:
         run.run()
     assert isinstance(caught.value.__cause__, BoundError)
+
+
+def test_a_party_of_a_release_with_other_slots_is_refused(run_of, settings_of, tables_of, way, monkeypatch):
+    """Its messages have the same fields: both would read nonsense out of each other's plaintexts."""
+    write = recorded_channel.to_bytes
+
+    def write_as_before(message):
+        if isinstance(message, FactorsMessage):
+            return write_frame("vertical-shared/factors", 1, pack_body({"ciphertexts": message.ciphertexts}))
+        return write(message)
+
+    monkeypatch.setattr(recorded_channel, "to_bytes", write_as_before)
+    with pytest.raises(PartyStoppedError, match="version of vertical-shared/factors not known") as caught:
+        run_of(settings_of(), tables_of(12), witness=False).run()
+    assert isinstance(caught.value.__cause__, WireVersionError)
 
 
 def test_other_rows_are_refused_before_anything_is_computed(run_of, tables_of, settings_of):

@@ -1,4 +1,4 @@
-"""Slots: extremes never reach a neighbour, masks are as wide as the statement says, packing is undone by reading."""
+"""Slots: how many fit below the margin, packing is undone by reading, and what rows and columns meet in which slot."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hekat.engine.limbs import ints_from_limbs
+from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.errors import BoundError
 from hekat.protocol.vertical_linear.shared_weights import slots
 from hekat.protocol.vertical_linear.shared_weights.shares import random_shares
 from hekat.protocol.vertical_linear.shared_weights.slots import (
+    MARGIN_BITS,
+    MAX_RESULTS,
     SlotLayout,
+    check_result_count,
     choose_slots,
-    draw_masks,
     gather_rows,
     read_slots,
     spread_columns,
@@ -23,58 +25,48 @@ from hekat.protocol.vertical_linear.shared_weights.slots import (
 RING = 1 << 128
 
 
+@pytest.mark.parametrize("key_bits", [1024, 2048, 3072])
+@pytest.mark.parametrize("gap_bits", [0, MARGIN_BITS])
+@pytest.mark.parametrize("value_bits", [40, 73, 127, 128, 163, 261])
+def test_the_largest_plaintext_leaves_the_margin_free(value_bits, gap_bits, key_bits):
+    layout = SlotLayout(value_bits, slots.most_slots(value_bits, key_bits, gap_bits), key_bits, gap_bits)
+    greatest = [((1 << value_bits) - 1) << (layout.slot_bits * slot) for slot in range(layout.slot_count)]
+    # The least modulus of this size: V + R passes it with odds of V / n.
+    assert (sum(greatest) + layout.offset) << MARGIN_BITS < 1 << (key_bits - 1)
+    assert layout.slot_bits >= max(128, value_bits + 1 + gap_bits)
+    with pytest.raises(BoundError, match="do not fit"):
+        SlotLayout(value_bits, layout.slot_count + 1, key_bits, gap_bits)
+
+
 @pytest.mark.parametrize("value_bits", [73, 163, 261])
-@pytest.mark.parametrize("fill", [0, 1])
-def test_extreme_values_and_masks_stay_in_their_slots(monkeypatch, value_bits, fill):
+def test_slots_are_read_where_they_were_placed(value_bits):
     layout = SlotLayout(value_bits, slots.most_slots(value_bits, 2048), 2048)
-    extreme = np.uint64(2**64 - 1) if fill else np.uint64(0)
-
-    def extreme_bits(count, bits):
-        limbs = np.full((count, -(-bits // 64)), extreme)
-        limbs[:, -1] >>= np.uint64(-bits % 64)
-        return limbs
-
-    monkeypatch.setattr(slots, "random_bits", extreme_bits)
-    masks, own = draw_masks(1, layout)
-    (mask,) = ints_from_limbs(masks.limbs)
-    greatest = (1 << value_bits) - 1
-    for signs in (
-        [1] * layout.slot_count,
-        [-1] * layout.slot_count,
-        [(-1) ** slot for slot in range(layout.slot_count)],
-    ):
-        values = [sign * greatest for sign in signs]
-        packed = mask + sum(value << (layout.slot_bits * slot) for slot, value in enumerate(values))
-        assert 0 < packed <= layout.bound < 1 << 2046
-        limbs = np.frombuffer(packed.to_bytes(256, "little"), "<u8").reshape(1, 32)
-        opened = ints_from_limbs(read_slots(limbs, layout))
-        kept = ints_from_limbs(own)
-        assert [(a + b) % RING for a, b in zip(opened, kept, strict=True)] == [value % RING for value in values]
-
-
-def test_masks_are_80_bits_wider_than_what_they_hide():
-    layout = SlotLayout(163, 8, 2048)
-    masks, _ = draw_masks(500, layout)
-    low = (1 << layout.slot_bits) - 1
-    drawn = [(mask >> (layout.slot_bits * slot)) & low for mask in ints_from_limbs(masks.limbs) for slot in range(8)]
-    offset = 1 << (163 + 80)
-    assert all(offset <= mask < 2 * offset for mask in drawn)
-    assert len(set(drawn)) == len(drawn)
-    for bit in range(163 + 80):
-        ones = sum(mask >> bit & 1 for mask in drawn)
-        assert abs(ones - 2000) < 6 * 32  # six standard deviations of 4,000 fair coins
+    rng = np.random.default_rng(value_bits)
+    values = [int.from_bytes(rng.bytes(33), "little") % (1 << value_bits) for _ in range(layout.slot_count)]
+    packed = sum(value << (layout.slot_bits * slot) for slot, value in enumerate(values))
+    read = ints_from_limbs(read_slots(limbs_from_ints([packed], 32), layout))
+    assert read == [value % RING for value in values]
 
 
 def test_what_does_not_fit_is_refused():
     assert slots.most_slots(1000, 1024) == 0
-    with pytest.raises(BoundError, match="do not fit"):
-        SlotLayout(163, 9, 2048)
+    assert slots.most_slots(10, 64) == 0
+    with pytest.raises(BoundError, match="13 x 164 bits in 1971"):
+        SlotLayout(163, 13, 2048)
     with pytest.raises(BoundError, match="do not fit"):
         choose_slots(2000, 2048, 10, 10)
 
 
+def test_as_many_results_as_would_lose_one_are_refused():
+    assert MAX_RESULTS == 2**36
+    check_result_count(MAX_RESULTS - 1)
+    with pytest.raises(BoundError, match="too many results"):
+        check_result_count(MAX_RESULTS)
+
+
 def test_few_columns_are_packed_tightly_and_many_are_not():
-    assert choose_slots(163, 2048, 1024, 13).slot_count == 8
+    assert choose_slots(163, 2048, 1024, 13).slot_count == 12
+    assert choose_slots(163, 3072, 1024, 13).slot_count == 18
     assert choose_slots(170, 2048, 1024, 5000).slot_count == 1
     assert choose_slots(163, 2048, 3, 1).slot_count == 3
 

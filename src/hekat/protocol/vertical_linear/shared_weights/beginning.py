@@ -18,7 +18,6 @@ from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.plain_crossing import PlainCrossing
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.slots import MASK_MARGIN_BITS
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 from hekat.scheme.paillier import KeyPair, PublicKey, generate_keys
 from hekat.wire import from_bytes, to_bytes
@@ -96,7 +95,7 @@ def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> K
     with stopwatch.measure(KEYS):
         keys = own.key_pair or generate_keys(own.key_bits)
     _check_size(keys.public, own, channel.party)
-    what = f"made a Paillier key of {own.key_bits} bits, crt; products under masks {MASK_MARGIN_BITS} bits wider"
+    what = f"made a Paillier key of {own.key_bits} bits, crt; products open under masks uniform mod n"
     channel.ledger.note("keys", what, "public")
     return keys
 

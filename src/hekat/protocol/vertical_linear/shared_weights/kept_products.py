@@ -4,7 +4,8 @@ Batches never change, so X^T d = X^T X w / 4 - X^T y / 2 (logistic; X^T X w - X^
 once only. Each party knows its own block of X^T X, the guest its own of X^T y. What mixes both parties' columns:
 
 1. the host sends each row of the batch encrypted, several columns in one plaintext
-2. the guest multiplies with its intercept, columns and targets, masks and answers: both hold shares of the mixed block
+2. the guest multiplies with its intercept, columns and targets, masks and answers: both hold shares of the mixed block,
+   exact, for slots lie so far apart that none carries into the next
 After that, a step multiplies shares by shares:
 3. each party sends its shares of all weights encrypted, and gets its share of (the other's shares of X^T X) @ weights
 4. both truncate to the mean's scale
@@ -37,7 +38,13 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     sum_along,
     zero_shares,
 )
-from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout, choose_slots, most_slots
+from hekat.protocol.vertical_linear.shared_weights.slots import (
+    CARRY_UNITS,
+    MARGIN_BITS,
+    SlotLayout,
+    choose_slots,
+    most_slots,
+)
 
 IntArray = npt.NDArray[np.int64]
 
@@ -55,7 +62,10 @@ class KeptProducts:
         self._layout = choose_slots(value_bits, pair.key_bits, pair.size, pair.size)
 
     def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray:
-        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by less than 1."""
+        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by a unit and a bit.
+
+        `error_bound` says how large the bit is.
+        """
         pair, scales, row_count = self._pair, self._pair.scales, len(self._batches[number])
         if number not in self._kept:
             self._kept[number] = self._make_products(f"{step}/columns", number)
@@ -95,9 +105,11 @@ class KeptProducts:
         return float(np.mean([np.mean(values[rows] ** 2) for rows in self._batches]))
 
     def error_bound(self) -> float:
-        """How far any entry of a mean gradient is off: a unit, and mean |x| times what targets are."""
+        """How far any entry of a mean gradient is off: a unit, what both answers were carried before truncation took
+        2 feature_bits or more, and mean |x| times what targets are."""
         scales = self._pair.scales
-        return 2.0**-scales.value_bits + self._largest_mean * scales.target_error
+        carried = 2.0 * CARRY_UNITS * 2.0 ** -(2 * scales.feature_bits + scales.residual_shift)
+        return 2.0**-scales.value_bits * (1.0 + carried) + self._largest_mean * scales.target_error
 
     def _make_products(self, step: str, number: int) -> tuple[ShareArray, ShareArray, ShareArray]:
         """Shares of X^T X (size, size, 2) and of X^T y (size, K, 2): as a part of sums of x d, and of their mean."""
@@ -124,11 +136,7 @@ class KeptProducts:
         """Shares (1 + guest columns + K, host columns, 2) of the guest's numbers times the host's columns."""
         pair, rows = self._pair, self._batches[number]
         shape = (1 + pair.guest_columns + pair.target_count, pair.host_columns)
-        limit_bits = pair.scales.feature_limit_bits
-        # The host's integers are sent raised by 2^limit_bits, so that none is negative.
-        value_bits = limit_bits + 1 + max(limit_bits, pair.scales.target_limit_bits) + len(rows).bit_length()
-        slots = min(most_slots(value_bits, pair.key_bits), pair.host_columns)
-        layout = SlotLayout(value_bits, slots, pair.key_bits)
+        limit_bits, layout = pair.scales.feature_limit_bits, column_layout(pair, len(rows))
         if self._targets is None:
             pair.crossing.send_columns(step, self._features[rows], limit_bits, layout)
             return pair.crossing.open_columns(f"{step}/products", shape, layout)
@@ -146,3 +154,15 @@ class KeptProducts:
             return features
         ones = np.full((len(features), 1), 1 << self._pair.scales.feature_bits, np.int64)
         return np.concatenate([ones, features], axis=1)
+
+
+def column_layout(pair: Pair, row_count: int) -> SlotLayout:
+    """How products with the host's columns over so many rows are packed.
+
+    They are multiplied with weights of any size later, so a unit carried would count: slots lie MARGIN_BITS apart.
+    """
+    limit_bits = pair.scales.feature_limit_bits
+    # The host's integers are sent raised by 2^limit_bits, so that none is negative.
+    value_bits = limit_bits + 1 + max(limit_bits, pair.scales.target_limit_bits) + row_count.bit_length()
+    slots = min(most_slots(value_bits, pair.key_bits, MARGIN_BITS), pair.host_columns)
+    return SlotLayout(value_bits, slots, pair.key_bits, MARGIN_BITS)

@@ -24,18 +24,24 @@ class HelloMessage:
     """Names the state both hold shares of; empty where there is none yet."""
 
 
-@message("vertical-shared/factors", version=1)
+@message("vertical-shared/factors", version=2)
 @dataclass(frozen=True)
 class FactorsMessage:
-    """Either party to the other: its shares of weights or residuals, or its columns, to be multiplied encrypted."""
+    """Either party to the other: its shares of weights or residuals, or its columns, to be multiplied encrypted.
+
+    Version 1 had slots with a mask each.
+    """
 
     ciphertexts: bytes = ciphertext(under="the sender")
 
 
-@message("vertical-shared/products", version=1)
+@message("vertical-shared/products", version=2)
 @dataclass(frozen=True)
 class ProductsMessage:
-    """The answer: products of the receiver's factors and the sender's numbers, under masks that the sender keeps."""
+    """The answer: products of the receiver's factors and the sender's numbers, under masks that the sender keeps.
+
+    Version 1 had a mask for each slot, version 2 has one for the whole plaintext.
+    """
 
     ciphertexts: bytes = ciphertext(under="the receiver, who opens uniform numbers: its shares of the products")
 

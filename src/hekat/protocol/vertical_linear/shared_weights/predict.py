@@ -30,6 +30,7 @@ from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
 from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
+from hekat.protocol.vertical_linear.shared_weights.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def predict_on_shares(
 ) -> FloatArray | None:
     """The scores (rows, K) float64 at the receivers, None elsewhere; of a regression in units of its target.
 
-    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than
-    2^-value_bits (times the target's spread). Raises ProtocolError for shares of another model, BoundError for
-    features too large.
+    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by at most
+    `score_error` (times the target's spread). Raises ProtocolError for shares of another model, BoundError for
+    features too large and for too many rows.
     """
     is_guest = channel.party == settings.guest
     peer = settings.hosts[0] if is_guest else settings.guest
@@ -69,6 +70,7 @@ def predict_on_shares(
         key_pair=run.key_pair,
         sharing=part.model_id.encode(),
     )
+    check_result_count(2 * len(rows) * weights.shape[1])
     pair, _ = meet(channel, side, scales, weights.shape[1], run.stopwatch)
     if pair.size != len(weights):
         raise ProtocolError(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     RING_BITS,
     ShareArray,
@@ -30,7 +30,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     sum_along,
 )
-from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout, choose_slots
+from hekat.protocol.vertical_linear.shared_weights.slots import CARRY_UNITS, SlotLayout, choose_slots
 
 IntArray = npt.NDArray[np.int64]
 
@@ -45,7 +45,10 @@ class ResidualGradients:
         self._loss = LossSums(pair, row_count * pair.target_count, both_cross=False)
 
     def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray:
-        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by less than 1."""
+        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by less than 1.
+
+        The residuals d are off as `score_error` says.
+        """
         pair, scales, rows = self._pair, self._pair.scales, self._batches[number]
         features = self._features[rows]
         scores = score_shares(pair, step, features, weights)
@@ -69,8 +72,8 @@ class ResidualGradients:
     def error_bound(self) -> float:
         """How far any entry of a mean gradient is off: a unit, and mean |x| times what scores and targets are."""
         scales = self._pair.scales
-        unit = 2.0**-scales.value_bits
-        return unit + self._largest_mean * (unit * 2.0**-scales.residual_shift + scales.target_error)
+        scores = score_error(scales) * 2.0**-scales.residual_shift
+        return 2.0**-scales.value_bits + self._largest_mean * (scores + scales.target_error)
 
     def _column_sums(self, step: str, features: Any, residuals: ShareArray) -> tuple[ShareArray, Any]:
         """Shares of X^T d over all columns and the intercept, and the other party's encrypted residuals."""
@@ -92,17 +95,12 @@ class ResidualGradients:
 
 
 def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> ShareArray:
-    """Shares (rows, K, 2) of X w + intercept of all columns, at 2^-(feature_bits + value_bits)."""
+    """Shares (rows, K, 2) of X w + intercept of all columns, at 2^-(feature_bits + value_bits).
+
+    Each party's columns come from an answer of its own: scores are up to two CARRY_UNITS too high.
+    """
     row_count, target_count = features.shape[0], pair.target_count
-    guests, hosts = (
-        choose_slots(
-            RING_BITS + pair.scales.feature_limit_bits + columns.bit_length(),
-            pair.key_bits,
-            row_count,
-            columns,
-        )
-        for columns in (pair.guest_columns, pair.host_columns)
-    )
+    guests, hosts = score_layouts(pair, row_count)
     mine, others = (guests, hosts) if pair.is_guest else (hosts, guests)
     pair.crossing.send_factors(f"{step}/weights", weights[pair.other_range], others)
     own_columns = pair.own_range.stop - pair.own_range.start
@@ -112,6 +110,25 @@ def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> S
     total = add_shares(total, pair.crossing.answer(f"{step}/scores", features, factors, mine))
     total = add_shares(total, pair.crossing.open_answer(f"{step}/scores", (row_count, target_count), others))
     return add_shares(total, shift_left(weights[0], pair.scales.feature_bits)[np.newaxis])
+
+
+def score_layouts(pair: Pair, row_count: int) -> tuple[SlotLayout, SlotLayout]:
+    """How the scores of so many rows are packed: of the guest's columns, and of the host's."""
+    guests, hosts = (
+        choose_slots(
+            RING_BITS + pair.scales.feature_limit_bits + columns.bit_length(),
+            pair.key_bits,
+            row_count,
+            columns,
+        )
+        for columns in (pair.guest_columns, pair.host_columns)
+    )
+    return guests, hosts
+
+
+def score_error(scales: Scales) -> float:
+    """How far a truncated score is off at most: less than a unit by truncation, and what both answers were carried."""
+    return 2.0**-scales.value_bits * (1.0 + 2.0 * CARRY_UNITS * 2.0**-scales.feature_bits)
 
 
 def largest_mean_magnitude(features: Any, batches: Sequence[IntArray], feature_bits: int) -> float:

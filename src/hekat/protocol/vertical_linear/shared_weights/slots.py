@@ -1,9 +1,12 @@
-"""Several masked results in one plaintext: slots wide enough that none ever reaches into the next.
+"""Several results in one plaintext, each in a slot of its own: where they stand, and how many fit.
 
-A result v with |v| < 2^a leaves in its slot as v + r + 2^(a + 80), r uniform in [0, 2^(a + 80)). That is more than
-2^(a + 80) - 2^a > 0 and less than 2^(a + 81) + 2^a < 2^(a + 82), the slot's width, whatever v and r are: it neither
-borrows from the slot above nor carries into it. To whoever opens it, v moves a uniform number by less than 2^-80 of
-its range: any two v can be told apart with odds of at most 2^-79.
+A result v with |v| < 2^a stands in its slot as v + 2^a: the whole plaintext V is not negative, and no slot reaches into
+the next. V leaves under one mask R for all of it (`whole_mask`), as D = V + R. Slots begin at multiples of a width of
+128 bits or more, so that floor(D / 2^start) - floor(R / 2^start) - 2^a mod 2^128 is v, or v + 1 where what lies below
+the slot carries into it: both parties have shares of v or v + 1, and of the lowest slot v itself.
+
+V is below 2^(key_bits - 1 - MARGIN_BITS), so that V + R passes the modulus, and all slots are lost, with odds below
+2^-MARGIN_BITS. Where a unit would count, slots end MARGIN_BITS below the next one, and a carry has such odds too.
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, read_from_bit
-from hekat.engine.random_limbs import random_bits
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, ShareArray, negate
+from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, ShareArray
 
-MASK_MARGIN_BITS = 80
-SLOT_MARGIN_BITS = MASK_MARGIN_BITS + 2
+MARGIN_BITS = 76
+# A run that opens fewer results than this loses one to the margin with odds below 2^-40.
+MAX_RESULTS = 1 << (MARGIN_BITS - 40)
+# By how many units at most an opened result is off: what its slot is carried.
+CARRY_UNITS = 1
 # What an opened result costs in encryptions of one number: rows with few columns are packed tightly, wide ones not.
 _OPENING_COST = 5.0
 
@@ -31,42 +36,36 @@ _OPENING_COST = 5.0
 class SlotLayout:
     """`slot_count` results with magnitudes below 2^value_bits in one plaintext under keys of `key_bits`.
 
-    Raises BoundError where not even one fits.
+    Nothing lies in the upper `gap_bits` of a slot. Raises BoundError where not even one fits.
     """
 
     value_bits: int
     slot_count: int
     key_bits: int
+    gap_bits: int = 0
 
     def __post_init__(self) -> None:
-        # Narrower masks would not be uniform in the ring.
-        assert self.mask_bits >= RING_BITS
-        if not 1 <= self.slot_count <= most_slots(self.value_bits, self.key_bits):
+        if not 1 <= self.slot_count <= most_slots(self.value_bits, self.key_bits, self.gap_bits):
             raise BoundError(
                 "masked results do not fit into the key's plaintext space",
-                expected=f"{self.slot_count} x {self.value_bits + SLOT_MARGIN_BITS} bits below {self.key_bits - 2}",
+                expected=f"{self.slot_count} x {self.slot_bits} bits in {self.key_bits - 1 - MARGIN_BITS}",
                 got=f"keys of {self.key_bits} bits",
                 cure="use a larger key_bits, or smaller batches",
             )
 
     @property
     def slot_bits(self) -> int:
-        return self.value_bits + SLOT_MARGIN_BITS
+        return _slot_bits(self.value_bits, self.gap_bits)
 
     @property
-    def mask_bits(self) -> int:
-        """Masks are uniform in [0, 2^mask_bits)."""
-        return self.value_bits + MASK_MARGIN_BITS
-
-    @property
-    def bound(self) -> int:
-        """What no packed plaintext passes: below half of any modulus of `key_bits` bits."""
-        return (1 << (self.slot_bits * self.slot_count)) - 1
+    def offset(self) -> int:
+        """What makes the results of all slots non-negative: 2^value_bits in each."""
+        return sum(1 << (self.slot_bits * slot + self.value_bits) for slot in range(self.slot_count))
 
 
-def most_slots(value_bits: int, key_bits: int) -> int:
-    """How many slots fit below 2^(key_bits - 2), which is at most half of the modulus."""
-    return (key_bits - 2) // (value_bits + SLOT_MARGIN_BITS)
+def most_slots(value_bits: int, key_bits: int, gap_bits: int = 0) -> int:
+    """How many slots fit below 2^(key_bits - 1 - MARGIN_BITS): the modulus is 2^(key_bits - 1) or more."""
+    return max(0, key_bits - 1 - MARGIN_BITS) // _slot_bits(value_bits, gap_bits)
 
 
 def choose_slots(value_bits: int, key_bits: int, result_count: int, factor_count: int) -> SlotLayout:
@@ -74,6 +73,17 @@ def choose_slots(value_bits: int, key_bits: int, result_count: int, factor_count
     best = math.sqrt(_OPENING_COST * result_count / max(1, factor_count))
     most = min(most_slots(value_bits, key_bits), max(1, result_count))
     return SlotLayout(value_bits, max(1, min(most, round(best))), key_bits)
+
+
+def check_result_count(count: int) -> None:
+    """Raise BoundError where so many results in one session would bring the odds of a lost one to 2^-40."""
+    if count >= MAX_RESULTS:
+        raise BoundError(
+            "too many results are opened under masks in one session",
+            expected=f"fewer than 2^{MAX_RESULTS.bit_length() - 1}, so that one is lost with odds below 2^-40",
+            got=f"up to {count}",
+            cure="choose fewer training.epochs and go on by --start-from, or predict fewer rows at a time",
+        )
 
 
 def spread_factors(shares: ShareArray, layout: SlotLayout) -> PackedPlaintext:
@@ -122,28 +132,8 @@ def gather_rows(matrix: Any, slot_count: int) -> Any:
     return csr_array((by_rows.data, columns, ends), shape=(packed, slot_count * width))
 
 
-def draw_masks(packed_count: int, layout: SlotLayout) -> tuple[PackedPlaintext, ShareArray]:
-    """Fresh masks for that many packed results, and what is left to their maker: shares (packed_count, slots, 2).
-
-    Added to results v, the masks leave v - share in each slot; each slot has its own mask, used or not.
-    """
-    slot_count = layout.slot_count
-    masks = random_bits(packed_count * slot_count, layout.mask_bits)
-    raised = np.zeros((len(masks), limbs_for_bits(layout.slot_bits)), np.uint64)
-    raised[:, : masks.shape[1]] = masks
-    limb, bit = divmod(layout.mask_bits, LIMB_BITS)
-    raised[:, limb] |= np.uint64(1 << bit)  # the offset: just above every mask
-    limb_count = limbs_for_bits(layout.slot_bits * slot_count + 1)
-    by_slot = raised.reshape(packed_count, slot_count, -1)
-    packed = np.zeros((packed_count, limb_count), np.uint64)
-    for slot in range(slot_count):
-        packed |= _place(by_slot[:, slot], layout.slot_bits * slot, limb_count)
-    own = negate(np.ascontiguousarray(by_slot[..., :2]))
-    return PackedPlaintext(packed, layout.bound), own
-
-
 def read_slots(limbs: LimbArray, layout: SlotLayout) -> ShareArray:
-    """The slots of opened plaintexts (count, limbs), each mod 2^128: shares (count, slots, 2)."""
+    """floor(x / 2^start) mod 2^128 of plaintexts x (count, limbs) for each slot's start: shares (count, slots, 2)."""
     slots = []
     for slot in range(layout.slot_count):
         start = layout.slot_bits * slot
@@ -152,6 +142,11 @@ def read_slots(limbs: LimbArray, layout: SlotLayout) -> ShareArray:
         high = read_from_bit(wide, start + LIMB_BITS)
         slots.append(np.stack([low, high], axis=-1))
     return np.stack(slots, axis=1)
+
+
+def _slot_bits(value_bits: int, gap_bits: int) -> int:
+    # Narrower slots would reach into each other's shares.
+    return max(RING_BITS, value_bits + 1 + gap_bits)
 
 
 def _place(values: LimbArray, start: int, limb_count: int) -> LimbArray:

@@ -27,13 +27,14 @@ from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.beginning import OwnSide, meet, name_sharing
 from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
-from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts
+from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts, column_layout
 from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns, encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients
+from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients, score_layouts
 from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS, Scales
 from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
+from hekat.protocol.vertical_linear.shared_weights.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_id_of
 
@@ -124,8 +125,9 @@ def begin_training(
 ) -> SharedTraining:
     """Prepare this party's columns, meet the other, and choose how gradients are computed; `targets` are the guest's.
 
-    Raises InputError for columns that cannot be used, BoundError for scales that leave no room, JobError for a decay
-    that over so many steps leaves no factor, ProtocolError and KeyRefusedError as `meet`.
+    Raises InputError for columns that cannot be used, BoundError for scales that leave no room and for more results
+    than may be opened, JobError for a decay that over so many steps leaves no factor, ProtocolError and KeyRefusedError
+    as `meet`.
     """
     scales = Scales(settings.fixed_point, settings.task)
     with run.stopwatch.measure(PLAIN):
@@ -148,6 +150,7 @@ def begin_training(
         sharing=_begun_from(run),
     )
     pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
+    check_result_count(count_results(pair, own.batches, settings.training.epochs))
     weights = SharedWeights(pair, settings.training)
     if resumed is not None:
         weights.begin_from_state(resumed.arrays, resumed.epochs_done * len(own.batches))
@@ -199,8 +202,18 @@ def keeps_products(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_c
     if pair.scales.kept_gradient_bits(rows) > TRUNCATED_BITS:
         return False
     targets, columns = pair.target_count, pair.guest_columns + pair.host_columns
-    groups = -(-pair.host_columns // 12)
+    groups = -(-pair.host_columns // column_layout(pair, rows).slot_count)
+    scores_of_row = sum(1.0 / layout.slot_count for layout in score_layouts(pair, rows))
     once = rows * groups * (_ENCRYPT + pair.guest_columns * _TERM)
     kept = targets * (4 * pair.guest_columns * pair.host_columns * _WIDE_TERM + 2 * pair.size * (_ENCRYPT + _OPEN))
-    residual = targets * rows * (2 * _ENCRYPT + 2 * columns * _TERM + _OPEN / 4)
+    residual = targets * rows * (2 * _ENCRYPT + 2 * columns * _TERM + scores_of_row * _OPEN)
     return once + epoch_count * kept < epoch_count * residual
+
+
+def count_results(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> int:
+    """How many results both parties open at most, whichever way gradients are computed."""
+    rows = sum(len(batch) for batch in batches)
+    by_step = 2 * pair.target_count * (pair.size + 1)  # shares of the gradient, and of the loss
+    by_epoch = 2 * pair.target_count * rows + by_step * len(batches)
+    kept = (1 + pair.guest_columns + pair.target_count) * pair.host_columns * len(batches)
+    return epoch_count * by_epoch + kept
