@@ -38,6 +38,14 @@ def test_the_largest_plaintext_leaves_the_margin_free(value_bits, gap_bits, key_
         SlotLayout(value_bits, layout.slot_count + 1, key_bits, gap_bits)
 
 
+@pytest.mark.parametrize(("key_bits", "slot_bits", "fitting"), [(1024, 316, 2), (2048, 493, 3)])
+def test_a_modulus_may_be_no_more_than_its_top_bit(key_bits, slot_bits, fitting):
+    """One slot more would fill all bits of the key to the margin: a plaintext too large for 2^(key_bits - 1)."""
+    assert slot_bits * (fitting + 1) == key_bits - MARGIN_BITS
+    assert slots.most_slots(slot_bits - 1, key_bits) == fitting
+    assert slots.most_slots(slot_bits - 2, key_bits) == fitting + 1
+
+
 @pytest.mark.parametrize("value_bits", [73, 163, 261])
 def test_slots_are_read_where_they_were_placed(value_bits):
     layout = SlotLayout(value_bits, slots.most_slots(value_bits, 2048), 2048)
