@@ -6,8 +6,6 @@ product. So the mask is uniform mod n and covers all of it: perfect secrecy, and
 
 from __future__ import annotations
 
-import numpy as np
-
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, constant, negate
@@ -36,10 +34,7 @@ def open_products(key: PrivateKey, ciphertexts: Ciphertexts, layout: SlotLayout)
 
 def _open_residues(key: PrivateKey, ciphertexts: Ciphertexts) -> LimbArray:
     """The plaintexts in [0, n), on the host: uniform numbers, if they were masked."""
-    engine = ciphertexts.engine
-    signed = decrypt(key, ciphertexts).limbs
-    with engine.active():
-        return np.asarray(engine.to_host(plaintext_residues(key.public, signed, engine)))
+    return plaintext_residues(key.public, decrypt(key, ciphertexts).limbs, ciphertexts.engine)
 
 
 def _offset(layout: SlotLayout) -> PackedPlaintext:
