@@ -22,6 +22,8 @@ from hekat.errors import (
 )
 from hekat.scheme.paillier.keys import PrivateKey
 from hekat.wire import from_bytes, to_bytes
+from hekat.wire.body import pack_body, unpack_body
+from hekat.wire.frame import read_frame, write_frame
 from hekat.wire.keyfile import (
     OwnerKeyFile,
     ProtectedKeyFile,
@@ -93,6 +95,19 @@ def test_public_round_trip(private_key: PrivateKey, tmp_path: Path) -> None:
     save_public_key(tmp_path / "public", private_key.public)
     assert load_public_key(tmp_path / "public").n == private_key.public.n
     assert stat.S_IMODE((tmp_path / "public").stat().st_mode) == 0o644
+
+
+def test_a_public_key_of_an_earlier_release_needs_its_own_private_key(
+    private_key: PrivateKey, other_private_key: PrivateKey, tmp_path: Path
+) -> None:
+    frame = read_frame(to_bytes(private_key.public))
+    body = pack_body({"n": unpack_body(frame.body)["n"]})
+    path = place(tmp_path / "public", write_frame(frame.kind, 1, body), 0o644)
+    assert load_public_key(path, private_key=private_key) is private_key.public
+    assert describe_key_file(path)["bits"] == 2048
+    for key in (None, other_private_key):
+        with pytest.raises(KeyRefusedError, match="holds a public key without a proof"):
+            load_public_key(path, private_key=key)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666])

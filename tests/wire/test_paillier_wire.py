@@ -11,7 +11,7 @@ import pytest
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
-from hekat.errors import InputError, KeyRefusedError, WireCorruptError, WireKeyError, WireKindError
+from hekat.errors import InputError, KeyRefusedError, WireCorruptError, WireKeyError, WireKindError, WireVersionError
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.wire import from_bytes, to_bytes
@@ -83,7 +83,7 @@ def test_ciphertexts(private_key: PrivateKey, shape: tuple[int, ...], seed: int)
 
 def test_width_is_exact_at_the_extremes(private_key: PrivateKey) -> None:
     key = private_key.public
-    values = [1, 2, key.n, key.n**2 - 1]
+    values = [1, 2, key.n + 2, key.n**2 - 1]
     data = to_bytes(ciphertexts_of(key, values))
     assert ciphertext_bytes(key) == -(-2 * key.bits // 8)
     residues = unpack_body(read_frame(data).body)["residues"]
@@ -196,10 +196,50 @@ def test_a_private_key_cannot_have_equal_factors(private_key: PrivateKey) -> Non
         from_bytes(with_items(to_bytes(private_key), q=items["p"]), PrivateKey)
 
 
-@pytest.mark.parametrize("changes", [{"n": "text"}, {"n": b"\1"}, {"n": None}, {"m": 1}, {"n": b"\1" * 5000}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n": "text"},
+        {"n": b"\1"},
+        {"n": None},
+        {"m": 1},
+        {"n": b"\1" * 5000},
+        {"roots": None},
+        {"roots": b"\1" * 9},
+        {"roots": ["text"] * 9},
+        {"roots": [b"\1"] * 9},
+    ],
+    ids=lambda changes: repr(changes)[:30],
+)
 def test_public_key_parts_that_do_not_fit(private_key: PrivateKey, changes: dict[str, Any]) -> None:
     with pytest.raises(WireCorruptError, match="public key"):
         from_bytes(with_items(to_bytes(private_key.public), **changes), PublicKey)
+
+
+@pytest.mark.parametrize("what", ["none", "eight", "ten", "another order", "of another key", "negative", "not reduced"])
+def test_public_keys_whose_proof_does_not_hold(
+    private_key: PrivateKey, other_private_key: PrivateKey, what: str
+) -> None:
+    public, other = private_key.public, other_private_key.public
+    first, *rest = public.roots
+    roots = {
+        "none": [],
+        "eight": rest,
+        "ten": [*public.roots, first],
+        "another order": [*rest, first],
+        "of another key": list(other.roots),
+        "negative": [first - public.n, *rest],
+        "not reduced": [first + public.n, *rest],
+    }[what]
+    data = with_items(to_bytes(public), roots=[as_item(root) for root in roots])
+    with pytest.raises(KeyRefusedError, match=f"public key {public.fingerprint} is not shown to be sound"):
+        from_bytes(data, PublicKey)
+
+
+def test_a_public_key_without_a_proof_is_one_of_an_older_release(private_key: PrivateKey) -> None:
+    body = pack_body({"n": as_item(private_key.public.n)})
+    with pytest.raises(WireVersionError, match="got version 1; cure: bring all parties to the same release"):
+        from_bytes(write_frame("paillier/public-key", 1, body), PublicKey)
 
 
 def test_a_key_of_another_scheme(private_key: PrivateKey, rsa_keys: Any) -> None:

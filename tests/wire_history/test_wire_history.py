@@ -24,7 +24,13 @@ from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, Textbook
 from hekat.scheme.rsa import PublicKey as RsaPublicKey
 from hekat.scheme.rsa.group_elements import GroupElements
 from hekat.wire import from_bytes, to_bytes
-from hekat.wire.keyfile import OwnerKeyFile, ProtectedKeyFile, load_private_key
+from hekat.wire.keyfile import (
+    OwnerKeyFile,
+    ProtectedKeyFile,
+    describe_key_file,
+    load_private_key,
+    load_public_key,
+)
 
 HERE = Path(__file__).resolve().parent
 specification = importlib.util.spec_from_file_location("hekat_wire_history", HERE / "write_history.py")
@@ -80,7 +86,19 @@ def test_outcome(name: str, key: PrivateKey) -> None:
 
 
 def test_keys(key: PrivateKey) -> None:
-    assert read("public-key.v1.hkat", None) == key.public
+    assert read("public-key.v2.hkat", None) == key.public
+
+
+def test_a_public_key_without_a_proof_is_its_owners_alone(key: PrivateKey) -> None:
+    """Version 1 had no proof: a peer that sends one is refused, and so is its file, but for who has the private key."""
+    path = HERE / "public-key.v1.hkat"
+    assert load_public_key(path, private_key=key) is key.public
+    with pytest.raises(
+        errors.KeyRefusedError, match=r"without a proof that it is sound.*ask its owner to write it anew"
+    ):
+        load_public_key(path)
+    described = describe_key_file(path)
+    assert (described["kind"], described["fingerprint"]) == ("public key", key.public.fingerprint)
 
 
 def test_message() -> None:

@@ -191,7 +191,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
     """By file name: what reads the file, and what makes its bytes where it is not there yet."""
     key = history_key()
     return {
-        "public-key.v1": ("PublicKey", lambda: to_bytes(key.public)),
+        "public-key.v2": ("PublicKey", lambda: to_bytes(key.public)),
         "private-key.v1": ("PrivateKey", lambda: to_bytes(key)),
         "ciphertexts.v1": ("Ciphertexts", lambda: to_bytes(encrypt(key))),
         "protected-key-file.v1": ("ProtectedKeyFile", lambda: key_file_bytes(key, PASSPHRASE)),

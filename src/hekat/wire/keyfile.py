@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from hekat.errors import KeyRefusedError, StateError, WireCorruptError, WireKindError, WireOversizeError
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys import PrivateKey, PublicKey, fingerprint_of
 from hekat.wire.atomic_file import already_there, create_file
 from hekat.wire.body import pack_body
 from hekat.wire.disclosure import public, sealed
 from hekat.wire.frame import read_frame
 from hekat.wire.kinds import from_bytes, kind_of, to_bytes
 from hekat.wire.message import message
+from hekat.wire.paillier import modulus_without_proof
 from hekat.wire.passphrase import ScryptCost, SealedBytes, check_passphrase, seal, unseal
 from hekat.wire.residues import FINGERPRINT
 
@@ -142,13 +143,20 @@ def save_public_key(path: Path | str, key: PublicKey) -> None:
     create_file(Path(path), to_bytes(key), mode=EVERYBODY_READS)
 
 
-def load_public_key(path: Path | str, *, unsafe_for_benchmark: bool = False) -> PublicKey:
-    """The public key in `path`; one below the size floor only with `unsafe_for_benchmark`.
+def load_public_key(
+    path: Path | str, *, private_key: PrivateKey | None = None, unsafe_for_benchmark: bool = False
+) -> PublicKey:
+    """The public key in `path`, proven; one below the size floor only with `unsafe_for_benchmark`.
 
+    Files of releases before 0.2 have no proof: their owner alone can use them, with its `private_key`.
     Raises StateError, WireError or KeyRefusedError.
     """
-    data, _ = _read(Path(path))
-    _kind_among(data, Path(path), "public key", (PublicKey,))
+    path = Path(path)
+    data, _ = _read(path)
+    _kind_among(data, path, "public key", (PublicKey,))
+    n = modulus_without_proof(data)
+    if n is not None:
+        return _own_public_key(n, private_key, path)
     return from_bytes(data, PublicKey, unsafe_for_benchmark=unsafe_for_benchmark)
 
 
@@ -167,9 +175,23 @@ def describe_key_file(path: Path | str) -> KeyFileDescription:
     if kind == kind_of(OwnerKeyFile).name:
         plain = from_bytes(data, OwnerKeyFile)
         return _describe("private key", plain.bits, plain.fingerprint, "file mode", others)
-    # Describing a key uses it for nothing, so its size does not matter here.
+    # Describing a key uses it for nothing, so neither its size nor a missing proof matters here.
+    n = modulus_without_proof(data)
+    if n is not None:
+        return _describe("public key", n.bit_length(), fingerprint_of(n), "none", others)
     key = from_bytes(data, PublicKey, unsafe_for_benchmark=True)
     return _describe("public key", key.bits, key.fingerprint, "none", others)
+
+
+def _own_public_key(n: int, private_key: PrivateKey | None, path: Path) -> PublicKey:
+    if private_key is None or private_key.public.n != n:
+        raise KeyRefusedError(
+            f"{path} holds a public key without a proof that it is sound",
+            expected="a file of this release, or the private key that belongs to it",
+            got="a file of a release before 0.2",
+            cure="ask its owner to write it anew: save_public_key(path, load_private_key(FILE).public)",
+        )
+    return private_key.public
 
 
 def _kind_among(data: bytes, path: Path, what: str, allowed: tuple[type[Any], ...]) -> str:

@@ -1,5 +1,6 @@
 """Wire bytes of Paillier keys and ciphertexts.
 
+A public key comes with the proof of its maker, and reading it checks it: what `from_bytes` gives may be used.
 A ciphertext takes exactly ceil(2 * bits / 8) bytes, little-endian, and stands only for values from 1 to n^2 - 1, so
 equal ciphertexts have equal bytes. Each batch names the fingerprint of its key.
 """
@@ -9,14 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from hekat.errors import InputError, WireCorruptError
+from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_strength
-from hekat.wire.body import pack_body, packed_bytes_length
-from hekat.wire.frame import frame_overhead
+from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS
+from hekat.wire.body import pack_body, packed_bytes_length, unpack_body
+from hekat.wire.fields import IntField, SequenceField
+from hekat.wire.frame import frame_overhead, read_frame
 from hekat.wire.kinds import Kind, ReadingContext, register
-from hekat.wire.residues import FINGERPRINT_CHARACTERS, ResidueFormat, integer_items, integers_of
+from hekat.wire.residues import FINGERPRINT_CHARACTERS, ResidueFormat, check_names, integer_items, integers_of
 
 _CIPHERTEXTS = "paillier/ciphertexts"
+_PUBLIC_KEY = "public key"
+_ROOTS = SequenceField(tuple, IntField())
 
 
 def ciphertext_bytes(key: PublicKey) -> int:
@@ -37,14 +43,28 @@ def _format(key: PublicKey) -> ResidueFormat:
 
 
 def _public_key_items(key: PublicKey) -> dict[str, Any]:
-    return integer_items(key, "public key", ("n",))
+    return integer_items(key, _PUBLIC_KEY, ("n",)) | {"roots": _ROOTS.encode(key.roots, _PUBLIC_KEY)}
 
 
 def _public_key(items: Any, context: ReadingContext) -> PublicKey:
-    (n,) = integers_of(items, "public key", ("n",))
-    key = PublicKey(n)
+    check_names(items, _PUBLIC_KEY, ("n", "roots"))
+    (n,) = integers_of({"n": items["n"]}, _PUBLIC_KEY, ("n",))
+    key = PublicKey(n, _ROOTS.decode(items["roots"], f"roots of a {_PUBLIC_KEY}"))
     check_strength(key, context.unsafe_for_benchmark)
     return key
+
+
+def modulus_without_proof(data: bytes) -> int | None:
+    """n of a public key as releases before 0.2 wrote it, without a proof; None for other bytes.
+
+    Raises WireError, and KeyRefusedError for an n that no key has.
+    """
+    frame = read_frame(data)
+    if (frame.kind, frame.kind_version) != ("paillier/public-key", 1):
+        return None
+    (n,) = integers_of(unpack_body(frame.body), _PUBLIC_KEY, ("n",))
+    check_foreign_modulus(n, MIN_TEST_KEY_BITS, MAX_KEY_BITS)
+    return n
 
 
 def _private_key_items(key: PrivateKey) -> dict[str, Any]:
@@ -70,14 +90,16 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
             expected="from_bytes(data, Ciphertexts, public_key=...)",
             got="no public key" if key is None else "a key of another scheme",
         )
+    limbs = _format(key).from_items(items)
     try:
-        return Ciphertexts.from_limbs(key, _format(key).from_items(items), context.engine)
+        ciphertexts = Ciphertexts.from_limbs(key, limbs, context.engine)
     except InputError:
         raise WireCorruptError(
             "a ciphertext is out of range", expected="values from 1 to n^2 - 1", got="0, or n^2 or more"
         ) from None
+    return ciphertexts
 
 
-register(Kind("paillier/public-key", 1, PublicKey, _public_key_items, _public_key))
+register(Kind("paillier/public-key", 2, PublicKey, _public_key_items, _public_key))
 register(Kind("paillier/private-key", 1, PrivateKey, _private_key_items, _private_key))
 register(Kind(_CIPHERTEXTS, 1, Ciphertexts, _ciphertexts_items, _ciphertexts))

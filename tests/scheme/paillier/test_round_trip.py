@@ -106,7 +106,7 @@ def test_opened_sums_of_widest_moduli(small, n):
 @pytest.mark.parametrize("limb_count", [1, 7, 8, 9])
 def test_residues_of_plaintexts_of_widest_moduli(small, n, limb_count):
     """Also of plaintexts with fewer limbs than n, and with more."""
-    public = PublicKey._trusted(n)
+    public = PublicKey._trusted(n, ())
     most = min(n // 2, 2 ** (64 * limb_count - 1) - 1)
     values = [0, 1, -1, most, -most, 2**63 - 1, 1 - 2**63]
     limbs = limbs_from_ints([value % 2 ** (64 * limb_count) for value in values], limb_count)

@@ -14,6 +14,7 @@ from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.immutable_key import ImmutableKey
 from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
 from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
+from hekat.scheme.paillier.permutation_proof import Roots, check_roots, find_roots
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
 from hekat.scheme.paillier.table_cache import TableCache
@@ -25,11 +26,22 @@ FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
 class PublicKey(ImmutableKey):
     """The modulus n: encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
 
-    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor.
-    These checks do not prove that n is the product of two safe primes: that only its maker knows.
+    `roots`: the proof of the key's maker that x -> x^n permutes the units mod n; the public half of a private key has
+    them. There is no key without them, so that nothing is encrypted or re-randomised under an unproven one.
+    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor, and
+    for roots that do not hold. That does not prove that n is the product of two safe primes: only its maker knows.
     """
 
-    __slots__ = ("__weakref__", "djn_tables", "fingerprint", "n", "n_modulus", "n_squared", "plaintext_space")
+    __slots__ = (
+        "__weakref__",
+        "djn_tables",
+        "fingerprint",
+        "n",
+        "n_modulus",
+        "n_squared",
+        "plaintext_space",
+        "roots",
+    )
 
     n: int
     n_modulus: Modulus
@@ -37,16 +49,15 @@ class PublicKey(ImmutableKey):
     plaintext_space: PlaintextSpace
     fingerprint: str
     djn_tables: TableCache
+    roots: Roots
 
-    def __new__(cls, n: int) -> PublicKey:
-        known = _live_keys.get(n) if isinstance(n, int) else None
-        if known is not None:
-            return known
+    def __new__(cls, n: int, roots: Roots) -> PublicKey:
         check_foreign_modulus(n, MIN_TEST_KEY_BITS, MAX_KEY_BITS)
-        return cls._trusted(int(n))
+        check_roots(int(n), roots, fingerprint_of(int(n)))
+        return cls._trusted(int(n), roots)
 
     @classmethod
-    def _trusted(cls, n: int) -> PublicKey:
+    def _trusted(cls, n: int, roots: Roots) -> PublicKey:
         """The key of an n that was checked or made here."""
         with _live_keys_lock:
             known = _live_keys.get(n)
@@ -58,8 +69,9 @@ class PublicKey(ImmutableKey):
                 "n_modulus": Modulus(n),
                 "n_squared": Modulus(n * n, root=n),
                 "plaintext_space": PlaintextSpace((n - 1) // 2),
-                "fingerprint": _fingerprint(n),
+                "fingerprint": fingerprint_of(n),
                 "djn_tables": TableCache(),
+                "roots": roots,
             }
             for name, value in values.items():
                 object.__setattr__(key, name, value)
@@ -94,8 +106,8 @@ class PublicKey(ImmutableKey):
             ("use", "encrypts and computes, opens nothing"),
         ]
 
-    def __reduce__(self) -> tuple[type[PublicKey], tuple[int]]:
-        return PublicKey, (self.n,)
+    def __reduce__(self) -> tuple[type[PublicKey], tuple[int, Roots]]:
+        return PublicKey, (self.n, self.roots)
 
 
 class PrivateKey(ImmutableKey):
@@ -127,10 +139,11 @@ class PrivateKey(ImmutableKey):
             if known is not None:
                 return known
             key = object.__new__(cls)
+            halves = PrimeHalf(p, q), PrimeHalf(q, p)
             object.__setattr__(key, "_p", p)
             object.__setattr__(key, "_q", q)
-            object.__setattr__(key, "_halves", (PrimeHalf(p, q), PrimeHalf(q, p)))
-            object.__setattr__(key, "public", PublicKey._trusted(p * q))
+            object.__setattr__(key, "_halves", halves)
+            object.__setattr__(key, "public", PublicKey._trusted(p * q, find_roots(halves)))
             _live_private_keys[p, q] = key
             return key
 
@@ -222,15 +235,16 @@ def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = Fal
     check_key_strength(public.bits, public.fingerprint, unsafe_for_benchmark)
 
 
+def fingerprint_of(n: int) -> str:
+    """What names the key of n in ledgers and files: 32 hex digits."""
+    content = FINGERPRINT_DOMAIN + n.to_bytes(-(-n.bit_length() // 8), "big")
+    return hashlib.sha256(content).digest()[:FINGERPRINT_BYTES].hex()
+
+
 _live_keys: weakref.WeakValueDictionary[int, PublicKey] = weakref.WeakValueDictionary()
 _live_keys_lock = threading.Lock()
 _live_private_keys: weakref.WeakValueDictionary[tuple[int, int], PrivateKey] = weakref.WeakValueDictionary()
 _live_private_keys_lock = threading.Lock()
-
-
-def _fingerprint(n: int) -> str:
-    content = FINGERPRINT_DOMAIN + n.to_bytes(-(-n.bit_length() // 8), "big")
-    return hashlib.sha256(content).digest()[:FINGERPRINT_BYTES].hex()
 
 
 def _check_primes(p: int, q: int) -> None:

@@ -4,13 +4,11 @@
     key      e in 8 bytes || n, both big-endian; lengths | | in 8 bytes, big-endian
     H(item)  the first ceil((bits(n) + 128) / 8) bytes of SHAKE-256(seed), little-endian, mod n
 
-The 128 bits above n leave a bias below 2^-128. Everything before the item is framed by lengths, so no two inputs
-meet. Source: Bellare-Rogaway 1996 (full-domain hash); the width as in RFC 9380, section 5.
+Framing, width and source: `hash_expansion`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -22,12 +20,11 @@ from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 from hekat.scheme.chunks import join_chunks, run_chunks
+from hekat.scheme.hash_expansion import EXTRA_BITS, expand_item, frame_hash
 from hekat.scheme.rsa.group_elements import HashedItems
 from hekat.scheme.rsa.keys import PublicKey, check_public_key, encode_public_key
 
 ITEM_DOMAIN: Final = b"hekat/rsa/full-domain-hash/1"
-EXTRA_BITS: Final = 128
-LENGTH_BYTES: Final = 8
 
 
 def hash_to_group(
@@ -59,10 +56,7 @@ def hash_in_domain(
     check_public_key(public)
     _check_items(items, context)
     engine = engine or get_engine()
-    key = encode_public_key(public.n, public.e)
-    prefix = hashlib.shake_256(domain)
-    for part in (key, context):
-        prefix.update(len(part).to_bytes(LENGTH_BYTES, "big") + part)
+    prefix = frame_hash(domain, encode_public_key(public.n, public.e), context)
 
     def hash_chunk(chunk: slice) -> ResidueArray:
         return _reduced([_expand(prefix, item, public.bits) for item in items[chunk]], public, engine)
@@ -72,10 +66,7 @@ def hash_in_domain(
 
 def _expand(prefix: Any, item: bytes, bits: int) -> bytes:
     """The hash of one item before its reduction, filled up with zeros to whole limbs."""
-    state = prefix.copy()
-    state.update(item)
-    expanded: bytes = state.digest(-(-(bits + EXTRA_BITS) // 8))
-    return expanded.ljust(LIMB_BYTES * limbs_for_bits(bits + EXTRA_BITS), b"\0")
+    return expand_item(prefix, item, bits).ljust(LIMB_BYTES * limbs_for_bits(bits + EXTRA_BITS), b"\0")
 
 
 def _reduced(expanded: list[bytes], public: PublicKey, engine: Engine) -> ResidueArray:

@@ -1,10 +1,8 @@
 """A proof that x -> x^e is a permutation mod n: without it a dishonest key maker could see through blinding.
 
 Where the prime e divides p-1, x^e reaches only the share 1/e of the residues mod p: then m r^e tells which e-th part
-of the group m lies in. The proof is the e-th roots of ROOT_COUNT values that the key itself fixes. Under a key that
-has no permutation a random value has a root with odds of at most 1/e + 1/p, of the units mod p and of 0, for the prime
-p with e | p - 1; as p >= 2e + 1 they are below 2^-15. So a proof is found with odds below 2^-135.
-Source: Goldberg-Reyzin-Sagga-Baldimtsi 2018, "Efficient Noninteractive Certification of RSA Moduli and Beyond".
+of the group m lies in. The proof is the e-th roots of values that the key itself fixes; a key that has no permutation
+has one with odds below 2^-138 (`permutation_challenges`).
 """
 
 from __future__ import annotations
@@ -13,13 +11,13 @@ from typing import Final
 
 from hekat.engine.interface import Engine
 from hekat.errors import KeyRefusedError
+from hekat.scheme.permutation_challenges import CHALLENGE_ITEMS, ROOT_COUNT
 from hekat.scheme.rsa.blind_signature import sign, verify
 from hekat.scheme.rsa.full_domain_hash import hash_in_domain
 from hekat.scheme.rsa.group_elements import HashedItems, Signatures, check_kind
 from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_private_key, check_public_key, check_same_key
 
 PROOF_DOMAIN: Final = b"hekat/rsa/permutation-proof/1"
-ROOT_COUNT: Final = 9
 
 
 def prove_permutation(key: PrivateKey, *, engine: Engine | None = None) -> Signatures:
@@ -41,4 +39,4 @@ def check_permutation(public: PublicKey, proof: Signatures) -> None:
 
 
 def _challenges(public: PublicKey, engine: Engine | None) -> HashedItems:
-    return hash_in_domain(PROOF_DOMAIN, public, [bytes([index]) for index in range(ROOT_COUNT)], b"", engine)
+    return hash_in_domain(PROOF_DOMAIN, public, CHALLENGE_ITEMS, b"", engine)
