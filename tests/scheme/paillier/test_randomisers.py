@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hekat.engine.limbs import ints_from_limbs
+from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.reference import ReferenceEngine
 from hekat.engine.select import get_engine
-from hekat.scheme.paillier import PrivateKey, decrypt, rerandomise
+from hekat.scheme.paillier import Ciphertexts, PrivateKey, PublicKey, decrypt, rerandomise
 from hekat.scheme.paillier.randomiser import (
     crt_randomisers,
     djn_randomisers,
     half_randomisers,
-    mix_cosets,
     standard_randomisers,
 )
 
@@ -51,9 +50,9 @@ def test_rerandomising_uses_a_fresh_randomiser_each(setting):
         assert len(set(ints_from_limbs(rerandomise(copies, key).to_limbs()))) == 16
 
 
-def residue_counts(key, residues):
+def residue_counts(public, residues):
     """How often each n-th residue mod n^2 came up, in the order of the units; fails on anything else."""
-    n = key.public.n
+    n = public.n
     position = {pow(r, n, n * n): i for i, r in enumerate(r for r in range(1, n) if gmpy2.gcd(r, n) == 1)}
     values = ints_from_limbs(residues.engine.store(residues))
     return np.bincount([position[value] for value in values], minlength=len(position))
@@ -62,9 +61,49 @@ def residue_counts(key, residues):
 def test_crt_randomisers_are_exactly_uniform(tiny):
     key = tiny.keys.private
     unit_count = 46 * 58
-    counts = residue_counts(key, crt_randomisers(key, SAMPLES_PER_RESIDUE * unit_count, tiny.engine))
+    counts = residue_counts(key.public, crt_randomisers(key, SAMPLES_PER_RESIDUE * unit_count, tiny.engine))
     assert counts.size == unit_count
     assert counts.min() > 0
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def uniform_counts(public, residues):
+    """As `residue_counts`, without the few that are no units: of a tiny n some r share a factor with it."""
+    units = [
+        place for place, value in enumerate(ints_from_limbs(residues.engine.store(residues))) if is_unit(value, public)
+    ]
+    return residue_counts(public, residues.engine.take(residues, np.array(units, np.int64)))
+
+
+def is_unit(value, public):
+    return gmpy2.gcd(value, public.n) == 1
+
+
+def test_rerandomising_by_anyone_gives_uniform_randomisers_whatever_they_were(tiny):
+    """Also those that its receiver, who knows the primes, has marked: here one and the same for all."""
+    key = tiny.keys.private
+    unit_count = 46 * 58
+    marked = tiny.encrypt([0]).take(np.zeros(SAMPLES_PER_RESIDUE * unit_count, np.int64))
+    counts = uniform_counts(key.public, rerandomise(marked).residues)
+    assert counts.size == unit_count
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def test_they_are_uniform_under_any_key_that_permutes():
+    """Three primes, none of them safe, of which the odd parts are not coprime either."""
+    public, engine = PublicKey._trusted(7 * 13 * 19, ()), get_engine("reference")
+    ones = engine.load(limbs_from_ints([1] * (SAMPLES_PER_RESIDUE * 6 * 12 * 18), 1), public.n_squared)
+    counts = uniform_counts(public, rerandomise(Ciphertexts(public, ones)).residues)
+    assert counts.size == 6 * 12 * 18
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def test_few_drawn_from_the_stock_are_as_uniform():
+    public, engine = PublicKey._trusted(5 * 7, ()), get_engine("reference")
+    ones = Ciphertexts(public, engine.load(limbs_from_ints([1] * 9, 1), public.n_squared))
+    taken = [rerandomise(ones) for _ in range(SAMPLES_PER_RESIDUE * 24 // 9)]
+    counts = uniform_counts(public, Ciphertexts.concatenate(taken).residues)
+    assert counts.size == 24
     assert stats.chisquare(counts).pvalue > CHANCE
 
 
@@ -73,18 +112,9 @@ def test_the_statistic_sees_what_is_not_uniform(tiny):
     key = tiny.keys.private
     count = SAMPLES_PER_RESIDUE * 46 * 58
     djn = djn_randomisers(key.public, count, tiny.engine)
-    counts = residue_counts(key, djn)
+    counts = residue_counts(key.public, djn)
     assert stats.chisquare(counts).pvalue < CHANCE
     assert (counts > 0).mean() <= 0.5
-
-
-def test_mixing_reaches_all_cosets_of_the_squares_alike(small):
-    key, engine = small.keys.private, small.engine
-    one = engine.take(djn_randomisers(key.public, 1, engine), np.zeros(800, np.int64))
-    mixed = ints_from_limbs(engine.store(mix_cosets(key.public, one, engine)))
-    assert len(set(mixed)) == 4
-    cosets = [2 * (gmpy2.jacobi(r, key.p) == 1) + (gmpy2.jacobi(r, key.q) == 1) for r in mixed]
-    assert stats.chisquare(np.bincount(cosets, minlength=4)).pvalue > CHANCE
 
 
 @pytest.mark.parametrize(("p", "q"), [(5, 7), (23, 29), (83, 107)])

@@ -19,9 +19,9 @@ from hekat.scheme.chunks import join_chunks, run_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.encrypt import choose_randomisers, plaintext_residues, public_part
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
+from hekat.scheme.paillier.parameters import CRT, STANDARD
 from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
-from hekat.scheme.paillier.randomiser import mix_cosets
 
 
 def add(a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
@@ -144,31 +144,25 @@ def segment_sum(c: Ciphertexts, segments: IndexArray, count: int) -> Ciphertexts
 
 
 def rerandomise(
-    c: Ciphertexts,
-    key: PublicKey | PrivateKey | None = None,
-    *,
-    towards_key_holder: bool = True,
-    progress: Progress | None = None,
+    c: Ciphertexts, key: PublicKey | PrivateKey | None = None, *, progress: Progress | None = None
 ) -> Ciphertexts:
     """The same plaintexts under fresh randomisers: nothing tells the result from new encryptions.
 
-    With the PrivateKey as `key` the randomisers are exactly uniform (`crt`). Otherwise they are
-    (-1)^b1 (u^n)^b2 h_s^a with fresh random bits, also safe towards the holder of the private key, who could follow
-    a ciphertext it marked with a randomiser of Jacobi symbol -1 through h_s^a alone. `towards_key_holder=False`
-    leaves the bits out; use it only where no key holder ever sees the result. `progress(done, total)` is called after
-    every few thousand.
+    Randomisers are uniform n-th residues, by `crt` with the PrivateKey as `key`, else r^n: whoever knows the primes, or
+    made the key so that it may be no product of two, finds none of the randomisers that went in. What of the plaintexts
+    shall be hidden from the key's holder takes a mask before. r^n takes some ten times as long as encryption by `djn`.
+    `progress(done, total)` is called after every few thousand.
     Raises KeyRefusedError for a key that is not the ciphertexts' own.
     """
     engine = c.engine
     key = c.public if key is None else key
     check_same_key(c.public, public_part(key))
-    make_randomisers = choose_randomisers(key, None, engine, c.size)
+    draw = choose_randomisers(key, CRT if isinstance(key, PrivateKey) else STANDARD, engine, c.size)
 
     def rerandomise_chunk(chunk: slice) -> ResidueArray:
-        randomisers = make_randomisers(chunk.stop - chunk.start)
-        if towards_key_holder and isinstance(key, PublicKey):
-            randomisers = mix_cosets(key, randomisers, engine)
-        return engine.mod_mul(take_chunk(c.residues, chunk), randomisers)
+        count = chunk.stop - chunk.start
+        fresh = draw(count) if isinstance(key, PrivateKey) else key.uniform_stock.take(count, engine, draw)
+        return engine.mod_mul(take_chunk(c.residues, chunk), fresh)
 
     return Ciphertexts(c.public, join_chunks(run_chunks(rerandomise_chunk, c.size, engine, progress), c.shape))
 

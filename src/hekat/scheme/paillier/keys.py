@@ -17,6 +17,7 @@ from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, ch
 from hekat.scheme.paillier.permutation_proof import Roots, check_roots, find_roots
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.primes import Progress, find_safe_prime_pair, is_safe_prime
+from hekat.scheme.paillier.randomiser_stock import RandomiserStock
 from hekat.scheme.paillier.table_cache import TableCache
 
 FINGERPRINT_BYTES: Final = 16
@@ -41,6 +42,7 @@ class PublicKey(ImmutableKey):
         "n_squared",
         "plaintext_space",
         "roots",
+        "uniform_stock",
     )
 
     n: int
@@ -50,6 +52,7 @@ class PublicKey(ImmutableKey):
     fingerprint: str
     djn_tables: TableCache
     roots: Roots
+    uniform_stock: RandomiserStock
 
     def __new__(cls, n: int, roots: Roots) -> PublicKey:
         check_foreign_modulus(n, MIN_TEST_KEY_BITS, MAX_KEY_BITS)
@@ -72,6 +75,7 @@ class PublicKey(ImmutableKey):
                 "fingerprint": fingerprint_of(n),
                 "djn_tables": TableCache(),
                 "roots": roots,
+                "uniform_stock": RandomiserStock(),
             }
             for name, value in values.items():
                 object.__setattr__(key, name, value)

@@ -1,28 +1,24 @@
 """Fresh randomisers r^n mod n^2, one per ciphertext, in three ways; all randomness is the operating system's.
 
-`djn` randomisers all lie in the cosets that -x^2 reaches: their Jacobi symbol is +1. Whoever knows the randomiser of
-one ciphertext can therefore follow it through `djn` re-randomisation by that symbol; `mix_cosets` removes the trace.
+Towards the holder of the private key only `standard` and `crt` will do: they are uniform n-th residues. `djn` ones lie
+in the cosets that -x^2 reaches and have exponents of half the size, so that who knows the primes can tell them apart.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-import weakref
 from functools import partial
 from typing import Final
 
 import gmpy2
 import numpy as np
 
-from hekat.array_module import array_module
 from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.paillier.prime_half import PrimeHalf
 from hekat.scheme.paillier.table_cache import TableCache
 
-COSET_BITS: Final = 2
 # What a key's table of randomisers is planned for: this many batches like the one that asks, between these bounds.
 PLANNED_BATCHES: Final = 16
 MIN_PLANNED_USES: Final = 1 << 12
@@ -30,9 +26,11 @@ MAX_PLANNED_USES: Final = 1 << 15
 
 
 def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
-    """r^n mod n^2, r uniform in [1, n).
+    """r^n mod n^2, r uniform in [1, n): uniform n-th residues, as x -> x^n permutes the units mod n.
 
-    An r that shares a factor with n would factor it; the odds are about 2^(1 - bits/2).
+    An r that shares a factor with n makes no unit; the odds are about 2^(1 - bits/2) for the product of two primes. It
+    tells nothing even where a dishonest n has smaller ones: modulo that factor's square the product is 0, and whether
+    it is does not depend on what is re-randomised.
     Source: Paillier 1999, section 4.
     """
     limbs = engine.random_below(count, key.n - 1)
@@ -87,25 +85,6 @@ def planned_uses(count: int) -> int:
     return max(count, MIN_PLANNED_USES, min(PLANNED_BATCHES * count, MAX_PLANNED_USES))
 
 
-def mix_cosets(key: PublicKey, randomisers: ResidueArray, engine: Engine) -> ResidueArray:
-    """(-1)^b1 (u^n)^b2 times each randomiser of shape (count,), b1 and b2 fresh bits, u of Jacobi symbol -1.
-
-    -1 and u carry the squares to the other three cosets, so the result lies in each with odds 1/4 whatever it was.
-    """
-    with _coset_lock:
-        candidates = _coset_factors.get(key)
-        if candidates is None:
-            candidates = _coset_factors[key] = _make_coset_factors(key)
-    with engine.active():
-        choice = engine.random_bits(randomisers.size, COSET_BITS)
-        xp = array_module(choice)
-        # Every candidate is read for every choice, so that memory access tells nothing.
-        factors = xp.zeros((randomisers.size, key.n_squared.limb_count), np.uint64)
-        for index, candidate in enumerate(candidates):
-            factors |= xp.asarray(candidate) & -(choice == index).astype(np.uint64)
-        return engine.mod_mul(randomisers, engine.load(factors, key.n_squared))
-
-
 def check_table_memory(key_bits: int, engine: Engine) -> None:
     """Raise InputError where `engine` has no memory for the tables of a private key of `key_bits` bits.
 
@@ -143,17 +122,3 @@ def _make_djn_table(key: PublicKey, engine: Engine, uses: int) -> FixedBaseTable
     limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]
     constant_time = not engine.single_tenant
     return engine.fixed_base_table(limbs, key.n_squared, -(-key.bits // 2), uses=uses, constant_time=constant_time)
-
-
-_coset_factors: weakref.WeakKeyDictionary[PublicKey, LimbArray] = weakref.WeakKeyDictionary()
-_coset_lock = threading.Lock()
-
-
-def _make_coset_factors(key: PublicKey) -> LimbArray:
-    """1, -1, u^n and -u^n mod n^2, u the least number of Jacobi symbol -1 (there is one as n is no square)."""
-    u = 2
-    while gmpy2.jacobi(u, key.n) != -1:
-        u += 1
-    n_squared = key.n_squared.value
-    power = int(gmpy2.powmod(u, key.n, n_squared))
-    return limbs_from_ints([1, n_squared - 1, power, n_squared - power], key.n_squared.limb_count)

@@ -1,0 +1,67 @@
+"""Randomisers drawn ahead: each is handed out once, to one thread, in the process that drew it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hekat.engine.interface import Modulus, ResidueArray
+from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
+from hekat.engine.select import get_engine
+from hekat.scheme.paillier import randomiser_stock
+from hekat.scheme.paillier.randomiser_stock import DRAWN_TOGETHER, RandomiserStock
+
+ENGINE = get_engine("reference")
+MODULUS = Modulus(1_000_003)
+
+
+@pytest.fixture
+def draw() -> Callable[[int], ResidueArray]:
+    """Numbers from 0 on, each once."""
+    drawn = iter(range(MODULUS.value))
+    return lambda count: ENGINE.load(limbs_from_ints([next(drawn) for _ in range(count)], 1), MODULUS)
+
+
+def values(residues: ResidueArray) -> list[int]:
+    return ints_from_limbs(ENGINE.store(residues))
+
+
+def test_each_is_handed_out_once_whatever_is_asked_for(draw) -> None:
+    stock = RandomiserStock()
+    counts = [10, 14, 0, 1, 63, 64, 200, 30, 1, 10, 63]
+    handed = [values(stock.take(count, ENGINE, draw)) for count in counts]
+    assert [len(part) for part in handed] == counts
+    together = [value for part in handed for value in part]
+    assert len(set(together)) == len(together) == sum(counts)
+
+
+def test_few_cost_few_draws(draw) -> None:
+    stock, asked = RandomiserStock(), []
+
+    def count_draws(count: int) -> ResidueArray:
+        asked.append(count)
+        return draw(count)
+
+    for _ in range(12):
+        stock.take(10, ENGINE, count_draws)
+    assert asked == [DRAWN_TOGETHER, DRAWN_TOGETHER]
+
+
+def test_threads_get_different_ones(draw) -> None:
+    stock = RandomiserStock()
+    with ThreadPoolExecutor(8) as threads:
+        handed = list(threads.map(lambda _: values(stock.take(7, ENGINE, draw)), range(100)))
+    together = [value for part in handed for value in part]
+    assert len(set(together)) == 700
+
+
+def test_a_forked_process_draws_its_own(draw, monkeypatch) -> None:
+    stock = RandomiserStock()
+    stock.take(3, ENGINE, draw)
+    child = os.getpid() + 1
+    monkeypatch.setattr(randomiser_stock.os, "getpid", lambda: child)
+    # What is left of the first draw stays with the parent.
+    assert values(stock.take(3, ENGINE, draw)) == [DRAWN_TOGETHER, DRAWN_TOGETHER + 1, DRAWN_TOGETHER + 2]
