@@ -242,6 +242,15 @@ def test_a_public_key_without_a_proof_is_one_of_an_older_release(private_key: Pr
         from_bytes(write_frame("paillier/public-key", 1, body), PublicKey)
 
 
+def test_ciphertexts_that_are_no_units(private_key: PrivateKey) -> None:
+    public = private_key.public
+    for value in (private_key.p, public.n, 7 * private_key.q**2):
+        for values in ([value], [5, value, 6]):
+            data = to_bytes(ciphertexts_of(public, values))
+            with pytest.raises(WireCorruptError, match="shares a factor with its key's modulus"):
+                from_bytes(data, Ciphertexts, public_key=public, engine=ENGINE)
+
+
 def test_a_key_of_another_scheme(private_key: PrivateKey, rsa_keys: Any) -> None:
     data = to_bytes(ciphertexts_of(private_key.public, [5]))
     with pytest.raises(InputError, match="a key of another scheme"):

@@ -97,6 +97,13 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
         raise WireCorruptError(
             "a ciphertext is out of range", expected="values from 1 to n^2 - 1", got="0, or n^2 or more"
         ) from None
+    if not ciphertexts.are_units():
+        raise WireCorruptError(
+            "a ciphertext shares a factor with its key's modulus",
+            expected="units, as encryption makes them",
+            got="a batch of which one is none",
+            cure="do not go on with who sent it: no computation on ciphertexts makes such a number",
+        )
     return ciphertexts
 
 

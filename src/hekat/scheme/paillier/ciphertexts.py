@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import gmpy2
+
 from hekat.engine.interface import Engine
-from hekat.engine.limbs import LimbArray
+from hekat.engine.limbs import LimbArray, ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 from hekat.scheme.keyed_residues import KeyedResidues
@@ -26,7 +28,10 @@ class Ciphertexts(KeyedResidues[PublicKey]):
 
     @classmethod
     def from_limbs(cls, public: PublicKey, limbs: LimbArray, engine: Engine | None = None) -> Ciphertexts:
-        """Ciphertexts from canonical limbs of shape (..., limbs). Raises InputError for 0 and for n^2 or more."""
+        """Ciphertexts from canonical limbs of shape (..., limbs). Raises InputError for 0 and for n^2 or more.
+
+        Of limbs that another party made, ask `are_units` too.
+        """
         engine = engine or get_engine()
         residues = engine.load(limbs, public.n_squared)
         if not limbs.any(axis=-1).all():
@@ -42,3 +47,13 @@ class Ciphertexts(KeyedResidues[PublicKey]):
             check_same_key(arrays[0].public, other.public)
         engine = arrays[0].engine
         return cls(arrays[0].public, engine.concatenate([array.residues for array in arrays]))
+
+    def are_units(self) -> bool:
+        """Whether all are units mod n, as encryptions and what is computed on them are: at one product for each.
+
+        Whoever holds p could send a multiple of p instead: what is computed on it hides nothing of by which power of p
+        it can be divided, and so of what it was multiplied with.
+        """
+        product = self.engine.mod_product(self.engine.reshape(self.residues, (self.size,)))
+        (value,) = ints_from_limbs(self.engine.store(product))
+        return bool(gmpy2.gcd(value, self.public.n) == 1)
