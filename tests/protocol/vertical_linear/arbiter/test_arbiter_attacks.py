@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import partial
 
 import gmpy2
 import numpy as np
@@ -21,7 +20,8 @@ from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLa
 from hekat.protocol.vertical_linear.fixed_point import encode_features
 from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
-from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt, rerandomise
+from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt
+from hekat.scheme.paillier.randomiser import djn_randomisers
 from hekat.scheme.paillier.row_packing import open_slots, unmask_slots
 from hekat.wire import from_bytes
 
@@ -205,8 +205,11 @@ def test_marked_randomisers_are_not_found_again(small) -> None:
     assert abs(guess_marks(small, TRIALS) - 0.5) < 0.21
 
 
-def test_marked_randomisers_would_be_found_again_without_mixing_cosets(small, monkeypatch) -> None:
-    monkeypatch.setattr(arithmetic_module, "rerandomise", partial(rerandomise, towards_key_holder=False))
+def test_marked_randomisers_would_be_found_again_under_djn(small, monkeypatch) -> None:
+    def by_djn(c):
+        return Ciphertexts(c.public, c.engine.mod_mul(c.residues, djn_randomisers(c.public, c.size, c.engine)))
+
+    monkeypatch.setattr(arithmetic_module, "rerandomise", by_djn)
     assert guess_marks(small, 40) == 1.0
 
 

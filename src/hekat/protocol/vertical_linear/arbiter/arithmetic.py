@@ -119,8 +119,8 @@ class PaillierArithmetic:
         return self._read(data, (1,), sender)
 
     def mask(self, products: Ciphertexts) -> Masked:
-        """Each c as c (1 + r n), r uniform mod n, under fresh randomisers of all cosets: whoever knows the factors of n
-        finds uniform plaintexts under uniform randomisers, independent of what went in."""
+        """Each c as c (1 + m n) r^n, m and r uniform: under a key that is proven to permute a uniform unit mod n^2,
+        whatever the key's holder knows and whatever went in."""
         flat = products.reshape(-1)
         engine = flat.engine
         masks = engine.random_below(flat.size, self._key.n)
