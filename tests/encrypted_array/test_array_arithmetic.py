@@ -189,7 +189,7 @@ def test_other_keys_and_engines_do_not_mix(keys, other_keys):
 
 
 def test_a_key_read_twice_is_one_key(keys):
-    again = type(keys.public)(keys.public.n)
+    again = type(keys.public)(keys.public.n, keys.public.roots)
     x = hekat.array([1, 2], key=keys.public)
     y = hekat.array([3, 4], key=again)
     assert (x + y).decrypt(keys.private).tolist() == [4, 6]

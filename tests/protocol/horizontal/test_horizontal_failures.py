@@ -18,6 +18,7 @@ from hekat.errors import (
     PolicyError,
     ProtocolError,
     WireKindError,
+    WireVersionError,
 )
 from hekat.ledger import audit
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
@@ -29,6 +30,7 @@ from hekat.protocol.horizontal.training import LocalRun
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
+from hekat.wire.frame import read_frame, write_frame
 
 ONE_GRADIENT = TrainingSettings(algorithm="fedsgd", round_count=3, batch_rows=0)
 
@@ -211,13 +213,18 @@ def test_a_sum_that_claims_other_contributors_is_refused(rehearse, tables_of, se
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_private_key_where_the_public_one_belongs_is_refused(rehearse, tables_of, settings_of, key_pair) -> None:
+@pytest.mark.parametrize(("wrong", "cause"), [("the private key", WireKindError), ("no proof", WireVersionError)])
+def test_another_key_where_the_public_one_belongs_is_refused(
+    rehearse, tables_of, settings_of, key_pair, wrong, cause
+) -> None:
     tables = tables_of(1)
+    unproven = write_frame("paillier/public-key", 1, read_frame(to_bytes(key_pair.public)).body)
+    sent = to_bytes(key_pair.private) if wrong == "the private key" else unproven
     settings = settings_of(training=ONE_GRADIENT)
     rehearsal = rehearse(settings, tables)
 
     class Careless:
-        """The leader's channel, but the message with the public key carries the private one."""
+        """The leader's channel, but the message with the public key carries another."""
 
         def __init__(self, channel):
             self._channel = channel
@@ -227,7 +234,7 @@ def test_a_private_key_where_the_public_one_belongs_is_refused(rehearse, tables_
 
         def send(self, to, step, message):
             if isinstance(message, PublicKeyMessage):
-                message = PublicKeyMessage(public_key=to_bytes(key_pair.private))
+                message = PublicKeyMessage(public_key=sent)
             self._channel.send(to, step, message)
 
     def lead(channel):
@@ -237,7 +244,7 @@ def test_a_private_key_where_the_public_one_belongs_is_refused(rehearse, tables_
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
     assert caught.value.party == settings.aggregator
-    assert isinstance(caught.value.__cause__, WireKindError)
+    assert isinstance(caught.value.__cause__, cause)
     assert str(int(key_pair.private.p)) not in str(caught.value)
 
 
