@@ -237,16 +237,15 @@ class Bench:
         assert _signed(decrypt(self.key, after).limbs) == _signed(decrypt(self.key, before).limbs)
         assert not (before.to_limbs() == after.to_limbs()).all(axis=-1).any()
         n2, numbers = self.book.n2, self.numbers[:SAMPLE]
-        (table,) = self._tables("djn", self.operations)
         self.row(
             "rerandomise",
-            CONSTANT_TIME,
+            "",
             Call(self.sizes.scalar, self.operations.rerandomise),
             {
                 "gmpy2": Call(SAMPLE, lambda: [self.book.randomiser() * c % n2 for c in numbers]),
                 "phe": Call(SAMPLE, lambda: [c.obfuscate() for c in self.phe_numbers[:SAMPLE]]),
             },
-            self.ring.fixed_base(table.positions) + self.ring.work(2, of="coset and ciphertext"),
+            self.ring.power(self.key.public.bits) + self.ring.work(1, of="ciphertext"),
         )
 
     def matrix_product(self) -> None:

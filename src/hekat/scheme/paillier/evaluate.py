@@ -150,7 +150,7 @@ def rerandomise(
 
     Randomisers are uniform n-th residues, by `crt` with the PrivateKey as `key`, else r^n: whoever knows the primes, or
     made the key so that it may be no product of two, finds none of the randomisers that went in. What of the plaintexts
-    shall be hidden from the key's holder takes a mask before. r^n takes some ten times as long as encryption by `djn`.
+    shall be hidden from the key's holder takes a mask before. r^n takes some twelve times as long as `djn` encryption.
     `progress(done, total)` is called after every few thousand.
     Raises KeyRefusedError for a key that is not the ciphertexts' own.
     """

@@ -13,7 +13,7 @@ import numpy as np
 from hekat.engine.interface import Engine, ResidueArray
 
 # A multiple of what engines compute at once.
-DRAWN_TOGETHER: Final = 64
+DRAWN_TOGETHER: Final = 32
 
 
 @dataclass

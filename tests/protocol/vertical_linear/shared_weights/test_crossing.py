@@ -189,7 +189,7 @@ def test_a_marked_factor_cannot_be_followed_into_the_answer(converse, sides, pai
 
     def guest(channel):
         side = sides(GUEST, channel)
-        # Every entry is odd: without fresh cosets every answer keeps the mark.
+        # Every entry is odd: with randomisers of one symbol every answer keeps the mark.
         side.answer("p", np.full((400, 1), 7), side.receive_factors("f", (1, 1), layout), layout)
 
     converse(guest, host)
