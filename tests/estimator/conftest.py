@@ -12,7 +12,10 @@ from hekat.scheme.paillier import KeyPair
 
 TWO = {"bank": slice(0, 3), "insurer": slice(3, 6)}
 THREE = {"bank": slice(0, 2), "insurer": slice(2, 4), "grocer": slice(4, 6)}
-LEAK = "hosts may learn labels"
+LEAK = {
+    "label_leak_accepted": "hosts may learn labels",
+    "column_leak_accepted": "the guest may learn columns of hosts",
+}
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +34,7 @@ def small(keys) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def small_arbiter(small) -> dict[str, Any]:
     """The same with an arbiter and two hosts."""
-    return {**small, "columns": THREE, "arbiter": "arbiter", "label_leak_accepted": LEAK}
+    return {**small, "columns": THREE, "arbiter": "arbiter", **LEAK}
 
 
 @pytest.fixture(scope="session")

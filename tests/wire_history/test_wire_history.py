@@ -17,6 +17,7 @@ from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
+from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, StartMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
@@ -46,7 +47,9 @@ READERS: dict[str, type[Any]] = {
 }
 READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
 READERS |= {"rsa.PublicKey": RsaPublicKey}
-READERS |= {cls.__name__: cls for cls in (ReadyMessage, FactorsMessage, ProductsMessage)}
+READERS |= {
+    cls.__name__: cls for cls in (ReadyMessage, FactorsMessage, ProductsMessage, HostReadyMessage, StartMessage)
+}
 
 
 @pytest.fixture(scope="module")

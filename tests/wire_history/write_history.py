@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
+from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, StartMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, generate_keys
@@ -98,6 +99,24 @@ def ready() -> ReadyMessage:
 def shared(cls: type[FactorsMessage | ProductsMessage]) -> bytes:
     """Ciphertexts of one party to the other; version 1, kept beside it, was of slots that have a mask each."""
     return to_bytes(cls((HERE / "ciphertexts.v1.hkat").read_bytes()))
+
+
+def host_ready() -> HostReadyMessage:
+    """What a host says of its columns; version 1, kept beside it, counted those that are nearly constant."""
+    return HostReadyMessage(row_count=5, column_count=2, high_leverage_columns=1, feature_bits=18, epochs_done=0)
+
+
+def start() -> StartMessage:
+    """What the guest says of the run; version 1, kept beside it, said of its own columns only how many there are."""
+    return StartMessage(
+        row_count=5,
+        column_counts=[3, 2],
+        high_leverage_columns=1,
+        feature_bits=18,
+        target_bits=1,
+        epochs_done=2,
+        finished=False,
+    )
 
 
 def flipped(data: bytes) -> bytes:
@@ -200,6 +219,8 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
         "shared-factors-message.v2": ("FactorsMessage", lambda: shared(FactorsMessage)),
         "shared-products-message.v2": ("ProductsMessage", lambda: shared(ProductsMessage)),
+        "host-ready-message.v2": ("HostReadyMessage", lambda: to_bytes(host_ready())),
+        "start-message.v2": ("StartMessage", lambda: to_bytes(start())),
         **rsa_objects(rsa_keys(0)),
     }
 

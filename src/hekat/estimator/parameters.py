@@ -60,7 +60,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         l1: float = 0.0,
         l2: float = 0.0,
         standardise: bool = True,
-        limit_spreads: float = 0.0,
+        limit_spreads: float | None = None,
         patience: int = 0,
         min_improvement: float = 0.0,
         stop_at_loss: float = 0.0,
@@ -68,6 +68,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         feature_bits: int = 16,
         value_bits: int = 32,
         label_leak_accepted: str | None = None,
+        column_leak_accepted: str | None = None,
         intersection: str | None = "ecdh",
         receivers: Sequence[str] | None = None,
         warm_start: bool = False,
@@ -96,6 +97,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.feature_bits = feature_bits
         self.value_bits = value_bits
         self.label_leak_accepted = label_leak_accepted
+        self.column_leak_accepted = column_leak_accepted
         self.intersection = intersection
         self.receivers = receivers
         self.warm_start = warm_start
@@ -132,6 +134,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             ),
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
+            column_leak_accepted=self.column_leak_accepted,
         )
 
     def _check_paillier_alone(self) -> None:

@@ -7,6 +7,8 @@ from hekat.job.new_guest_job import NewGuestJob
 from hekat.job.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_linear.settings import (
+    ARBITER_LIMIT_SPREADS,
+    COLUMN_LEAK_ACCEPTED,
     LEAK_ACCEPTED,
     FixedPoint,
     LinearTraining,
@@ -91,6 +93,10 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
                 "accepted", LEAK_ACCEPTED, "waives the limit on equations; the site has to allow it: docs/vertical.md"
             ),
         ],
+        [
+            "[column_leak]",
+            example("accepted", COLUMN_LEAK_ACCEPTED, "waives what limits the guest; the site has to allow it too"),
+        ],
         _fixed_point(),
         [
             "[compare]                                # what the report shows beside the encrypted run",
@@ -129,7 +135,11 @@ def _training(job: NewGuestJob) -> list[str]:
         default("optimiser", training.optimiser, optimisers),
         example("optimiser_settings", {"decay": 0.01}, "of that optimiser, over its own defaults"),
         default("standardise", training.standardise, "mean 0 and spread 1 in each column, each party its own"),
-        default("limit_spreads", training.limit_spreads, "set values further from the mean to it, in spreads; 0: none"),
+        default(
+            "limit_spreads",
+            0.0 if job.arbiter is None else ARBITER_LIMIT_SPREADS,
+            "set values further from the mean to it, in spreads; 0: none",
+        ),
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),

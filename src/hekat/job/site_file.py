@@ -39,8 +39,9 @@ class SitePolicy:
 
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
-    regression: under `arbiter` a party sees its own gradients, and so equations on the labels. `label_leak_waiver` lets
-    a job waive the limit on those, `joined_rows` lets this process put the parties' rows together for a comparison.
+    regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
+    hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
+    `joined_rows` lets this process put the parties' rows together for a comparison.
     """
 
     protections: tuple[str, ...] = ("lattice", "paillier")
@@ -49,6 +50,7 @@ class SitePolicy:
     exactness_check: bool = False
     vertical_forms: tuple[str, ...] = FORMS
     label_leak_waiver: bool = False
+    column_leak_waiver: bool = False
     joined_rows: bool = False
 
 
@@ -141,6 +143,7 @@ def _read_policy(section: Section) -> SitePolicy:
         exactness_check=section.take("exactness_check", bool, default.exactness_check),
         vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
         label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
+        column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
     )
     section.finish()

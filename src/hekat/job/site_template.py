@@ -129,6 +129,9 @@ def policy_lines() -> list[str]:
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/vertical.md"),
         default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
+        default(
+            "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
+        ),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
     ]
 

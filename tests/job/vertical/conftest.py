@@ -21,6 +21,7 @@ POLICY = """[policy]
 protections = ["paillier", "lattice", "none"]
 exactness_check = true
 label_leak_waiver = true
+column_leak_waiver = true
 joined_rows = true
 """
 
@@ -37,7 +38,11 @@ class Firms:
     """A folder with everything that a job needs; parts of it can be written anew."""
 
     ARBITER: ClassVar[str] = "[protection]\nkind = 'none'\nform = 'arbiter'\n"
-    WAIVER: ClassVar[str] = "[label_leak]\naccepted = 'hosts may learn labels'\n"
+    WAIVER: ClassVar[str] = """[label_leak]
+accepted = 'hosts may learn labels'
+[column_leak]
+accepted = 'the guest may learn columns of hosts'
+"""
     POLICY: ClassVar[str] = POLICY
 
     folder: Path

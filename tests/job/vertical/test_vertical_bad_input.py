@@ -177,12 +177,33 @@ def test_a_job_beyond_the_label_leak_rule_is_refused_before_it_starts(firms) -> 
     assert firms.prepare().job.settings.label_leak_accepted is not None
 
 
-def test_a_column_with_few_rows_of_its_own_is_refused_before_it_starts(firms) -> None:
-    firms.write_job(firms.ARBITER, arbiter='"auditor"')
+def test_a_guest_with_too_many_columns_is_refused_before_it_starts(firms) -> None:
+    """Two columns and the ones are a tenth of 30 rows; hosts with one column each are well below it."""
+    at_host = "[label_leak]\naccepted = 'hosts may learn labels'\n[training]\nbatch_rows = "
+    firms.write_job(firms.ARBITER + at_host + "30\n", arbiter='"auditor"')
+    firms.prepare()
+    firms.write_job(firms.ARBITER + at_host + "29\n", arbiter='"auditor"')
+    told = refusal(firms, PolicyError)
+    assert "the gradients of guest bank would tell columns of hosts" in told
+    assert "the guest may learn columns of hosts" in told
+    firms.write_job(firms.ARBITER + firms.WAIVER + "[training]\nbatch_rows = 29\n", arbiter='"auditor"')
+    assert firms.prepare().job.settings.column_leak_accepted is not None
+
+
+@pytest.mark.parametrize(("party", "told"), [("bank", "columns of hosts"), ("insurer", "labels")])
+def test_a_column_with_few_rows_of_its_own_is_refused_before_it_starts(firms, party, told) -> None:
+    """Where rows are aligned, and so known to be common."""
+    for name in firms.names:
+        firms.write_table(name, change=sorted)
+    batch = "[intersection]\nkind = 'aligned'\n[training]\nbatch_rows = 0\n"
+    firms.write_job(firms.ARBITER + batch, arbiter='"auditor"')
     firms.write_table(
-        "insurer", change=lambda rows: [[row[0], float(number < 5), row[2]] for number, row in enumerate(rows)]
+        party,
+        change=lambda rows: [[row[0], float(number < 5), *row[2:]] for number, row in enumerate(sorted(rows))],
     )
-    assert "1 columns of host insurer would tell labels of single rows" in refusal(firms, PolicyError)
+    assert f"1 columns of {'guest' if party == 'bank' else 'host'} {party} would tell {told} of single rows" in refusal(
+        firms, PolicyError
+    )
 
 
 def test_a_key_of_another_size(firms, paillier_keys) -> None:

@@ -11,7 +11,7 @@ from hekat.job.any_job import read_head
 from hekat.job.job_file import load_job
 from hekat.job.vertical.described_settings import describe_vertical_settings
 from hekat.job.vertical.job_file import load_vertical_job
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, FixedPoint, LinearTraining
 
 PLAIN = "[protection]\nkind = 'none'\n"
 
@@ -30,6 +30,8 @@ def test_the_smallest_job_gets_the_safe_defaults(firms) -> None:
     assert (job.intersection_kind, job.prediction.receivers) == ("ecdh", ("bank",))
     assert (job.test_data, job.compare_centralised, job.check_exactness, job.sparse) == (None, False, False, False)
     assert settings.label_leak_accepted is None
+    assert settings.column_leak_accepted is None
+    assert settings.limit_spreads == 0
     assert job.digest == hashlib.sha256(path.read_bytes()).digest()
     assert job.timeout_s == 240
 
@@ -64,6 +66,8 @@ form = "arbiter"
 key_bits = 2048
 [label_leak]
 accepted = "hosts may learn labels"
+[column_leak]
+accepted = "the guest may learn columns of hosts"
 [prediction]
 receivers = ["insurer", "bank"]
 [compare]
@@ -84,11 +88,26 @@ categories = ["north", "south"]
     assert job.settings.fixed_point == FixedPoint(20, 30)
     assert (job.settings.form, job.settings.arbiter, job.settings.key_bits) == ("arbiter", "auditor", 2048)
     assert job.settings.label_leak_accepted == LEAK_ACCEPTED
+    assert job.settings.column_leak_accepted == COLUMN_LEAK_ACCEPTED
+    assert (training.limit_spreads, job.settings.limit_spreads) == (None, 0.0)
     assert job.intersection is not None
     assert (job.intersection.kind, job.intersection.key_bits) == ("rsa_blind", 4096)
     assert job.prediction.receivers == ("insurer", "bank")
     assert (job.compare_centralised, job.check_exactness, job.sparse) == (True, True, True)
     assert (job.timeout_s, job.test_data, len(job.columns)) == (9.0, "t", 1)
+
+
+@pytest.mark.parametrize(
+    ("sections", "limit"),
+    [
+        ("[protection]\n", 3.0),
+        ("[protection]\n[training]\nlimit_spreads = 0\n", 0.0),
+        ("[protection]\n[training]\nlimit_spreads = 2.5\n", 2.5),
+        ("[protection]\n[training]\nstandardise = false\n", 0.0),
+    ],
+)
+def test_with_an_arbiter_values_are_limited_unless_the_job_says_otherwise(sections, limit, firms) -> None:
+    assert load_vertical_job(firms.write_job(sections, arbiter='"auditor"')).settings.limit_spreads == limit
 
 
 @pytest.mark.parametrize("key", ["format", "name", "protocol", "guest", "hosts", "data"])
@@ -126,6 +145,7 @@ WRONG = {
     "a penalty that shares cannot hold": ("[model]\nl2 = 1e-12\n", {}, "training.l2 cannot be"),
     "a small key": ("[protection]\nkey_bits = 1024\n", {}, "2048 or more"),
     "a waiver in other words": ("[label_leak]\naccepted = 'yes'\n", {}, LEAK_ACCEPTED),
+    "the other waiver in other words": (f"[column_leak]\naccepted = '{LEAK_ACCEPTED}'\n", {}, COLUMN_LEAK_ACCEPTED),
     "classes of a regression": ("[model]\nname = 'linear'\n", {}, "none for a linear regression"),
     "no classes": ("", {"classes": ""}, "2 classes or more"),
     "one class": ("", {"classes": '["a"]'}, "2 classes or more"),
@@ -185,6 +205,12 @@ ASKED = {
         {"arbiter": '"auditor"'},
         "policy.label_leak_waiver = true",
     ),
+    "the waiver for the guest": (
+        "label_leak_waiver = true",
+        "[column_leak]\naccepted = 'the guest may learn columns of hosts'\n",
+        {"arbiter": '"auditor"'},
+        "policy.column_leak_waiver = true",
+    ),
     "exactness": ("", "[checks]\nexactness = true\n", {}, "policy.exactness_check = true"),
     "joined rows": (
         "",
@@ -209,7 +235,7 @@ def test_what_a_site_does_not_allow(case, firms) -> None:
 def test_a_ring_has_no_key_size_and_no_stored_key(firms, key_files) -> None:
     """`min_key_bits` is of Paillier keys; a site file serves jobs of every protection."""
     firms.write_site(
-        "[policy]\nmin_key_bits = 4096\nlabel_leak_waiver = true\n",
+        "[policy]\nmin_key_bits = 4096\nlabel_leak_waiver = true\ncolumn_leak_waiver = true\n",
         party=key_files,
         more="[party.auditor]\npaillier_key = 'bank.paillier'\n",
     )

@@ -151,7 +151,64 @@ def test_a_finished_run_and_another_job_are_refused(firms, monkeypatch) -> None:
     assert not (firms.folder / "more").exists()
 
 
+LIMIT = "codec_state/limit_spreads"
+
+
+def change_limits(folder, change, parties: tuple[str, ...] = ("bank", "insurer")) -> None:
+    """Write the checkpoints of a run anew, with other limits on values: none where `change` gives None."""
+    for party in parties:
+        for path in (folder / "checkpoints").glob(f"{party}-*.npz"):
+            metadata, arrays = decode_arrays(path.read_bytes(), "checkpoint", "x")
+            limit = change(arrays.pop(LIMIT))
+            changed = arrays if limit is None else {**arrays, LIMIT: np.asarray(limit)}
+            path.write_bytes(encode_arrays("checkpoint", metadata, changed))
+
+
+@pytest.fixture
+def outlier(firms):
+    """Firms of which the insurer has a row twenty spreads from the others."""
+    firms.write_table(
+        "insurer", change=lambda rows: [[rows[60][0], 20.0, 1.0] if row is rows[60] else row for row in rows]
+    )
+    write(firms, "arbiter")
+    return firms
+
+
+def test_a_run_from_before_values_were_limited_goes_on_without_a_limit(outlier, weights_of, monkeypatch) -> None:
+    """Form `arbiter` had no limit unless the job named one, and checkpoints did not say what there was."""
+    limited = run_vertical_job(outlier.prepare(), outlier.folder / "limited")
+    with monkeypatch.context() as patched:
+        patched.setattr("hekat.protocol.vertical_linear.settings.ARBITER_LIMIT_SPREADS", 0.0)
+        whole = run_vertical_job(outlier.prepare(), outlier.folder / "whole")
+        folder, _ = stop(outlier, monkeypatch, "insurer")
+    change_limits(folder, lambda limit: None)
+    resumed = run_vertical_job(outlier.prepare(), outlier.folder / "resumed", resume_from=folder)
+    assert weights_of(resumed.folder) == weights_of(whole.folder)
+    assert not np.allclose(weights_of(resumed.folder), weights_of(limited.folder), atol=1e-3)
+    assert "limit_spreads" not in resumed.summary["settings"]
+    assert limited.summary["settings"]["limit_spreads"] == 3
+
+
+def test_a_run_with_a_limit_keeps_it_whatever_releases_take_later(outlier, weights_of, monkeypatch) -> None:
+    whole = run_vertical_job(outlier.prepare(), outlier.folder / "whole")
+    folder, _ = stop(outlier, monkeypatch, "insurer")
+    with monkeypatch.context() as patched:
+        patched.setattr("hekat.protocol.vertical_linear.settings.ARBITER_LIMIT_SPREADS", 5.0)
+        resumed = run_vertical_job(outlier.prepare(), outlier.folder / "resumed", resume_from=folder)
+    assert weights_of(resumed.folder) == weights_of(whole.folder)
+    assert resumed.summary["settings"]["limit_spreads"] == 3
+
+
+def test_checkpoints_with_different_limits_are_refused(outlier, monkeypatch) -> None:
+    folder, _ = stop(outlier, monkeypatch, "insurer")
+    change_limits(folder, lambda limit: limit + 1, ("bank",))
+    with pytest.raises(StateError, match="runs with different limits on values"):
+        run_vertical_job(outlier.prepare(), outlier.folder / "more", resume_from=folder)
+    assert not (outlier.folder / "more").exists()
+
+
 FORGED = {
+    "a limit that is none": (LIMIT, lambda values: values * np.nan),
     "not a number": ("parameters/weights", lambda values: values * np.nan),
     "numbers of another kind": ("parameters/weights", lambda values: values.astype(np.float32)),
     "a digest of another size": ("codec_state/rows/digest", lambda values: values[:5]),

@@ -54,7 +54,7 @@ def compare_centralised(
     assert guest.test_rows is not None
     assert guest.scores is not None
     training = replace(settings.training, epochs=len(losses))
-    joined = _join(job, outcomes, training.limit_spreads)
+    joined = _join(job, outcomes, settings.limit_spreads)
     parameters, loss = _train(joined, settings.task, training)
     scores = _scores(joined, parameters)
     compared = Compared(
@@ -68,7 +68,7 @@ def compare_centralised(
     results = [Result(name="centralised, same objective", kind="centralised", metrics=metrics)]
     if settings.task == "linear" or not settings.training.l1:
         # On the rows as they are: what a limit takes off them is this objective's own affair.
-        unlimited = _join(job, outcomes, 0.0) if training.limit_spreads else joined
+        unlimited = _join(job, outcomes, 0.0) if settings.limit_spreads else joined
         peer = _train_with_scikit_learn(unlimited, settings.training, settings.task)
         metrics = metrics_of_scores(settings.classes, peer, labels)
         results.append(Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics))

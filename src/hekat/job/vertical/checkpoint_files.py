@@ -6,6 +6,7 @@ each keeps the epoch before too, and all go on from the last one that every part
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from hekat.state.file_format import this_release
 
 CHECKPOINTS_FOLDER = "checkpoints"
 _FINISHED, _KEY, _DIGEST = "finished", "rows/key", "rows/digest"
-_STARTED_FROM = "started_from"
+_STARTED_FROM, _LIMIT_SPREADS = "started_from", "limit_spreads"
 _KEPT_EPOCHS = 2
 _WORD = "epoch"
 _DIGEST_BYTES = 32
@@ -35,13 +36,15 @@ _DIGEST_BYTES = 32
 class PartyCheckpoint:
     """One party's state, the rows that it trained on, and the releases of Hekat that trained so far, in order.
 
-    `started_from`: the id of the run whose weights training began with; None where it began with zeros.
+    `started_from`: the id of the run whose weights training began with; None where it began with zeros. `limit_spreads`
+    is the limit that was in force: what a job gets that names none has changed from release to release.
     """
 
     state: PartState
     rows: RowIdentity
     releases: tuple[str, ...] = ()
     started_from: str | None = None
+    limit_spreads: float = 0.0
 
 
 def save_party_checkpoint(folder: Path, job: VerticalJob, party: str, kept: PartyCheckpoint) -> None:
@@ -58,6 +61,7 @@ def save_party_checkpoint(folder: Path, job: VerticalJob, party: str, kept: Part
         parameters=state.arrays,
         codec_state={
             _FINISHED: float(state.finished),
+            _LIMIT_SPREADS: kept.limit_spreads,
             _KEY: np.frombuffer(kept.rows.key, np.uint8),
             _DIGEST: np.frombuffer(kept.rows.digest, np.uint8),
             **(
@@ -103,7 +107,10 @@ def has_checkpoints(folder: Path) -> bool:
 def _load(path: Path, job: VerticalJob, party: str) -> PartyCheckpoint:
     found, what = load_checkpoint(path, job.digest), f"checkpoint {path}"
     finished = found.codec_state.get(_FINISHED)
-    if found.codec_state.keys() - {_STARTED_FROM} != {_FINISHED, _KEY, _DIGEST} or finished not in (0.0, 1.0):
+    if found.codec_state.keys() - {_STARTED_FROM, _LIMIT_SPREADS} != {_FINISHED, _KEY, _DIGEST} or finished not in (
+        0.0,
+        1.0,
+    ):
         raise refuse_checkpoint(what, "a vertical party's state", "another")
     arrays: Mapping[str, npt.NDArray[Any]] = found.parameters
     for name, values in arrays.items():
@@ -115,7 +122,16 @@ def _load(path: Path, job: VerticalJob, party: str) -> PartyCheckpoint:
         raise refuse_checkpoint(what, "a loss of each epoch at the guest alone", "others")
     state = PartState(arrays, found.rounds_done, bool(finished), losses)
     rows = RowIdentity(_bytes_of(found, _KEY, KEY_BYTES, what), _bytes_of(found, _DIGEST, _DIGEST_BYTES, what))
-    return PartyCheckpoint(state, rows, found.releases, _started_from(found, what))
+    limit_spreads = _limit_spreads(found, job, what)
+    return PartyCheckpoint(state, rows, found.releases, _started_from(found, what), limit_spreads)
+
+
+def _limit_spreads(found: Checkpoint, job: VerticalJob, what: str) -> float:
+    """The limit that the run had. Before checkpoints said it, there was none unless the job named one."""
+    limit = found.codec_state.get(_LIMIT_SPREADS, job.settings.training.limit_spreads or 0.0)
+    if not isinstance(limit, float) or not 0 <= limit < math.inf:
+        raise refuse_checkpoint(what, "the limit in spreads that training had", "another value")
+    return limit
 
 
 def _started_from(found: Checkpoint, what: str) -> str | None:

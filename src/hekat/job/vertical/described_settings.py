@@ -34,11 +34,15 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
     }
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
-    for name in ("limit_spreads", "patience", "min_improvement", "stop_at_loss"):
+    if settings.limit_spreads:
+        described["limit_spreads"] = settings.limit_spreads
+    for name in ("patience", "min_improvement", "stop_at_loss"):
         if getattr(training, name):
             described[name] = getattr(training, name)
     if settings.label_leak_accepted is not None:
         described["label_leak_accepted"] = settings.label_leak_accepted
+    if settings.column_leak_accepted is not None:
+        described["column_leak_accepted"] = settings.column_leak_accepted
     if job.intersection is not None and job.intersection.kind == "rsa_blind":
         described["intersection_key_bits"] = job.intersection.key_bits
     if job.sparse:

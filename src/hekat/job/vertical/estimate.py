@@ -28,7 +28,7 @@ from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.scheme.bfv import PRODUCTS
 from hekat.scheme.paillier import KeyPair
 
@@ -127,6 +127,7 @@ def _check_room(prepared: VerticalPrepared, row_count: int) -> None:
     start = StartMessage(
         row_count=row_count,
         column_counts=[len(prepared.tables[party].feature_names) for party in settings.parties],
+        high_leverage_columns=0,
         feature_bits=settings.fixed_point.feature_bits + 1,
         target_bits=1,
         epochs_done=0,
@@ -193,7 +194,9 @@ def _rehearsed_settings(settings: VerticalLinearSettings, batch_rows: int) -> Ve
     training = replace(
         settings.training, batch_rows=batch_rows, patience=1, min_improvement=_NEVER_ENOUGH, stop_at_loss=0.0
     )
-    return replace(settings, training=training, label_leak_accepted=LEAK_ACCEPTED)
+    return replace(
+        settings, training=training, label_leak_accepted=LEAK_ACCEPTED, column_leak_accepted=COLUMN_LEAK_ACCEPTED
+    )
 
 
 def _random_table(

@@ -213,7 +213,8 @@ class VerticalFederation:
             if identity is None:
                 return
             releases = () if earlier is None else earlier.releases
-            self.listener.save(name, PartyCheckpoint(state, identity, releases, self.started_from))
+            limit = self.prepared.job.settings.limit_spreads
+            self.listener.save(name, PartyCheckpoint(state, identity, releases, self.started_from, limit))
             with self._saving:
                 self._saved[name] = state.epochs_done
 

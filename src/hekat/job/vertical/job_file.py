@@ -78,7 +78,7 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
     protection = top.take_section("protection")
     kind = protection.take("kind", str, "paillier")
     _check_key_bits_belong(protection, kind)
-    label_leak = top.take_section("label_leak")
+    label_leak, column_leak = top.take_section("label_leak"), top.take_section("column_leak")
     settings = VerticalLinearSettings(
         guest=top.take("guest", str),
         hosts=top.take_texts("hosts"),
@@ -91,9 +91,11 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
         training=training,
         fixed_point=_read_fixed_point(top.take_section("fixed_point")),
         label_leak_accepted=label_leak.take_optional("accepted", str),
+        column_leak_accepted=column_leak.take_optional("accepted", str),
     )
     protection.finish()
     label_leak.finish()
+    column_leak.finish()
     return settings
 
 
@@ -122,7 +124,7 @@ def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
         l1=l1,
         l2=l2,
         standardise=section.take("standardise", bool, default.standardise),
-        limit_spreads=section.take("limit_spreads", float, default.limit_spreads),
+        limit_spreads=section.take_optional("limit_spreads", float),
         patience=section.take("patience", int, default.patience),
         min_improvement=section.take("min_improvement", float, default.min_improvement),
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),

@@ -48,9 +48,11 @@ def _who_learns_what(job: VerticalJob) -> Iterator[str]:
         )
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"
-    if settings.training.limit_spreads:
+    if settings.column_leak_accepted is not None:
+        yield f"the job accepts that {settings.column_leak_accepted}"
+    if settings.limit_spreads:
         yield (
-            f"standardised values beyond {settings.training.limit_spreads:g} spreads were set to that, in training and "
+            f"standardised values beyond {settings.limit_spreads:g} spreads were set to that, in training and "
             "in predictions; each party's ledger says how many of its own"
         )
     if settings.task == "logistic":

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.engine.select import get_engine
@@ -18,12 +16,10 @@ from hekat.job.prepare import MAX_MAGNITUDE, check_magnitudes
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical.key_makers import key_makers
+from hekat.job.vertical.leak_check import check_leaks
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_tables
 from hekat.job.vertical.site_check import check_site_allows_vertical
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
-from hekat.protocol.vertical_linear.label_bits import check_label_bits
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
-from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 
@@ -72,7 +68,7 @@ def prepare_vertical(
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
     if settings.form == "arbiter":
-        _check_label_leak(tables, settings)
+        check_leaks(tables, settings, are_common=not needs_ids)
     with declare_tenancy(site.machine.single_tenant):
         if key_makers(job):
             check_table_memory(settings.key_bits, get_engine())
@@ -94,23 +90,6 @@ def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: 
             )
     if not needs_ids:
         check_same_rows(tables, what)
-
-
-def _check_label_leak(tables: dict[str, Table], settings: VerticalLinearSettings) -> None:
-    """Raise PolicyError where the rule refuses the job whatever rows turn out to be common.
-
-    The fewest equations over rows come from one full batch, and rows that differ in a column only become fewer.
-    """
-    most_rows = min(len(table) for table in tables.values())
-    batch_rows = min(settings.training.batch_rows or most_rows, most_rows)
-    for host in settings.hosts:
-        features = tables[host].features
-        thin = count_thin_columns(features, [np.arange(len(tables[host]))])
-        count = LeakCount(host, 1, features.shape[1], batch_rows, thin)
-        check_label_leak(count, settings.label_leak_accepted)
-        if settings.training.standardise:
-            # Some feature then is one spread or more from the mean, and the smallest batch no larger than this.
-            check_label_bits(host, features.shape[1], settings.fixed_point.feature_bits, batch_rows, settings)
 
 
 def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], bytes] | None) -> dict[str, KeyPair]:

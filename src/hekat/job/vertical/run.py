@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,6 +67,7 @@ def run_vertical_job(
     with declare_tenancy(prepared.site.machine.single_tenant):
         start = None if start_from is None else load_warm_start(start_from, prepared)
         resumed = {} if resume_from is None else _load_unfinished(resume_from, prepared)
+        prepared = _as_begun(prepared, resumed)
         directory = create_run_directory(root)
         with logged_run(directory, prepared.job.name, prepared.job.settings.everyone, PROTOCOL) as events:
             shown = progress or Silence()
@@ -93,6 +95,23 @@ def _load_unfinished(folder: Path, prepared: VerticalPrepared) -> dict[str, Part
             cure="begin a new run, with more epochs in the job file if you want more",
         )
     return load_party_checkpoints(folder / CHECKPOINTS_FOLDER, prepared.job)
+
+
+def _as_begun(prepared: VerticalPrepared, resumed: Mapping[str, PartyCheckpoint]) -> VerticalPrepared:
+    """The job with the limit on values that the resumed run had, if the job leaves it to the release."""
+    limits = {kept.limit_spreads for kept in resumed.values()}
+    if not limits:
+        return prepared
+    if len(limits) > 1:
+        raise StateError(
+            "the checkpoints are of runs with different limits on values",
+            expected="one training.limit_spreads",
+            got=", ".join(f"{limit:g}" for limit in sorted(limits)),
+            cure="put the run's folder back as it was left, or begin a new run",
+        )
+    job, settings = prepared.job, prepared.job.settings
+    training = replace(settings.training, limit_spreads=limits.pop())
+    return replace(prepared, job=replace(job, settings=replace(settings, training=training)))
 
 
 class _Session:

@@ -32,6 +32,14 @@ def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
             got="false",
             cure="remove [label_leak] from the job: larger batches, fewer columns, or form 'shared_weights' need none",
         )
+    if settings.column_leak_accepted is not None and not policy.column_leak_waiver:
+        raise PolicyError(
+            "the site does not allow a job to waive the limit on what the guest learns of hosts",
+            expected="policy.column_leak_waiver = true (gradients may tell the guest the columns of hosts)",
+            got="false",
+            cure="remove [column_leak] from the job: larger batches, fewer columns of the guest, or form "
+            "'shared_weights' need none",
+        )
     if job.check_exactness:
         check_exactness_check(policy)
     if job.compare_centralised and not policy.joined_rows:

@@ -1,39 +1,38 @@
-"""When gradients tell labels: the rule that a job with an arbiter is refused by, unless it accepts that in words.
+"""When gradients tell what others hold: the rules that refuse a job with an arbiter, unless it accepts that in words.
 
 A host sees X^T d of its own columns X for each batch: as many linear equations on the residuals d, and so on the
-labels, as it has columns. Batches are kept, so later epochs add no others. And a column that differs from its most
-common value v in a few rows alone tells the sum of those rows' d, up to v times the sum of all, which other columns
-may give: with one such row, its label.
+labels, as it has columns. Batches are kept, so later epochs add no others. With K classes each of its K gradients is of
+residuals of its own: equations and what they are on grow alike, and K is not in the count.
+
+The guest sees the same of its columns and its ones, A. It knows the labels, so these are equations on A^T s with s the
+hosts' scores. All scores of a batch are s = X w, whatever the epoch and the class: all that its gradients tell, ever,
+follows from [A y]^T X and X^T X of each batch (docs/decisions/0040). So its equations are counted alike: on each value
+that a host's column has in the batch, A's.
+
+And a row that outweighs the rest of a column in a batch (`leverage`) is told nearly by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from hekat.data import Features, is_dense
 from hekat.errors import PolicyError
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED
-
-IntArray = npt.NDArray[np.int64]
+from hekat.protocol.vertical_linear.leverage import MAX_LEVERAGE
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
 
 ROWS_PER_EQUATION = 10
-LEAST_ROWS = 10
-"""So many rows of each batch must differ from a column's most common value there, or the column is thin."""
 
 
 @dataclass(frozen=True)
 class LeakCount:
-    """What a party's gradients tell of the rows, as the rule counts it; `thin_columns` None where nobody told."""
+    """What a party's gradients tell of the rows, as the rules count it. `column_count` has the guest's column of ones;
+    `high_leverage_columns` are those in which one row outweighs the rest of a batch."""
 
     party: str
     batch_count: int
     column_count: int
     row_count: int
-    thin_columns: int | None = None
+    high_leverage_columns: int = 0
 
     @property
     def equation_count(self) -> int:
@@ -47,71 +46,45 @@ class LeakCount:
         )
 
 
-def check_label_leak(count: LeakCount, accepted: str | None) -> None:
-    """Raise PolicyError where a host could solve for labels, unless `accepted` is the sentence that allows it."""
-    if accepted == LEAK_ACCEPTED:
-        return
-    cure = (
-        f'use larger batches or fewer columns, or protection.form = "shared_weights", or let the job say '
-        f'label_leak.accepted = "{LEAK_ACCEPTED}"'
-    )
-    if count.equation_count * ROWS_PER_EQUATION > count.row_count:
-        rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
-        batches = f"{count.batch_count} batches" if count.batch_count > 1 else "1 batch"
-        raise PolicyError(
-            f"the gradients of host {count.party} would tell labels",
-            expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
-            got=f"{count.equation_count}: {batches} x {count.column_count} columns",
-            cure=cure,
-        )
-    if count.thin_columns:
-        raise PolicyError(
-            f"{count.thin_columns} columns of host {count.party} would tell labels of single rows",
-            expected=f"at least {LEAST_ROWS} rows of each batch that differ from a column's most common value",
-            got="fewer",
-            cure=f"leave rare categories out or merge them, {cure}",
-        )
+def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
+    """Raise PolicyError where a party could solve for what others hold: a host for labels, the guest for columns.
 
-
-def count_thin_columns(features: Features, batches: Iterable[IntArray]) -> int:
-    """How many columns have, in some batch, fewer than LEAST_ROWS rows that differ from the most common value there.
-
-    A column of zeros but for few rows is one, and so is one that is 1 but for few rows. Standardising changes none.
+    The job may accept either, in words of its own.
     """
-    thin = np.zeros(features.shape[1], np.bool_)
-    for rows in batches:
-        part = features[rows]
-        thin |= _is_thin(part) if is_dense(part) else _is_thin_sparse(part)
-    return int(thin.sum())
+    told, waived, cure = _at_stake(count, settings)
+    if waived or count.equation_count * ROWS_PER_EQUATION <= count.row_count:
+        return
+    rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
+    batches = f"{count.batch_count} batches" if count.batch_count > 1 else "1 batch"
+    raise PolicyError(
+        f"the gradients of {told}",
+        expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
+        got=f"{count.equation_count}: {batches} x {count.column_count} columns",
+        cure=f"use larger batches or fewer columns, {cure}",
+    )
 
 
-def _is_thin(part: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    row_count = len(part)
-    if row_count < LEAST_ROWS:
-        return np.ones(part.shape[1], np.bool_)
-    if row_count < 2 * LEAST_ROWS:
-        return np.array([row_count - _most_common_count(column) < LEAST_ROWS for column in part.T])
-    # A value that all but few rows have is that of most rows, so the middle one in order.
-    middle = np.partition(part, row_count // 2, axis=0)[row_count // 2]
-    return np.asarray((part != middle).sum(axis=0) < LEAST_ROWS)
+def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
+    """Raise PolicyError where a column tells what others hold of single rows, unless the job accepts that."""
+    told, waived, cure = _at_stake(count, settings)
+    if waived or not count.high_leverage_columns:
+        return
+    raise PolicyError(
+        f"{count.high_leverage_columns} columns of {told} of single rows",
+        expected=f"no row with more than {MAX_LEVERAGE:g} of a column's sum of squares in a batch, about any centre",
+        got="one that outweighs the rest there",
+        cure="leave rare categories out or merge them, take logarithms of long tails, set training.limit_spreads = 3, "
+        f"use larger batches, {cure}",
+    )
 
 
-def _most_common_count(column: npt.NDArray[np.float64]) -> int:
-    return int(np.unique(column, return_counts=True)[1].max())
-
-
-def _is_thin_sparse(part: Features) -> npt.NDArray[np.bool_]:
-    """As `_is_thin` of rows written out; only columns with few zeros or few others are looked into."""
-    assert not is_dense(part)
-    row_count, column_count = part.shape
-    by_column = part.tocsc()
-    by_column.eliminate_zeros()
-    nonzero = np.diff(by_column.indptr)
-    thin = np.asarray((nonzero < LEAST_ROWS) | (row_count < LEAST_ROWS))
-    # Elsewhere the most common value may be another than zero, where it leaves less than LEAST_ROWS zeros.
-    doubtful: Sequence[int] = np.flatnonzero(~thin & (nonzero > row_count - LEAST_ROWS)).tolist()
-    for column in doubtful:
-        stored = by_column.data[by_column.indptr[column] : by_column.indptr[column + 1]]
-        thin[column] = row_count - _most_common_count(stored) < LEAST_ROWS
-    assert thin.shape == (column_count,)
-    return thin
+def _at_stake(count: LeakCount, settings: VerticalLinearSettings) -> tuple[str, bool, str]:
+    """Who would tell what; whether the job accepts it; and what else it can do."""
+    if count.party == settings.guest:
+        told, words, key = f"guest {count.party} would tell columns of hosts", COLUMN_LEAK_ACCEPTED, "column_leak"
+        accepted = settings.column_leak_accepted
+    else:
+        told, words, key = f"host {count.party} would tell labels", LEAK_ACCEPTED, "label_leak"
+        accepted = settings.label_leak_accepted
+    cure = f'or protection.form = "shared_weights", or let the job say {key}.accepted = "{words}"'
+    return told, accepted == words, cure

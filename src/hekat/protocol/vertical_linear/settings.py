@@ -27,8 +27,11 @@ PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
     "arbiter": PROTECTIONS,
 }
 LEAK_ACCEPTED = "hosts may learn labels"
+COLUMN_LEAK_ACCEPTED = "the guest may learn columns of hosts"
 MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
+ARBITER_LIMIT_SPREADS = 3.0
+"""The limit of form `arbiter` where a job names none: a value far out would tell its own row's residual."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class FixedPoint:
 @dataclass(frozen=True)
 class LinearTraining:
     """How the weights move. `batch_rows` 0: all rows in one batch. `limit_spreads` keeps standardised features
-    within so many spreads of their mean (0: off). `patience`, `min_improvement` and `stop_at_loss` end training early
-    by the epochs' losses (0: off)."""
+    within so many spreads of their mean (0: off; None: as VerticalLinearSettings.limit_spreads says). `patience`,
+    `min_improvement` and `stop_at_loss` end training early by the epochs' losses (0: off)."""
 
     epochs: int = 10
     batch_rows: int = 1024
@@ -59,7 +62,7 @@ class LinearTraining:
     l1: float = 0.0
     l2: float = 0.0
     standardise: bool = True
-    limit_spreads: float = 0.0
+    limit_spreads: float | None = None
     patience: int = 0
     min_improvement: float = 0.0
     stop_at_loss: float = 0.0
@@ -73,7 +76,8 @@ class VerticalLinearSettings:
     `form` None takes `shared_weights` for one host without an arbiter, `arbiter` where an arbiter is named. `classes`
     None: a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
     is of Paillier keys. `none` sends everything in the clear, for a comparison on public data.
-    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the label-leak rule.
+    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the label-leak rule, `column_leak_accepted`
+    COLUMN_LEAK_ACCEPTED where it waives the same of hosts' columns.
     Raises JobError with the cure.
     """
 
@@ -88,6 +92,7 @@ class VerticalLinearSettings:
     training: LinearTraining = field(default_factory=LinearTraining)
     fixed_point: FixedPoint = field(default_factory=FixedPoint)
     label_leak_accepted: str | None = None
+    column_leak_accepted: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -99,8 +104,12 @@ class VerticalLinearSettings:
         _check_parties(self)
         _check_protection(self.protection, str(self.form))
         _check_classes(self)
-        if self.label_leak_accepted not in (None, LEAK_ACCEPTED):
-            _refuse("label_leak.accepted", f"the words {LEAK_ACCEPTED!r}, or no such line", "other words")
+        for key, said, words in (
+            ("label_leak", self.label_leak_accepted, LEAK_ACCEPTED),
+            ("column_leak", self.column_leak_accepted, COLUMN_LEAK_ACCEPTED),
+        ):
+            if said not in (None, words):
+                _refuse(f"{key}.accepted", f"the words {words!r}, or no such line", "other words")
         if not _is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
             _refuse("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         _check_training(self.training, str(self.form))
@@ -122,6 +131,14 @@ class VerticalLinearSettings:
     def column_count(self) -> int:
         """How many weight vectors are trained side by side (K): one, or one for each of three classes or more."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def limit_spreads(self) -> float:
+        """Standardised features stay within so many spreads of their mean; 0: no limit."""
+        said = self.training.limit_spreads
+        if said is not None:
+            return said
+        return ARBITER_LIMIT_SPREADS if self.form == "arbiter" and self.training.standardise else 0.0
 
 
 def _check_parties(settings: VerticalLinearSettings) -> None:
@@ -226,6 +243,8 @@ def _check_training(training: LinearTraining, form: str) -> None:
 
 def _check_limit(training: LinearTraining) -> None:
     limit = training.limit_spreads
+    if limit is None:
+        return
     if not isinstance(limit, Real) or not (limit == 0 or LEAST_LIMIT_SPREADS <= limit < math.inf):
         _refuse("training.limit_spreads", f"0 (no limit), or {LEAST_LIMIT_SPREADS} spreads and more", limit)
     if limit and not training.standardise:

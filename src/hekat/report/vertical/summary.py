@@ -19,6 +19,7 @@ _SETTINGS = shape.record(
         "arbiter": shape.nullable(shape.text),
         "key_bits": shape.nullable(shape.count),
         "label_leak_accepted": shape.nullable(shape.text),
+        "column_leak_accepted": shape.nullable(shape.text),
     },
 )
 _PARTY = shape.record(

@@ -59,6 +59,7 @@ _SETTING_NAMES: Final = {
     "intersection_key_bits": "key size of the intersection in bits",
     "receivers": "who learns predicted scores",
     "label_leak_accepted": "limit on equations waived in the words",
+    "column_leak_accepted": "limit on what the guest learns of hosts waived in the words",
 }
 _ALARM: Final = (
     "Protection was set to <code>none</code>: parties sent each other residuals and gradients in the clear, which give "

@@ -19,7 +19,12 @@ from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import (
+    COLUMN_LEAK_ACCEPTED,
+    LEAK_ACCEPTED,
+    LinearTraining,
+    VerticalLinearSettings,
+)
 from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.paillier import KeyPair
 
@@ -97,12 +102,40 @@ class Rehearsal:
         )
 
 
+class Notebook:
+    """Of an honest but curious party: rows, weights and gradient of its own of every step, which it has anyway. Stands
+    where a witness would."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[np.ndarray, Mapping[str, Any], Mapping[str, Any]]] = []
+
+    def begin(self, party, features, targets=None) -> None:
+        self.features, self.targets = features, targets
+
+    def deposit(self, step, rows, party, parameters, gradient) -> None:
+        self.steps.append((rows, dict(parameters), dict(gradient)))
+
+    def play_host(self, channel, table, settings, run) -> ModelPart:
+        """Keep to the protocol and write down what is seen."""
+        return run_host(channel, table, settings, replace(run, witness=self))
+
+    def play_guest(self, channel, table, settings, run) -> ModelPart:
+        """As `play_host`, as guest."""
+        return run_guest(channel, table, settings, replace(run, witness=self))
+
+
+@pytest.fixture(scope="session")
+def new_notebook() -> Callable[[], Notebook]:
+    return Notebook
+
+
 def make_settings(
     *,
     host_count: int = 1,
     task: str = "two classes",
     protection: str = "paillier",
     accepted: str | None = LEAK_ACCEPTED,
+    columns_accepted: str | None = COLUMN_LEAK_ACCEPTED,
     **training: Any,
 ) -> VerticalLinearSettings:
     values = {"epochs": 2, "batch_rows": 20, "learning_rate": 0.5} | training
@@ -116,6 +149,7 @@ def make_settings(
         protection=protection,  # type: ignore[arg-type]
         training=LinearTraining(**values),
         label_leak_accepted=accepted,
+        column_leak_accepted=columns_accepted,
     )
 
 

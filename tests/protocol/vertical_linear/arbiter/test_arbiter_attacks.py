@@ -2,141 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import gmpy2
 import numpy as np
 import pytest
 
-from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
-from hekat.errors import PartyStoppedError, PolicyError
 from hekat.protocol.vertical_linear.arbiter import arithmetic as arithmetic_module
 from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
-from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
-from hekat.protocol.vertical_linear.fixed_point import encode_features
-from hekat.protocol.vertical_linear.objective import WEIGHTS
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt
 from hekat.scheme.paillier.randomiser import djn_randomisers
 from hekat.scheme.paillier.row_packing import open_slots, unmask_slots
 from hekat.wire import from_bytes
-
-
-class Notebook:
-    """Of an honest but curious host: its own gradients, which it is given anyway. Stands where a witness would."""
-
-    def __init__(self) -> None:
-        self.steps: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def begin(self, party, features) -> None:
-        self.features = features
-
-    def deposit(self, step, rows, party, parameters, gradient) -> None:
-        self.steps.append((rows, gradient[WEIGHTS]))
-
-
-def curious(notebook: Notebook):
-    """A host that keeps to the protocol and writes down what it sees."""
-    return lambda channel, table, settings, run: run_host(channel, table, settings, replace(run, witness=notebook))
-
-
-def solve_for_labels(notebook: Notebook, row_count: int) -> np.ndarray:
-    """X^T d = rows times gradient, solved for d batch by batch in the first epoch: the sign of -d is the label."""
-    guessed = np.zeros(row_count)
-    for rows, gradient in notebook.steps:
-        d = np.linalg.lstsq(notebook.features[rows].T, len(rows) * gradient[:, 0], rcond=None)[0]
-        guessed[rows] = -np.sign(d)
-    return guessed
-
-
-@pytest.fixture
-def wide_tables(tables_of) -> dict[str, Table]:
-    """120 rows and a host with 10 columns."""
-    return tables_of(11, rows=120, columns=(3, 10))
-
-
-def test_a_host_solves_its_gradients_for_labels_where_the_job_allows_small_batches(
-    rehearse, settings_of, wide_tables
-) -> None:
-    notebook = Notebook()
-    job = settings_of(batch_rows=8, epochs=1, learning_rate=0.1)
-    rehearse(job, wide_tables, witness=False, stand_ins={"shop": curious(notebook)}).run()
-    found = solve_for_labels(notebook, 120)
-    truth = np.where(wide_tables["bank"].labels == 1, 1, -1)
-    assert (found == truth).mean() > 0.95
-
-
-def test_the_same_job_is_refused_unless_it_says_so(rehearse, settings_of, wide_tables) -> None:
-    notebook = Notebook()
-    job = settings_of(batch_rows=8, epochs=1, accepted=None)
-    run = rehearse(job, wide_tables, witness=False, stand_ins={"shop": curious(notebook)})
-    with pytest.raises(PartyStoppedError) as caught:
-        run.run()
-    assert isinstance(caught.value.__cause__, PolicyError)
-    assert notebook.steps == []
-    assert not run.sent["bank"]
-
-
-def try_halves(notebook: Notebook, job: VerticalLinearSettings) -> np.ndarray:
-    """Labels of the first batch, by the sums of x y in integers: those of all sign patterns of either half of the rows
-    are looked up in each other."""
-    rows, gradient = notebook.steps[0]
-    x = encode_features(notebook.features[rows], job.fixed_point, "shop")
-    told = np.rint(-2 * len(rows) * gradient[:, 0] * 2.0**job.fixed_point.feature_bits).astype(np.int64)
-    half = len(rows) // 2
-    signs = np.array(list(itertools.product([-1, 1], repeat=half)))
-    second = {tuple(told - total): pattern for total, pattern in zip((signs @ x[half:]).tolist(), signs, strict=True)}
-    found = [
-        np.concatenate([pattern, second[tuple(total)]])
-        for total, pattern in zip((signs @ x[:half]).tolist(), signs, strict=True)
-        if tuple(total) in second
-    ]
-    (only,) = found
-    labels = np.zeros(len(notebook.features))
-    labels[rows] = only
-    return labels
-
-
-def test_a_tenth_as_many_equations_as_rows_tell_every_label_of_a_small_batch(rehearse, settings_of, tables_of) -> None:
-    """Labels are -1 or 1, and weights 0 at first: two columns and twenty rows are forty bits on twenty labels."""
-    tables = tables_of(15, rows=20, columns=(3, 2))
-    notebook = Notebook()
-    job = settings_of(batch_rows=0, epochs=1, protection="none")
-    rehearse(job, tables, witness=False, stand_ins={"shop": curious(notebook)}).run()
-    assert np.array_equal(try_halves(notebook, job), np.where(tables["bank"].labels == 1, 1, -1))
-    with pytest.raises(PartyStoppedError, match="host shop would tell the labels of a batch") as caught:
-        rehearse(replace(job, label_leak_accepted=None), tables, witness=False).run()
-    assert caught.value.party == "shop"
-
-
-def test_the_guest_counts_bits_by_itself(rehearse, settings_of, tables_of) -> None:
-    def lax(channel, table, settings, run):
-        return run_host(channel, table, replace(settings, label_leak_accepted=LEAK_ACCEPTED), run)
-
-    job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None)
-    run = rehearse(job, tables_of(15, rows=20, columns=(3, 2)), witness=False, stand_ins={"shop": lax})
-    with pytest.raises(PartyStoppedError, match="host shop would tell the labels of a batch") as caught:
-        run.run()
-    assert caught.value.party == "bank"
-    assert run.sent["bank"] == []
-
-
-def test_a_column_with_one_row_reads_that_rows_label(rehearse, settings_of, tables_of) -> None:
-    tables = tables_of(12, rows=200)
-    one_hot = np.zeros((200, 1))
-    one_hot[17] = 1.0
-    tables["shop"] = Table(one_hot, None, ("rare",), "shop")
-    notebook = Notebook()
-    job = settings_of(batch_rows=0, epochs=1, protection="none", standardise=False)
-    rehearse(job, tables, witness=False, stand_ins={"shop": curious(notebook)}).run()
-    ((_, gradient),) = notebook.steps
-    assert 200 * gradient[0, 0] == pytest.approx(0.5 - tables["bank"].labels[17], abs=1e-6)
-    with pytest.raises(PartyStoppedError, match="1 columns of host shop would tell labels of single rows"):
-        rehearse(replace(job, label_leak_accepted=None), tables, witness=False).run()
 
 
 def test_a_host_does_not_find_its_own_scores_in_the_residuals(rehearse, settings_of, tables_of) -> None:
@@ -167,7 +48,13 @@ TRIALS = 240
 def small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
     """Arithmetic under a key of 512 bits, of which the arbiter knows the factors, with 3 rows in a ciphertext."""
     start = StartMessage(
-        row_count=4000, column_counts=[1, 1], feature_bits=17, target_bits=1, epochs_done=0, finished=False
+        row_count=4000,
+        column_counts=[1, 1],
+        high_leverage_columns=0,
+        feature_bits=17,
+        target_bits=1,
+        epochs_done=0,
+        finished=False,
     )
     layout = SumLayout.of(start, SMALL)
     keys = paillier_keys(512)

@@ -142,8 +142,8 @@ def test_the_guest_refuses_a_host_that_does_not(rehearse, settings_of, tables_of
         {"column_count": 0},
         {"column_count": 2**22 + 1},
         {"feature_bits": 41},
-        {"thin_column_count": -1},
-        {"thin_column_count": 3},
+        {"high_leverage_columns": -1},
+        {"high_leverage_columns": 3},
     ],
 )
 def test_a_host_with_impossible_columns_is_refused(rehearse, settings_of, tables_of, change) -> None:
@@ -158,7 +158,9 @@ def test_a_host_with_impossible_columns_is_refused(rehearse, settings_of, tables
     assert "shop has columns that cannot be" in str(error)
 
 
-@pytest.mark.parametrize("change", [{"feature_bits": 1000}, {"column_counts": [3, 2**22 + 1]}])
+@pytest.mark.parametrize(
+    "change", [{"feature_bits": 1000}, {"column_counts": [3, 2**22 + 1]}, {"column_counts": []}, {"column_counts": [3]}]
+)
 def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, settings_of, tables_of, change) -> None:
     def lie(channel, table, settings, run):
         send = channel.send
@@ -170,6 +172,22 @@ def test_sizes_that_cannot_be_are_refused_by_hosts_and_arbiter(rehearse, setting
     error = stopped(rehearse(settings_of(), tables_of(1), stand_ins={"bank": lie}), ProtocolError)
     assert "bank begins with sizes that cannot be" in str(error)
     assert error.party in ("shop", "judge")
+
+
+OF_HIGH_LEVERAGE = "expected those of high leverage among its columns; got 3 columns,"
+
+
+@pytest.mark.parametrize("high", [-1, 4])
+def test_a_guest_with_impossible_columns_is_refused(rehearse, settings_of, tables_of, high: int) -> None:
+    def lie(channel, table, settings, run):
+        send = channel.send
+        channel.send = lambda to, step, message: send(
+            to, step, replace(message, high_leverage_columns=high) if step == "start" else message
+        )
+        return run_guest(channel, table, settings, run)
+
+    error = stopped(rehearse(settings_of(), tables_of(1), stand_ins={"bank": lie}), ProtocolError, "shop")
+    assert f"bank begins with columns that cannot be; {OF_HIGH_LEVERAGE} {high}" in str(error)
 
 
 def test_a_host_refuses_sums_that_its_features_would_pass(rehearse, settings_of, tables_of) -> None:
@@ -185,7 +203,7 @@ def test_a_host_refuses_sums_that_its_features_would_pass(rehearse, settings_of,
 
 
 def test_a_job_within_the_rule_is_run(rehearse, settings_of, tables_of) -> None:
-    run = rehearse(settings_of(accepted=None, batch_rows=100, epochs=1), tables_of(1, rows=200))
+    run = rehearse(settings_of(accepted=None, columns_accepted=None, batch_rows=200, epochs=1), tables_of(1, rows=400))
     run.run()
     assert len(run.witness.checks) == 2
 

@@ -9,9 +9,15 @@ from hekat.protocol.vertical_linear.arbiter import messages
 from hekat.wire import disclosure_of, from_bytes, to_bytes
 
 EXAMPLES = [
-    messages.HostReadyMessage(row_count=5, column_count=2, thin_column_count=1, feature_bits=18, epochs_done=0),
+    messages.HostReadyMessage(row_count=5, column_count=2, high_leverage_columns=1, feature_bits=18, epochs_done=0),
     messages.StartMessage(
-        row_count=5, column_counts=[3, 2], feature_bits=18, target_bits=1, epochs_done=2, finished=False
+        row_count=5,
+        column_counts=[3, 2],
+        high_leverage_columns=1,
+        feature_bits=18,
+        target_bits=1,
+        epochs_done=2,
+        finished=False,
     ),
     messages.PublicKeyMessage(public_key=b"key"),
     messages.OpenedGradientMessage(values=np.arange(6, dtype=np.uint64).reshape(3, 2)),

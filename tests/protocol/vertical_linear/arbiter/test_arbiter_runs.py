@@ -19,7 +19,9 @@ def centralised(job, tables):
     """Every step of centralised training on the joined columns, rounded as the parties round them."""
     columns = []
     for party in job.parties:
-        prepared = prepare_columns(tables[party], standardise=job.training.standardise).features
+        prepared = prepare_columns(
+            tables[party], standardise=job.training.standardise, limit_spreads=job.limit_spreads
+        ).features
         rounded = decode_features(encode_features(prepared, job.fixed_point, party), job.fixed_point)
         columns.append(rounded if isinstance(rounded, np.ndarray) else rounded.toarray())
     targets = prepare_targets(tables[job.guest], job).values

@@ -50,7 +50,13 @@ def test_no_copy_between_logits_and_gradient(device: CountingDevice, paillier_ke
         "bank", ("shop",), arbiter="judge", classes=("no", "yes"), training=LinearTraining(batch_rows=0)
     )
     start = StartMessage(
-        row_count=ROWS, column_counts=[2, 2], feature_bits=17, target_bits=1, epochs_done=0, finished=False
+        row_count=ROWS,
+        column_counts=[2, 2],
+        high_leverage_columns=0,
+        feature_bits=17,
+        target_bits=1,
+        epochs_done=0,
+        finished=False,
     )
     keys = paillier_keys(512)
     layout = SumLayout.of(start, settings)

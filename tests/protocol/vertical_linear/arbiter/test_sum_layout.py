@@ -34,6 +34,7 @@ def layout_of(rows: int, batch_rows: int, target: float, *, classes=None, hosts=
     start = StartMessage(
         row_count=rows,
         column_counts=[2] * len(settings.parties),
+        high_leverage_columns=0,
         feature_bits=20,
         target_bits=math.ceil(target).bit_length(),
         epochs_done=0,
@@ -127,7 +128,13 @@ def test_bfv_has_room_or_says_what_to_change(rows, batch_rows, columns, class_co
         training=LinearTraining(batch_rows=batch_rows),
     )
     start = StartMessage(
-        row_count=rows, column_counts=columns, feature_bits=bits, target_bits=1, epochs_done=0, finished=False
+        row_count=rows,
+        column_counts=columns,
+        high_leverage_columns=0,
+        feature_bits=bits,
+        target_bits=1,
+        epochs_done=0,
+        finished=False,
     )
     try:
         check_lattice_room(start, settings)

@@ -36,8 +36,8 @@ from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
-from hekat.protocol.vertical_linear.label_bits import check_label_bits
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak
+from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits
+from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
 from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
@@ -75,24 +75,32 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
     """Hear all hosts, check what they say, and begin: tell all the sizes; `finished` where an earlier run had ended."""
     settings = own.settings
     counts, feature_bits = [own.column_count], own.feature_bits
+    target_bits = math.ceil(np.abs(targets.values).max()).bit_length()
+    label_bits = least_label_bits(targets.values, own.batches, settings)
     for host in settings.hosts:
         ready = channel.receive(host, READY_STEP, HostReadyMessage)
         _check_ready(ready, host, own)
-        leak = LeakCount(host, len(own.batches), ready.column_count, own.row_count, ready.thin_column_count)
+        leak = LeakCount(host, len(own.batches), ready.column_count, own.row_count, ready.high_leverage_columns)
         channel.ledger.note("setup", leak.describe(), "disclosed")
-        check_label_leak(leak, settings.label_leak_accepted)
-        check_label_bits(host, ready.column_count, ready.feature_bits, own.smallest_batch, settings)
+        check_equations(leak, settings)
+        check_label_bits(
+            host, ready.column_count, ready.feature_bits, own.largest_batch, label_bits, settings, target_bits
+        )
+        check_leverage(leak, settings)
         counts.append(ready.column_count)
         feature_bits = max(feature_bits, ready.feature_bits)
-    leak = LeakCount(own.party, len(own.batches), own.column_count + 1, own.row_count)
+    leak = own.count_leak(ones=1)
     channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
+    check_equations(leak, settings)
+    check_leverage(leak, settings)
     resumed = own.run.resume_from
     finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
     start = StartMessage(
         row_count=own.row_count,
         column_counts=counts,
+        high_leverage_columns=leak.high_leverage_columns,
         feature_bits=feature_bits,
-        target_bits=math.ceil(np.abs(targets.values).max()).bit_length(),
+        target_bits=target_bits,
         epochs_done=own.epochs_done,
         finished=finished,
     )
@@ -118,13 +126,15 @@ def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
         )
     if not (
         1 <= ready.column_count <= MAX_COLUMNS
-        and 0 <= ready.thin_column_count <= ready.column_count
+        and 0 <= ready.high_leverage_columns <= ready.column_count
         and 1 <= ready.feature_bits <= FEATURE_LIMIT_BITS
     ):
         raise ProtocolError(
             f"{host} has columns that cannot be",
-            expected=f"1 to {MAX_COLUMNS} columns, thin ones among them, of features of 1 to {FEATURE_LIMIT_BITS} bits",
-            got=f"{ready.column_count} columns, {ready.thin_column_count} thin ones, {ready.feature_bits} bits",
+            expected=f"1 to {MAX_COLUMNS} columns, those of high leverage among them, of features of 1 to "
+            f"{FEATURE_LIMIT_BITS} bits",
+            got=f"{ready.column_count} columns, {ready.high_leverage_columns} of high leverage, {ready.feature_bits} "
+            "bits",
             cure="find out what runs there: this release does not send such counts",
         )
 

@@ -29,8 +29,8 @@ from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_open
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
-from hekat.protocol.vertical_linear.label_bits import check_label_bits
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_label_leak, count_thin_columns
+from hekat.protocol.vertical_linear.label_bits import check_label_bits, most_label_bits
+from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.parts_of_time import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
@@ -55,6 +55,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
     own.note_limited(channel.ledger)
     start = _announce(channel, own)
     layout = own.lay_out(start)
+    _check_guest(channel, own, start)
     opening = receive_opening(channel, settings, layout, run.stopwatch)
     if run.witness is not None:
         run.witness.begin(channel.party, own.columns.features)
@@ -65,15 +66,16 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
 
 def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
     settings = own.settings
-    thin = count_thin_columns(own.columns.features, own.batches)
-    leak = LeakCount(own.party, len(own.batches), own.column_count, own.row_count, thin)
+    leak = own.count_leak()
     channel.ledger.note("setup", leak.describe(), "disclosed")
-    check_label_leak(leak, settings.label_leak_accepted)
-    check_label_bits(own.party, own.column_count, own.feature_bits, own.smallest_batch, settings)
+    check_equations(leak, settings)
+    most_bits = most_label_bits(own.largest_batch, settings)
+    check_label_bits(own.party, own.column_count, own.feature_bits, own.largest_batch, most_bits, settings)
+    check_leverage(leak, settings)
     ready = HostReadyMessage(
         row_count=own.row_count,
         column_count=own.column_count,
-        thin_column_count=thin,
+        high_leverage_columns=leak.high_leverage_columns,
         feature_bits=own.feature_bits,
         epochs_done=own.epochs_done,
     )
@@ -95,6 +97,23 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
             cure="find out what runs there: this release tells the largest of all parties",
         )
     return start
+
+
+def _check_guest(channel: RecordedChannel, own: OwnPart, start: StartMessage) -> None:
+    """Check what the guest's gradients would tell of hosts, by its own counts, before this host sends a score."""
+    settings = own.settings
+    guest_columns, high = start.column_counts[0], start.high_leverage_columns
+    if not 0 <= high <= guest_columns:
+        raise ProtocolError(
+            f"{settings.guest} begins with columns that cannot be",
+            expected="those of high leverage among its columns",
+            got=f"{guest_columns} columns, {high} of high leverage",
+            cure="find out what runs there: this release does not send such counts",
+        )
+    leak = LeakCount(settings.guest, len(own.batches), guest_columns + 1, own.row_count, high)
+    channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores", "disclosed")
+    check_equations(leak, settings)
+    check_leverage(leak, settings)
 
 
 class _Host:

@@ -13,25 +13,27 @@ from hekat.wire import ciphertext, disclosed, message, public
 _UNDER = "the arbiter's key"
 
 
-@message("vertical-linear/host-ready", version=1)
+@message("vertical-linear/host-ready", version=2)
 @dataclass(frozen=True)
 class HostReadyMessage:
     """Host to guest, once: what the guest checks before anything of the labels leaves it."""
 
     row_count: int = public()
     column_count: int = public()
-    thin_column_count: int = disclosed("how many columns of the host differ from one value in a few rows of a batch")
+    high_leverage_columns: int = disclosed("in how many columns of the host one row outweighs the rest of a batch")
     feature_bits: int = disclosed("the bit length of the host's largest prepared feature")
     epochs_done: int = public()
 
 
-@message("vertical-linear/start", version=1)
+@message("vertical-linear/start", version=2)
 @dataclass(frozen=True)
 class StartMessage:
-    """Guest to hosts and arbiter, once: everybody is here, holds the same rows, and has done as many epochs."""
+    """Guest to hosts and arbiter, once: everybody is here, holds the same rows, and has done as many epochs; and what
+    hosts check before anything of their columns leaves them."""
 
     row_count: int = public()
     column_counts: list[int] = public()
+    high_leverage_columns: int = disclosed("in how many columns of the guest one row outweighs the rest of a batch")
     feature_bits: int = disclosed("the bit length of the largest prepared feature of any party")
     target_bits: int = disclosed("the bit length of the largest target in magnitude; 1 for classes")
     epochs_done: int = public()

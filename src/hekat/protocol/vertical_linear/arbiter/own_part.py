@@ -25,6 +25,8 @@ from hekat.protocol.vertical_linear.fixed_point import (
     encode_scores,
     step_error_bound,
 )
+from hekat.protocol.vertical_linear.label_leak import LeakCount
+from hekat.protocol.vertical_linear.leverage import count_high_leverage_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -43,7 +45,7 @@ class OwnPart:
     ) -> None:
         training = settings.training
         self.party, self.settings, self.run = party, settings, run
-        self.columns = prepare_columns(table, standardise=training.standardise, limit_spreads=training.limit_spreads)
+        self.columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
         self.column_names = table.feature_names
         self.row_count = len(table)
         self.batches = draw_batches(self.row_count, training.batch_rows, training.seed)
@@ -72,7 +74,7 @@ class OwnPart:
 
     def note_limited(self, ledger: Ledger) -> None:
         """Note how many values were set to the limit, where there is one."""
-        limit = self.settings.training.limit_spreads
+        limit = self.settings.limit_spreads
         if limit:
             ledger.note("setup", describe_limited(self.columns, limit), "public")
 
@@ -102,9 +104,15 @@ class OwnPart:
         return max(1, int(np.abs(stored).max(initial=0)).bit_length())
 
     @property
-    def smallest_batch(self) -> int:
-        """Rows of the smallest batch."""
-        return min(len(rows) for rows in self.batches)
+    def largest_batch(self) -> int:
+        """Rows of the largest batch."""
+        return max(len(rows) for rows in self.batches)
+
+    def count_leak(self, ones: int = 0) -> LeakCount:
+        """What this party's gradients tell; `ones`: columns of ones beside its own. Columns are counted as they are in
+        the protocol, rounded."""
+        high = count_high_leverage_columns(self._floats, self.batches)
+        return LeakCount(self.party, len(self.batches), self.column_count + ones, self.row_count, high)
 
     @property
     def epochs_done(self) -> int:
@@ -162,7 +170,7 @@ class OwnPart:
             model_id=model_id,
             means=self.columns.means,
             spreads=self.columns.spreads,
-            limit_spreads=settings.training.limit_spreads,
+            limit_spreads=settings.limit_spreads,
             feature_bits=settings.fixed_point.feature_bits,
             value_bits=settings.fixed_point.value_bits,
             key_bits=settings.key_bits,

@@ -105,7 +105,7 @@ class SharedTraining:
             model_id=model_id_of(self.channel.session_id),
             means=self.own.columns.means,
             spreads=self.own.columns.spreads,
-            limit_spreads=settings.training.limit_spreads,
+            limit_spreads=settings.limit_spreads,
             feature_bits=settings.fixed_point.feature_bits,
             value_bits=settings.fixed_point.value_bits,
             key_bits=settings.key_bits,
@@ -134,8 +134,8 @@ def begin_training(
         own = _prepare_own(channel.party, table, settings, scales, targets)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
         check_last_factors(settings.training, len(own.batches))
-    if settings.training.limit_spreads:
-        channel.ledger.note("setup", describe_limited(own.columns, settings.training.limit_spreads), "public")
+    if settings.limit_spreads:
+        channel.ledger.note("setup", describe_limited(own.columns, settings.limit_spreads), "public")
     resumed = run.resume_from
     side = OwnSide(
         is_guest=targets is not None,
@@ -174,7 +174,7 @@ def _prepare_own(
     party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None
 ) -> OwnColumns:
     training = settings.training
-    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=training.limit_spreads)
+    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
     return OwnColumns(
         party=party,
         column_names=table.feature_names,

@@ -1,0 +1,70 @@
+"""When one row outweighs the rest of a column in a batch: its leverage there, whatever is taken off the column.
+
+Who sees the sum of x_i d_i of a column, and may know the sum of d_i, has the sum of (x_i - c) d_i for every c. There
+row i weighs (x_i - c)^2 of the sum of (x_j - c)^2 over the batch. With n the rows, m their mean and V the sum of
+(x_j - m)^2 that is most for c = m - V / (n (x_i - m)), and then 1/n + (x_i - m)^2 / V: the leverage of the row in a
+regression on the column and a constant. A column that is one value v but for k rows is the case c = v: some row's
+leverage is 1/k at least.
+Source: Hoaglin and Welsch 1978, "The hat matrix in regression and ANOVA", for leverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Features, is_dense
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+MAX_LEVERAGE = 0.1
+"""No row of a batch may have more of it in a column."""
+# Ten equal rows among zeros have a leverage of exactly a tenth, which rounding may take above it.
+_ROUNDING = 1e-9
+
+
+def count_high_leverage_columns(features: Features, batches: Iterable[IntArray]) -> int:
+    """How many columns have, in some batch, a row with a leverage above MAX_LEVERAGE, or one value alone.
+
+    Leverages of n rows add up to 2: batches of fewer than 20 rows have one above it in every column.
+    """
+    found = np.zeros(features.shape[1], np.bool_)
+    for rows in batches:
+        part = features[rows]
+        found |= _of_dense(part) if is_dense(part) else _of_sparse(part)
+    return int(found.sum())
+
+
+def _of_dense(part: FloatArray) -> BoolArray:
+    squares = (part - part.mean(axis=0)) ** 2
+    is_constant = np.asarray((part == part[0]).all(axis=0), np.bool_)
+    return _is_high(squares.max(axis=0), squares.sum(axis=0), len(part)) | is_constant
+
+
+def _of_sparse(part: Features) -> BoolArray:
+    """As `_of_dense` of rows written out."""
+    assert not is_dense(part)
+    row_count, column_count = part.shape
+    places, values = part.indices, part.data
+
+    def sum_up(weights: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(places, weights=weights, minlength=column_count), np.float64)
+
+    zeros = row_count - np.bincount(places, minlength=column_count)
+    means = sum_up(values) / row_count
+    squares = (values - means[places]) ** 2
+    largest = np.where(zeros > 0, means**2, 0.0)
+    lowest, highest = np.where(zeros > 0, 0.0, np.inf), np.where(zeros > 0, 0.0, -np.inf)
+    np.maximum.at(largest, places, squares)
+    np.minimum.at(lowest, places, values)
+    np.maximum.at(highest, places, values)
+    is_constant = np.asarray(lowest == highest, np.bool_)
+    return _is_high(largest, sum_up(squares) + zeros * means**2, row_count) | is_constant
+
+
+def _is_high(largest: FloatArray, total: FloatArray, row_count: int) -> BoolArray:
+    return np.asarray(largest + total / row_count > MAX_LEVERAGE * (1 + _ROUNDING) * total, np.bool_)
