@@ -22,7 +22,7 @@ from hekat.protocol.vertical_linear.objective import train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
-from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.scheme.paillier import KeyPair
 
@@ -107,15 +107,15 @@ def score(settings: VerticalLinearSettings, parts: Mapping[str, ModelPart], tabl
     return scores
 
 
-def centralised_weights(tables: Mapping[str, Table], training: LinearTraining) -> FloatArray:
+def centralised_weights(tables: Mapping[str, Table], settings: VerticalLinearSettings) -> FloatArray:
     """Weights of the guest's columns, of the host's, and the intercept, after training in one place in float64."""
-    limit = training.limit_spreads
+    limit = settings.limit_spreads
     features = np.hstack(
         [prepare_columns(table, standardise=True, limit_spreads=limit).features for table in tables.values()]
     )
     (labels,) = (table.labels for table in tables.values() if table.labels is not None)
     targets = np.where(labels == 1, 1.0, -1.0)[:, np.newaxis]
-    *_, last = train_centralised(features, targets, "logistic", training)
+    *_, last = train_centralised(features, targets, "logistic", settings.training)
     return np.append(last.parameters["weights"][:, 0], last.parameters["intercept"])
 
 

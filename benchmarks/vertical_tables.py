@@ -34,6 +34,8 @@ ELSEWHERE: tuple[Mapping[str, Any], ...] = (
         "guest_columns": 165,
         "host_columns": 165,
         "batch_rows": 1024,
+        # 98 batches of 165 + 1 columns are more equations than a tenth of the rows, for either party.
+        "rules_waived": True,
         "seconds": 137.0,
     },
 )

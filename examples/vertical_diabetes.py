@@ -1,8 +1,8 @@
 """A clinic and two registers, each with columns of its own of the same patients: how far will diabetes progress?
 
 Linear regression with an arbiter: it holds the key and opens gradients under masks that it does not know, so that it
-learns nothing of them; each party sees its own gradient. That gives a party equations on the clinic's target, so a job
-with too few rows is refused unless it says in words that this is accepted: 442 rows are too few.
+learns nothing of them; each party sees its own gradient. That gives a party equations on what the others hold, so a job
+with too few rows in a batch is refused: 442 rows are enough as one batch.
 """
 
 import numpy as np
@@ -24,7 +24,6 @@ model = VerticalLinearRegression(
     epochs=8,
     batch_rows=0,
     learning_rate=0.4,
-    label_leak_accepted="hosts may learn labels",
 )
 model.fit(X[train], y[train])
 print("loss by epoch:", " ".join(f"{loss:.4f}" for loss in model.losses_))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import re
 from collections.abc import Callable
@@ -174,8 +175,7 @@ def test_equations_over_rows_are_shown(arbiter: Summary, shared: Summary) -> Non
     rows = {row[0]: row for row in view_of(arbiter).tables["learned"](arbiter).rows}
     for found in arbiter["learned"]:
         assert rows[found["party"]][2:4] == (str(found["equations"]), str(found["rows"]))
-    assert rows["clinic"][1] == "none: it holds the labels"
-    assert rows["lab"][1] == "a tenth"
+    assert rows["clinic"][1] == rows["lab"][1] == "a tenth"
     table = view_of(shared).tables["learned"](shared)
     assert {row[1] for row in table.rows} == {"sees no gradient"}
     assert "No party sees a gradient" in table.note
@@ -184,10 +184,16 @@ def test_equations_over_rows_are_shown(arbiter: Summary, shared: Summary) -> Non
 def test_a_waived_limit_and_no_protection_are_told_loudly(arbiter: Summary) -> None:
     assert "WAIVED" not in render_page(arbiter)
     waived = copy.deepcopy(arbiter)
-    for found in waived["learned"]:
-        found["waived"] = True
-    page = render_page(waived)
-    assert page.index("WAIVED the limit on what gradients tell of labels: lab and insurer may") < page.index("<h2>")
+    told = {
+        "host": "WAIVED the limit on what gradients tell of labels: lab and insurer may",
+        "guest": "WAIVED the limit on what the guest's gradients tell of hosts: clinic may",
+    }
+    for side, words in told.items():
+        for found in waived["learned"]:
+            found["waived"] = (found["party"] == "clinic") == (side == "guest")
+        page = html.unescape(render_page(waived))
+        assert page.index(words) < page.index("<h2>")
+        assert not any(other in page for other in told.values() if other != words)
     arbiter["settings"] |= {"protection": "none", "key_bits": None}
     arbiter["results"][0]["kind"] = "plain"
     page = render_page(arbiter)

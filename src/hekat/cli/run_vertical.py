@@ -78,8 +78,8 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
     begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
     note = (
         f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
-        f"{arbiter}{begins} Equations: on the labels, from its own gradients, if all rows of the smallest table are "
-        "common."
+        f"{arbiter}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
+        "gradients, if all rows of the smallest table are common."
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)

@@ -43,8 +43,8 @@ def _who_learns_what(job: VerticalJob) -> Iterator[str]:
             "open what that party is sent, so it must be independent of all of them"
         )
         yield (
-            f"guest and hosts see their own gradients: linear equations on the labels, at most one for "
-            f"{ROWS_PER_EQUATION} rows at a host unless the job waives that; equations of several runs add up"
+            "guest and hosts see their own gradients: linear equations on labels, at the guest on the hosts' scores, "
+            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up"
         )
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"

@@ -171,7 +171,8 @@ def _learned(job: VerticalJob, outcomes: Mapping[str, PartyOutcome]) -> list[Lea
                 party=name,
                 equations=batches * int(columns) if settings.form == "arbiter" else 0,
                 rows=len(rows),
-                waived=settings.label_leak_accepted is not None,
+                waived=(settings.column_leak_accepted if name == settings.guest else settings.label_leak_accepted)
+                is not None,
             )
         )
     return found

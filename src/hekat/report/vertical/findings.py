@@ -83,6 +83,12 @@ def cautions(summary: Mapping[str, Any]) -> list[str]:
             f"The job WAIVED the limit on what gradients tell of labels: {names} may be able to solve for labels of "
             "the guest. The table of equations over rows below says how many equations there are."
         )
+    guest = summary["settings"]["guest"]
+    if any(one["waived"] for one in summary["learned"] if one["party"] == guest):
+        found.append(
+            f"The job WAIVED the limit on what the guest's gradients tell of hosts: {guest} may be able to solve for "
+            "scores and columns of hosts."
+        )
     bits = summary["settings"].get("key_bits")
     if is_encrypted(summary) and bits is not None and bits < RECOMMENDED_KEY_BITS:
         found.append(
@@ -162,7 +168,7 @@ def time_sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def equation_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """What each party's gradients tell of the labels, in a line each."""
+    """What each party's gradients tell of the others, in a line each."""
     return [
         f"{found['party']}: {format_count(found['equations'])} linear equations over {format_count(found['rows'])} rows"
         + (" (the job waived the limit)" if found["waived"] else "")

@@ -130,11 +130,11 @@ def exactness_table(summary: Mapping[str, Any]) -> Table | None:
 
 
 def learned_table(summary: Mapping[str, Any]) -> Table:
-    """What every party's own gradients tell of the labels, as equations over rows."""
+    """What every party's own gradients tell of the others, as equations over rows."""
     rows = [
         (
             found["party"],
-            _limit(summary, found),
+            _limit(found),
             format_count(found["equations"]),
             format_count(found["rows"]),
             format_share(found["equations"] / found["rows"]) if found["rows"] else NOT_LEARNED,
@@ -148,7 +148,7 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         else "No party sees a gradient or a plain weight: there are no equations."
     )
     return Table(
-        "What gradients tell of the labels",
+        "What gradients tell of labels and columns",
         ("party", "limit", "equations", "rows", "equations over rows"),
         tuple(rows),
         note,
@@ -204,11 +204,9 @@ def byte_table(summary: Mapping[str, Any]) -> Table:
     )
 
 
-def _limit(summary: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+def _limit(found: Mapping[str, Any]) -> str:
     if not found["equations"]:
         return "sees no gradient"
-    if found["party"] == summary["settings"]["guest"]:
-        return "none: it holds the labels"
     return "a tenth, WAIVED by the job" if found["waived"] else "a tenth"
 
 

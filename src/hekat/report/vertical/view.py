@@ -127,7 +127,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     return [
         Finding("What came out", [*out, *findings.cautions(summary)]),
         Finding("Is it what exact arithmetic would give?", findings.exactness_sentences(summary)),
-        Finding("What gradients tell of the labels", findings.equation_sentences(summary)),
+        Finding("What gradients tell of labels and columns", findings.equation_sentences(summary)),
         Finding("What every party could read (from its signed ledger)", seen_lines(summary)),
         Finding("Keep in mind", list(summary["notes"])),
     ]
