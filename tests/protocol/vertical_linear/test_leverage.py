@@ -44,9 +44,9 @@ def test_columns_without_tails_pass_and_long_tails_do_not() -> None:
 
 
 @pytest.mark.parametrize("apart", [0, 1, 9, 10, 11])
-@pytest.mark.parametrize("common", [0.0, 1.0, -2.5, 1e6 + 1 / 3])
+@pytest.mark.parametrize("common", [0.0, 1.0, -3.0, 1e6 + 1 / 3])
 def test_rows_apart_from_one_value_are_ten_at_least(apart: int, common: float) -> None:
-    """Zeros but for few rows, as of a rare category, and as well one value but for few rows: its complement."""
+    """Zeros but for few rows, as of a rare category, and as well one value but for few rows, zeros among them."""
     column = np.full(60, common)
     column[:apart] += 3.0
     assert count_of(column) == int(apart < 10)
