@@ -1,4 +1,7 @@
-"""An honest member's release: refused for sets that break a rule, and for a second set of a step."""
+"""The rules of a release: refused for sets that break one, and for a second set of a step.
+
+They are played by themselves here; what members really do, and in which order, is in `lattice/test_release_order.py`.
+"""
 
 from __future__ import annotations
 
