@@ -6,9 +6,10 @@ the column's product with all rows. Rows so take a k-th of the encryptions and o
 
 The other coefficients are sums that nobody is to know. So whoever asks for a product adds a mask r uniform mod n, and
 the key's holder, who finds m + r mod n and that is uniform, tells the bits of that one slot alone. Less r's own bits
-they are the product, unless what lies below carries into the slot: with odds of |what lies below| / 2^(its bits), at
-most 2^-j where all sums stay j bits short of their slot, the product comes out one unit off, and that unit is all that
-ever shows of a neighbour. The sum wraps mod n with odds of at most 2^-MARGIN_BITS.
+they are the product, unless what lies below carries into the slot, and then it comes out one unit off: with odds of
+|what lies below| / 2^(its bits), which is the neighbour's magnitude over 2^slot_bits. That unit is all that ever shows
+of a neighbour. No sum passes 2^(slot_bits - 1 - HIDING_BITS), so it shows with odds below 2^-HIDING_BITS a number. The
+sum wraps mod n with odds of at most 2^-MARGIN_BITS.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from hekat.scheme.paillier.keys import PublicKey
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
 MARGIN_BITS: Final = 80
+# Sums stay so many bits short of their slot: a neighbour shows in an opened number with odds below 2^-HIDING_BITS.
+HIDING_BITS: Final = 16
 # Two encryptions of a row take as long as so many squarings in all lanes of a processor.
 SQUARINGS_OF_A_ROW: Final = 300
 # Fewer columns than this leave lanes without work.
@@ -65,13 +68,13 @@ def choose_row_packing(public: PublicKey, product_bound: int, row_count: int, co
     Raises BoundError where the key has no room for one row.
     """
     # One unit more than the bound still fits: it may be carried in.
-    slot_bits = (product_bound + 1).bit_length() + 1
+    slot_bits = (product_bound + 1).bit_length() + 1 + HIDING_BITS
     room_bits = public.bits - MARGIN_BITS
     most = (room_bits // slot_bits + 1) // 2
     if most < 1:
         raise BoundError(
             "the key has no room for a masked product",
-            expected=f"products below 2^{room_bits - 2}",
+            expected=f"products below 2^{room_bits - 2 - HIDING_BITS}",
             got=f"products up to 2^{product_bound.bit_length()}",
             cure="use fewer bits for fixed point, fewer rows in a batch, or a larger key",
         )
@@ -149,31 +152,35 @@ def place_products(values: Sequence[int], packing: RowPacking) -> PackedPlaintex
     return plaintext_from_ints(placed, (1 << (packing.row_count * packing.slot_bits)) - 1)
 
 
-def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking) -> LimbArray:
-    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told.
+def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking, cut_bits: int = 0) -> LimbArray:
+    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told: those of the slot
+    but for its lowest `cut_bits`.
 
-    Shape (count, limbs of a slot).
+    Shape (count, limbs of what is told).
     """
     wrap = 1 << (64 * opened.shape[-1])
     residues = [(value - wrap if 2 * value >= wrap else value) % public.n for value in ints_from_limbs(opened)]
-    slot = (1 << packing.slot_bits) - 1
-    return limbs_from_ints([value >> packing.first_bit & slot for value in residues], limbs_for_bits(packing.slot_bits))
+    told_bits = packing.slot_bits - cut_bits
+    first_bit, told = packing.first_bit + cut_bits, (1 << told_bits) - 1
+    return limbs_from_ints([value >> first_bit & told for value in residues], limbs_for_bits(told_bits))
 
 
-def unmask_slots(slots: LimbArray, masks: LimbArray, packing: RowPacking) -> list[int]:
-    """The products, from the told slots and the masks mod n that were added.
+def unmask_slots(slots: LimbArray, masks: LimbArray, packing: RowPacking, cut_bits: int = 0) -> list[int]:
+    """The products over 2^cut_bits, from the told slots and the masks mod n that were added; where bits are cut, the
+    whole number below or above, each with odds of how near it is.
 
     Raises InputError where there are not as many slots as masks, or one is wider than a slot.
     """
-    if slots.shape != (len(masks), limbs_for_bits(packing.slot_bits)):
+    told_bits = packing.slot_bits - cut_bits
+    if slots.shape != (len(masks), limbs_for_bits(told_bits)):
         raise InputError("slots and masks do not fit", expected=f"{len(masks)} slots", got=f"shape {slots.shape}")
-    modulus = 1 << packing.slot_bits
+    modulus, first_bit = 1 << told_bits, packing.first_bit + cut_bits
     values = ints_from_limbs(slots)
     if any(value >= modulus for value in values):
-        raise InputError("a slot is wider than agreed", expected=f"{packing.slot_bits} bits", got="more")
+        raise InputError("a slot is wider than agreed", expected=f"{told_bits} bits", got="more")
     half = modulus // 2
     pairs = zip(values, ints_from_limbs(masks), strict=True)
-    return [(value - (mask >> packing.first_bit) + half) % modulus - half for value, mask in pairs]
+    return [(value - (mask >> first_bit) + half) % modulus - half for value, mask in pairs]
 
 
 def _at_slots(values: Sequence[int], slot_bits: int) -> int:

@@ -15,6 +15,7 @@ from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt
+from hekat.scheme.paillier import row_packing as row_packing_module
 from hekat.scheme.paillier.randomiser import djn_randomisers
 from hekat.scheme.paillier.row_packing import open_slots, unmask_slots
 from hekat.wire import from_bytes
@@ -46,7 +47,11 @@ TRIALS = 240
 
 @pytest.fixture
 def small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
-    """Arithmetic under a key of 512 bits, of which the arbiter knows the factors, with 3 rows in a ciphertext."""
+    return make_small(paillier_keys)
+
+
+def make_small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
+    """Arithmetic under a key of 512 bits, of which the arbiter knows the factors, with several rows in a ciphertext."""
     start = StartMessage(
         row_count=4000,
         column_counts=[1, 1],
@@ -120,24 +125,52 @@ def test_what_the_arbiter_opens_is_uniform_and_gives_the_product_to_its_owner_al
     assert exact not in arithmetic.unmask(slots, others, "judge").tolist()
 
 
+def products_near_their_bound(small, sign: int) -> tuple[Ciphertexts, int]:
+    """A product all of whose neighbours are as large as they can be, and its value."""
+    arithmetic, layout, _ = small
+    rows = np.full((6, 1), sign * (layout.product_bound // (6 << 20)))
+    products = arithmetic.multiply(np.full((1, 6), 1 << 20), arithmetic.hold(rows))
+    return products, (int(rows[0, 0]) * 6) << 20
+
+
+def odds_of_a_carry(small, sign: int) -> float:
+    """With what odds a mask makes what lies below the product's slot carry into it, or borrow: what its owner sees."""
+    products, _ = products_near_their_bound(small, sign)
+    (limbs,) = decrypt(small[2].private, products.reshape(-1)).limbs
+    wrap, first = 1 << (64 * len(limbs)), 1 << small[1].packing(small[2].public).first_bit
+    (value,) = ints_from_limbs(limbs[np.newaxis])
+    value -= wrap if 2 * value >= wrap else 0
+    return abs((value + first // 2) % first - first // 2) / first
+
+
 @pytest.mark.parametrize(("sign", "unit"), [(1, 1), (-1, 3)])
-def test_guard_units_take_up_what_is_carried(small, monkeypatch, sign: int, unit: int) -> None:
-    """Sums near their bound carry a unit, or borrow one, under one mask in six or more: products are exact even so."""
+def test_a_neighbour_would_show_in_slots_that_are_no_wider_than_sums(
+    paillier_keys, monkeypatch, sign: int, unit: int
+) -> None:
+    """Slots as they once were: sums near their bound carry a unit, or borrow one, under one mask in six or more, and
+    how often that happens is what the neighbour is. Products are exact even so."""
+    monkeypatch.setattr(row_packing_module, "HIDING_BITS", 0)
+    small = make_small(paillier_keys)
+    assert odds_of_a_carry(small, sign) > 1 / 6
     arithmetic, layout, keys = small
     units: set[int] = set()
 
-    def unmask_and_look(slots, masks, packing):
-        values = unmask_slots(slots, masks, packing)
+    def unmask_and_look(slots, masks, packing, cut_bits=0):
+        values = unmask_slots(slots, masks, packing, cut_bits)
         units.update(value % GUARD_UNITS for value in values)
         return values
 
     monkeypatch.setattr(arithmetic_module, "unmask_slots", unmask_and_look)
-    packing = layout.packing(keys.public)
-    assert packing.row_count == 3
-    rows = np.full((6, 1), sign * (layout.product_bound // (6 << 20)))
-    products = arithmetic.multiply(np.full((1, 6), 1 << 20), arithmetic.hold(rows))
+    products, exact = products_near_their_bound(small, sign)
     masked = arithmetic.mask(arithmetic.take(products, np.zeros(400, np.int64)))
     opened = decrypt(keys.private, from_bytes(masked.data, Ciphertexts, public_key=keys.public)).limbs
-    found = arithmetic.unmask(open_slots(opened, keys.public, packing), masked, "judge")
-    assert set(found.tolist()) == {(int(rows[0, 0]) * 6) << 20}
+    found = arithmetic.unmask(open_slots(opened, keys.public, layout.packing(keys.public)), masked, "judge")
+    assert set(found.tolist()) == {exact}
     assert units == {0, unit}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_neighbour_shows_with_the_odds_that_are_promised(small, sign: int) -> None:
+    assert small[1].packing(small[2].public).row_count > 1
+    assert row_packing_module.HIDING_BITS == 16
+    assert 0 < odds_of_a_carry(small, sign) < 2.0**-16
