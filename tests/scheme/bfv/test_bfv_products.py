@@ -99,9 +99,9 @@ def test_single_products_and_sums_of_ones_own_are_added_wherever_they_lie(pair) 
     expected = exact(x, d)
     own = -(3 << 60)
     addends = [products.take(np.array([i])) for i in (299, 0, 150)] + [encrypt_sum(pair.public, own, layout)]
-    assert opened(pair, add_products(addends), layout) == [expected[299] + expected[0] + expected[150] + own]
+    assert opened(pair, add_products(addends, layout), layout) == [expected[299] + expected[0] + expected[150] + own]
     with pytest.raises(InputError, match="one by one"):
-        add_products([products, addends[0]])
+        add_products([products, addends[0]], layout)
 
 
 @pytest.mark.parametrize("noise_sign", [-1, 0, 1])

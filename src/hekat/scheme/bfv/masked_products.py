@@ -104,9 +104,14 @@ def mask_products(
 
 
 def open_products(
-    key: PrivateKey, masked: MaskedProducts, layout: ProductLayout, engine: RingEngine | None = None
+    key: PrivateKey,
+    masked: MaskedProducts,
+    layout: ProductLayout,
+    engine: RingEngine | None = None,
+    *,
+    cut_bits: int = 0,
 ) -> list[int]:
-    """How often Delta goes into each masked number: below 2^opened_bits."""
+    """How often Delta 2^cut_bits goes into each masked number: below 2^(opened_bits - cut_bits)."""
     if masked.key != key.public:
         raise KeyRefusedError(
             "masked products are under another key",
@@ -118,25 +123,29 @@ def open_products(
     shared = transform_back(parameters, multiply_slots(parameters, masked.c1, key.secret, engine), engine)
     at_places = _at_places(shared, masked.holders, masked.places)
     residues = add_residues(parameters, at_places, masked.c0)
-    return [value // layout.delta for value in integers_of_residues(parameters, residues)]
+    unit = layout.delta << cut_bits
+    return [value // unit for value in integers_of_residues(parameters, residues)]
 
 
-def unmask_products(opened: Sequence[int], masks: Masks, layout: ProductLayout) -> list[int]:
-    """The products, from what was told and the masks.
+def unmask_products(opened: Sequence[int], masks: Masks, layout: ProductLayout, *, cut_bits: int = 0) -> list[int]:
+    """The products over 2^cut_bits, from what was told and the masks; where bits are cut, less than one unit off.
 
     Raises InputError where there are not as many of both, or one opens to what no product reaches.
     """
     if len(opened) != len(masks.values):
         raise InputError("opened numbers and masks do not fit", expected=str(len(masks.values)), got=str(len(opened)))
-    return [_unmask(quotient, mask, layout) for quotient, mask in zip(opened, masks.values, strict=True)]
+    return [_unmask(quotient, mask, layout, cut_bits) for quotient, mask in zip(opened, masks.values, strict=True)]
 
 
-def _unmask(quotient: int, mask: int, layout: ProductLayout) -> int:
-    """The m within the bound for which Delta m + mask, less q or not, has this quotient by Delta."""
-    modulus, delta = layout.parameters.modulus, layout.delta
+def _unmask(quotient: int, mask: int, layout: ProductLayout, cut_bits: int) -> int:
+    """The m within the bound for which Delta 2^cut_bits m + mask, less q or not, has this quotient by Delta 2^cut_bits.
+
+    Several have it only where bits are cut and m lies within two units of the bound.
+    """
+    modulus, delta = layout.parameters.modulus, layout.delta << cut_bits
     for wrapped in (0, modulus, -modulus):
         value = -((mask - wrapped - quotient * delta) // delta)
-        if abs(value) <= layout.product_bound + 1:
+        if abs(value) <= (layout.product_bound >> cut_bits) + 1:
             return value
     raise InputError(
         "an opened number is no product under its mask",

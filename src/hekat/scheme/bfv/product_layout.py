@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import numpy as np
+
+from hekat.engine.interface import IndexArray
 from hekat.errors import BoundError
 from hekat.scheme.bfv.parameters import BfvParameters
 
@@ -56,6 +59,13 @@ class ProductLayout:
     def groups(self, row_count: int) -> int:
         """Polynomials that `row_count` rows take."""
         return -(-row_count // self.block)
+
+    def positions(self, column_count: int, target_count: int) -> tuple[IndexArray, IndexArray]:
+        """Where the products of `column_count` columns with `target_count` lines of rows lie, in C order of shape
+        (columns, targets): the number of the ciphertext, all polynomials of a line together, and the coefficient."""
+        column, target = (index.ravel() for index in np.indices((column_count, target_count)))
+        polynomial, inside = np.divmod(column, self.columns)
+        return target * -(-column_count // self.columns) + polynomial, (inside + 1) * self.block - 1
 
     @cached_property
     def delta(self) -> int:

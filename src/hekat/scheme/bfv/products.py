@@ -78,7 +78,7 @@ def encrypt_sum(key: PublicKey, value: int, layout: ProductLayout, engine: RingE
 
 def place_sum(ciphertexts: Ciphertexts, layout: ProductLayout) -> Products:
     """The number of `encrypt_sum`, from its ciphertext."""
-    return Products(ciphertexts, np.zeros(1, np.int64), np.full(1, layout.block - 1, np.int64))
+    return Products(ciphertexts, *layout.positions(1, 1))
 
 
 def multiply_columns(
@@ -101,28 +101,25 @@ def multiply_columns(
     target_count = rows.count // groups
     polynomial_count = -(-column_count // layout.columns)
     at_once = max(1, POLYNOMIALS_AT_ONCE // groups)
-    parts = []
+    of_targets: list[list[Ciphertexts]] = [[] for _ in range(target_count)]
     for start in range(0, polynomial_count, at_once):
         taken = columns[start * layout.columns : (start + at_once) * layout.columns]
         factors = _factors(taken, layout, engine)
-        parts += [_products_of(factors, rows[k * groups : (k + 1) * groups], engine) for k in range(target_count)]
-    # By chunks of polynomials, in these by k: where the products of column i with the k-th of rows lie.
-    i, k = (part.ravel() for part in np.indices((column_count, target_count)))
-    polynomial = i // layout.columns
-    chunk, inside = np.divmod(polynomial, at_once)
-    chunk_size = np.minimum(at_once, polynomial_count - chunk * at_once)
-    holders = chunk * at_once * target_count + k * chunk_size + inside
-    places = (i % layout.columns + 1) * layout.block - 1
-    return Products(join(parts), holders, places)
+        for k, parts in enumerate(of_targets):
+            parts.append(_products_of(factors, rows[k * groups : (k + 1) * groups], engine))
+    holders, places = layout.positions(column_count, target_count)
+    return Products(join([part for parts in of_targets for part in parts]), holders, places)
 
 
-def add_products(addends: Sequence[Products], engine: RingEngine | None = None) -> Products:
-    """The sum of single numbers, each moved to the place of the first. Raises InputError where one has several."""
+def add_products(addends: Sequence[Products], layout: ProductLayout, engine: RingEngine | None = None) -> Products:
+    """The sum of single numbers, where the first product of a ciphertext is. Raises InputError where one has several.
+
+    Whose products they were does not show in the place.
+    """
     if any(len(addend.places) != 1 for addend in addends):
         raise InputError("sums of products are made one by one", expected="single numbers", got="several")
-    place = int(addends[0].places[0])
-    moved = [_moved(addend, place, engine) for addend in addends]
-    return Products(add(moved, engine), np.zeros(1, np.int64), np.full(1, place, np.int64))
+    moved = [_moved(addend, layout.block - 1, engine) for addend in addends]
+    return place_sum(add(moved, engine), layout)
 
 
 def _factors(columns: Any, layout: ProductLayout, engine: RingEngine) -> Elements:

@@ -259,10 +259,10 @@ def test_under_bfv_residuals_of_another_shape_and_numbers_that_are_no_gradient_a
         error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError, "bank")
     assert "shop sent numbers of another shape" in str(error)
 
-    def open_nonsense(key, masked, layout):
+    def open_nonsense(key, masked, layout, **others):
         # Half a turn away from what is small: whatever the mask, no product reaches it.
         turn = layout.parameters.modulus // layout.delta
-        return [(value + turn // 2) % turn for value in open_products(key, masked, layout)]
+        return [(value + turn // 2) % turn for value in open_products(key, masked, layout, **others)]
 
     monkeypatch.setattr("hekat.protocol.vertical_linear.arbiter.arbiter.open_products", open_nonsense)
     error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError)

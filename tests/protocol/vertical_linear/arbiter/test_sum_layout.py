@@ -88,8 +88,9 @@ def test_the_loss_is_read_off_residuals_and_shares(rows, batch_rows, seed, scale
         total += int((shares.astype(object) @ integers.astype(object))[0, 0])
         losses.append(np.mean(d**2) / 2)
     total += encode_loss_part(parts, layout)
-    assert decode_loss(total, residual, layout) == pytest.approx(
-        np.mean(losses), rel=1e-4, abs=1e-6 * scale * max(1, scale)
+    unit = 2.0**-layout.told_loss_bits / 2
+    assert decode_loss(total >> layout.loss_cut_bits, residual, layout) == pytest.approx(
+        np.mean(losses), rel=1e-4, abs=unit + 1e-6 * scale * max(1, scale)
     )
 
 

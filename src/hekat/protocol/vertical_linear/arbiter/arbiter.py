@@ -5,13 +5,14 @@
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
 All it sees opened is uniform mod n, or mod q under BFV. It opens as many numbers a batch as a party has columns, of
-each the one slot that is a sum over all rows, and no more.
+each the one slot that is a sum over all rows, and no more: under BFV the coefficients that the layout gives and no
+other ones. Of a loss it tells the upper bits alone.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -34,23 +35,34 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     check_key_size,
     describe_lattice,
 )
-from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
+from hekat.protocol.vertical_linear.arbiter.signed_limbs import integers_of, limbs_of
+from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_BITS, SumLayout
+from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import EPOCH_END, START_STEP, batch_step, epoch_step
+from hekat.scheme.bfv import MaskedProducts, ProductLayout, open_products
 from hekat.scheme.bfv import PrivateKey as LatticePrivateKey
-from hekat.scheme.bfv import ProductLayout, open_products
 from hekat.scheme.bfv import generate_keys as generate_lattice_keys
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, generate_keys
 from hekat.scheme.paillier.row_packing import RowPacking, open_slots
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.bfv import read_masked
 
+Asked = tuple[int, int]
+"""Columns and targets (K) that a party has products of: columns times targets numbers."""
+THE_LOSS: Asked = (1, 1)
+
 
 class _Opener(Protocol):
-    def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
-        """The plaintexts of each party's bytes, as limbs (count, limbs). Raises ProtocolError for another count."""
+    def open(
+        self, batches: list[bytes], asked: list[Asked], senders: tuple[str, ...], cut_bits: int = 0
+    ) -> list[LimbArray]:
+        """The plaintexts of each party's bytes less their lowest `cut_bits`, as limbs (count, limbs).
+
+        Raises ProtocolError for other numbers than those asked for.
+        """
         ...
 
 
@@ -62,11 +74,12 @@ def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run:
     if start.finished:
         return
     # The guest's intercept is a column of ones.
-    counts = [(count + (index == 0)) * settings.column_count for index, count in enumerate(start.column_counts)]
+    asked = [(count + (index == 0), settings.column_count) for index, count in enumerate(start.column_counts)]
+    _note_openings(channel, settings, start, asked)
     for epoch in range(start.epochs_done + 1, settings.training.epochs + 1):
         for batch in range(layout.batches):
-            _open_gradients(channel, settings, run, opener, batch_step(epoch, batch), counts)
-        _open_loss(channel, settings, run, opener, epoch_step(epoch))
+            _open_gradients(channel, settings, run, opener, batch_step(epoch, batch), asked)
+        _open_loss(channel, settings, run, opener, epoch_step(epoch), layout.loss_cut_bits)
         end = channel.receive(settings.guest, f"{epoch_step(epoch)}/{EPOCH_END}", EpochEndMessage)
         run.on_epoch(EpochRecord(epoch))
         if end.finished:
@@ -106,33 +119,47 @@ def _open_gradients(
     run: PartyRun,
     opener: _Opener,
     step: str,
-    counts: list[int],
+    asked: list[Asked],
 ) -> None:
     message_type = GRADIENTS[settings.protection]
     received = [channel.receive(party, f"{step}/gradient", message_type).values for party in settings.parties]
     with run.stopwatch.measure(DECRYPT):
-        opened = opener.open(received, counts, settings.parties)
+        opened = opener.open(received, asked, settings.parties)
     for party, values in zip(settings.parties, opened, strict=True):
         channel.send(party, f"{step}/opened", OpenedGradientMessage(values=values))
 
 
 def _open_loss(
-    channel: RecordedChannel, settings: VerticalLinearSettings, run: PartyRun, opener: _Opener, step: str
+    channel: RecordedChannel, settings: VerticalLinearSettings, run: PartyRun, opener: _Opener, step: str, cut_bits: int
 ) -> None:
     received = channel.receive(settings.guest, f"{step}/loss", LOSSES[settings.protection]).values
     with run.stopwatch.measure(DECRYPT):
-        (opened,) = opener.open([received], [1], (settings.guest,))
+        (opened,) = opener.open([received], [THE_LOSS], (settings.guest,), cut_bits)
     channel.send(settings.guest, f"{step}/opened-loss", OpenedLossMessage(values=opened))
 
 
-def _check_count(party: str, got: int, expected: int) -> None:
-    if got != expected:
-        raise ProtocolError(
-            f"{party} asks for other numbers to be opened than its gradient has",
-            expected=str(expected),
-            got=str(got),
-            cure="find out what runs there: the arbiter opens nothing else",
-        )
+def _note_openings(
+    channel: RecordedChannel, settings: VerticalLinearSettings, start: StartMessage, asked: list[Asked]
+) -> None:
+    """Whoever departs from the protocol has as many numbers of its own choice opened: so they are counted."""
+    counts = [f"{m * k} for {party}" for party, (m, k) in zip(settings.parties, asked, strict=True)]
+    channel.ledger.note("setup", f"opens masked numbers in every batch: {', '.join(counts)}", "public")
+    channel.ledger.note("setup", describe_told_loss(start.row_count, settings.training.epochs), "public")
+
+
+def _check_count(party: str, got: int, asked: Asked) -> None:
+    columns, targets = asked
+    if got != columns * targets:
+        _refuse(party, str(columns * targets), str(got))
+
+
+def _refuse(party: str, expected: str, got: str) -> NoReturn:
+    raise ProtocolError(
+        f"{party} asks for other numbers to be opened than its gradient has",
+        expected=expected,
+        got=got,
+        cure="find out what runs there: the arbiter opens nothing else",
+    )
 
 
 class _KeyHolder:
@@ -141,36 +168,50 @@ class _KeyHolder:
     def __init__(self, key: PrivateKey, packing: RowPacking) -> None:
         self._key, self._packing = key, packing
 
-    def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
+    def open(
+        self, batches: list[bytes], asked: list[Asked], senders: tuple[str, ...], cut_bits: int = 0
+    ) -> list[LimbArray]:
         parts = [from_bytes(data, Ciphertexts, public_key=self._key.public).reshape(-1) for data in batches]
-        for part, count, sender in zip(parts, counts, senders, strict=True):
-            _check_count(sender, part.size, count)
+        for part, wanted, sender in zip(parts, asked, senders, strict=True):
+            _check_count(sender, part.size, wanted)
         opened = decrypt(self._key, Ciphertexts.concatenate(parts)).limbs
-        opened = open_slots(opened, self._key.public, self._packing)
-        return [np.ascontiguousarray(one) for one in np.split(opened, np.cumsum(counts)[:-1])]
+        opened = open_slots(opened, self._key.public, self._packing, cut_bits + GUARD_BITS if cut_bits else 0)
+        ends = np.cumsum([part.size for part in parts])
+        return [np.ascontiguousarray(one) for one in np.split(opened, ends[:-1])]
 
 
 class _LatticeKeyHolder:
-    """Opens the one coefficient of each sum that is asked for, and tells its upper bits."""
+    """Opens the one coefficient of each sum, where the layout has it, and tells its upper bits."""
 
     def __init__(self, key: LatticePrivateKey, layout: ProductLayout) -> None:
         self._key, self._layout = key, layout
 
-    def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
-        opened = []
-        for data, count, sender in zip(batches, counts, senders, strict=True):
-            masked = read_masked(data, self._key.public)
-            _check_count(sender, masked.count, count)
-            values = open_products(self._key, masked, self._layout)
-            opened.append(limbs_from_ints(values, limbs_for_bits(self._layout.opened_bits)))
-        return opened
+    def open(
+        self, batches: list[bytes], asked: list[Asked], senders: tuple[str, ...], cut_bits: int = 0
+    ) -> list[LimbArray]:
+        received = [read_masked(data, self._key.public) for data in batches]
+        for masked, wanted, sender in zip(received, asked, senders, strict=True):
+            _check_count(sender, masked.count, wanted)
+            self._check_positions(sender, masked, wanted)
+        told_limbs = limbs_for_bits(self._layout.opened_bits - cut_bits)
+        return [
+            limbs_from_ints(open_products(self._key, masked, self._layout, cut_bits=cut_bits), told_limbs)
+            for masked in received
+        ]
+
+    def _check_positions(self, sender: str, masked: MaskedProducts, asked: Asked) -> None:
+        holders, places = self._layout.positions(*asked)
+        if not (np.array_equal(masked.holders, holders) and np.array_equal(masked.places, places)):
+            _refuse(sender, "the coefficients that hold the products of its columns", "other coefficients")
 
 
 class _PlainOpener:
-    """Gives back what it gets: under protection `none` there is nothing to open."""
+    """Gives back what it gets, but for bits that are cut: under protection `none` there is nothing to open."""
 
-    def open(self, batches: list[bytes], counts: list[int], senders: tuple[str, ...]) -> list[LimbArray]:
+    def open(
+        self, batches: list[bytes], asked: list[Asked], senders: tuple[str, ...], cut_bits: int = 0
+    ) -> list[LimbArray]:
         opened = [plain_limbs(data, sender) for data, sender in zip(batches, senders, strict=True)]
-        for part, count, sender in zip(opened, counts, senders, strict=True):
-            _check_count(sender, len(part), count)
-        return opened
+        for part, wanted, sender in zip(opened, asked, senders, strict=True):
+            _check_count(sender, len(part), wanted)
+        return [limbs_of(integers_of(part) >> cut_bits) if cut_bits else part for part in opened]

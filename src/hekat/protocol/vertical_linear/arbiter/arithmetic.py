@@ -14,7 +14,7 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.errors import ProtocolError, WireCorruptError
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects, integers_of, limbs_of
-from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
+from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_BITS, GUARD_UNITS, SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add, encrypt, rerandomise
 from hekat.scheme.paillier.row_packing import (
@@ -76,8 +76,9 @@ class Arithmetic(Protocol[Held]):
         """Products that the key's holder may open without learning anything."""
         ...
 
-    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
-        """The integers of what was masked, shape (count,). Raises ProtocolError for another count."""
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
+        """The integers of what was masked, shape (count,); over 2^cut_bits, less than one unit off, where so many of
+        the lowest bits were not told. Raises ProtocolError for another count."""
         ...
 
 
@@ -127,9 +128,13 @@ class PaillierArithmetic:
         hidden = Ciphertexts(self._key, engine.mod_mul_one_plus(flat.residues, masks))
         return Masked(to_bytes(rerandomise(hidden)), engine.to_host(masks))
 
-    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
-        check_shape(opened.shape, (len(masked.masks), limbs_for_bits(self._packing.slot_bits)), sender)
-        values = unmask_slots(opened, masked.masks, self._packing)
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
+        cut_units = cut_bits + GUARD_BITS if cut_bits else 0
+        told_bits = self._packing.slot_bits - cut_units
+        check_shape(opened.shape, (len(masked.masks), limbs_for_bits(told_bits)), sender)
+        values = unmask_slots(opened, masked.masks, self._packing, cut_units)
+        if cut_units:
+            return as_objects(values)
         return as_objects([(value + GUARD_UNITS // 2) // GUARD_UNITS for value in values])
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -181,7 +186,7 @@ class PlainArithmetic:
     def mask(self, products: IntegerArray) -> Masked:
         return Masked(self.write(products), np.zeros((products.size, 2), np.uint64))
 
-    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
         check_shape(opened.shape, masked.masks.shape, sender)
         return integers_of(opened)
 

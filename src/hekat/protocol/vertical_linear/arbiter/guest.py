@@ -38,6 +38,7 @@ from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
 from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
+from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
 from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
@@ -93,6 +94,7 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
     channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
     check_equations(leak, settings)
     check_leverage(leak, settings)
+    channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
     resumed = own.run.resume_from
     finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
     start = StartMessage(

@@ -48,7 +48,7 @@ class LatticeArithmetic:
         return encrypt_sum(self._key, value, self._layout)
 
     def add(self, addends: Sequence[Any]) -> Held:
-        return add_products(addends) if isinstance(addends[0], Products) else add(addends)
+        return add_products(addends, self._layout) if isinstance(addends[0], Products) else add(addends)
 
     def multiply(self, matrix: Any, rows: Ciphertexts) -> Products:
         return multiply_columns(matrix, rows, self._layout)
@@ -70,11 +70,12 @@ class LatticeArithmetic:
         masked, masks = mask_products(products, self._layout)
         return Masked(write_masked(masked), limbs_from_ints(masks.values, self._modulus_limbs))
 
-    def unmask(self, opened: LimbArray, masked: Masked, sender: str) -> IntegerArray:
-        check_shape(opened.shape, (len(masked.masks), limbs_for_bits(self._layout.opened_bits)), sender)
+    def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
+        told_bits = self._layout.opened_bits - cut_bits
+        check_shape(opened.shape, (len(masked.masks), limbs_for_bits(told_bits)), sender)
         masks = Masks(tuple(ints_from_limbs(masked.masks)))
         try:
-            return as_objects(unmask_products(ints_from_limbs(opened), masks, self._layout))
+            return as_objects(unmask_products(ints_from_limbs(opened), masks, self._layout, cut_bits=cut_bits))
         except InputError as error:
             raise ProtocolError(
                 f"{sender} opened what is no sum under its mask",

@@ -2,7 +2,8 @@
 
 The sum of d^2 over rows is the sum over parties of (score factor) w . X^T d, less (target factor) y . d. The first
 parts each party has in the clear from its own gradients. The last the guest adds up encrypted, over the batches of an
-epoch, so that it learns the loss of the epoch and no finer sum.
+epoch, so that it learns the loss of the epoch and no finer sum: the arbiter tells the upper bits of what it opens, and
+under their mask the guest finds the loss to one unit of 2^-told_loss_bits (`loss_bits`).
 """
 
 from __future__ import annotations
@@ -42,5 +43,5 @@ def encode_loss_part(batch_parts: Sequence[float], layout: SumLayout) -> int:
 
 
 def decode_loss(total: int, residual: Residual, layout: SumLayout) -> float:
-    """The loss, from the sum of all parts."""
-    return residual.loss(math.ldexp(total, -layout.loss_bits))
+    """The loss, from the sum of all parts without the bits that nobody is told."""
+    return residual.loss(math.ldexp(total, layout.loss_cut_bits - layout.loss_bits))

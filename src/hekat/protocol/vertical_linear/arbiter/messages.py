@@ -29,7 +29,10 @@ class HostReadyMessage:
 @dataclass(frozen=True)
 class StartMessage:
     """Guest to hosts and arbiter, once: everybody is here, holds the same rows, and has done as many epochs; and what
-    hosts check before anything of their columns leaves them."""
+    hosts check before anything of their columns leaves them.
+
+    Version 2 lays sums out with slots that are 16 bits wider.
+    """
 
     row_count: int = public()
     column_counts: list[int] = public()
@@ -96,12 +99,12 @@ class MaskedLossMessage:
     values: bytes = ciphertext(under=f"{_UNDER}; it opens the loss plus a mask that the guest alone knows: noise")
 
 
-@message("vertical-linear/opened-loss", version=1)
+@message("vertical-linear/opened-loss", version=2)
 @dataclass(frozen=True)
 class OpenedLossMessage:
-    """Arbiter to guest: the one slot that holds the loss, as limbs (1, limbs)."""
+    """Arbiter to guest: of the one slot that holds the loss the upper bits, as limbs (1, limbs); in version 1 all."""
 
-    values: npt.NDArray[np.uint64] = disclosed("the epoch's loss, once the guest takes its mask away")
+    values: npt.NDArray[np.uint64] = disclosed("the epoch's loss to 2^-24 or less, once the guest takes its mask away")
 
 
 @message("vertical-linear/epoch-end", version=1)

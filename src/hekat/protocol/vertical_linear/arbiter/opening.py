@@ -40,6 +40,7 @@ class Opening:
     arbiter: str
     arithmetic: Arithmetic[Any]
     stopwatch: Stopwatch
+    loss_cut_bits: int = 0
 
     def ask_gradient(self, step: str, masked: Masked) -> None:
         """Send what `open_gradient` then gets opened: in between other work can be done."""
@@ -52,10 +53,10 @@ class Opening:
             return self.arithmetic.unmask(opened.values, masked, self.arbiter)
 
     def open_loss(self, step: str, masked: Masked) -> int:
-        """The integer of the epoch's loss."""
+        """The integer of the epoch's loss, without the bits that nobody is told."""
         self.channel.send(self.arbiter, f"{step}/loss", LOSSES[self._protection](values=masked.data))
         opened = self.channel.receive(self.arbiter, f"{step}/opened-loss", OpenedLossMessage)
-        return int(self.arithmetic.unmask(opened.values, masked, self.arbiter)[0])
+        return int(self.arithmetic.unmask(opened.values, masked, self.arbiter, self.loss_cut_bits)[0])
 
     @property
     def _protection(self) -> str:
@@ -68,19 +69,22 @@ def receive_opening(
     """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size."""
     assert settings.arbiter is not None
     received = channel.receive(settings.arbiter, KEY_STEP, PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
+    cut_bits = layout.loss_cut_bits
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
-        return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch)
+        return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch, cut_bits)
     if settings.protection == "lattice":
         lattice_key = from_bytes(received.public_key, LatticePublicKey)
         products = layout.products(lattice_key.parameters)
         described = describe_lattice(lattice_key, products)
         channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
-        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch)
+        return Opening(
+            channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch, layout.loss_cut_bits
+        )
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
-    return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch)
+    return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch, cut_bits)
 
 
 def describe_lattice(key: LatticePublicKey, layout: ProductLayout) -> str:

@@ -9,6 +9,7 @@ from hekat.errors import ProtocolError
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, VALUE_LIMIT_BITS
+from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.bfv import BfvParameters, ProductLayout, lay_out_products
 from hekat.scheme.paillier import PublicKey
@@ -24,6 +25,7 @@ TARGET_MARGIN_BITS = 3
 MAX_BATCH_ROWS = 1 << 23
 # A unit that is carried into a product, or borrowed from it, is less than half of these.
 GUARD_UNITS = 4
+GUARD_BITS = GUARD_UNITS.bit_length() - 1
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class SumLayout:
     """Public sizes of the integers of a run. `columns` are all parties' with the guest's ones, `targets` is K.
 
     Features at their scale are below 2^feature_bits in magnitude, a party's part of a residual below 2^part_bits. Over
-    an epoch shares of targets, at a scale of 2^-share_bits, are below 2^share_sum_bits in sum.
+    an epoch shares of targets, at a scale of 2^-share_bits, are below 2^share_sum_bits in sum. The sum of an epoch's
+    loss stands at 2^-loss_bits, and is told to 2^-told_loss_bits.
     """
 
     largest_batch: int
@@ -44,6 +47,7 @@ class SumLayout:
     share_sum_bits: int
     share_bits: int
     loss_bits: int
+    told_loss_bits: int
 
     @classmethod
     def of(cls, start: StartMessage, settings: VerticalLinearSettings) -> SumLayout:
@@ -77,6 +81,7 @@ class SumLayout:
             share_sum_bits=share_sum_bits,
             share_bits=share_sum_bits - start.target_bits,
             loss_bits=share_sum_bits - start.target_bits + value_bits,
+            told_loss_bits=told_loss_bits(start.row_count, settings.training.epochs),
         )
 
     @property
@@ -85,6 +90,11 @@ class SumLayout:
         residual = self.parties << self.part_bits
         # Half of the loss's bound is left to the parties' own parts.
         return max(self._feature_sum, 2 * self._share_sum) * residual
+
+    @property
+    def loss_cut_bits(self) -> int:
+        """Bits of an epoch's loss that nobody is told."""
+        return max(0, self.loss_bits - self.told_loss_bits)
 
     @property
     def loss_part_bound(self) -> int:

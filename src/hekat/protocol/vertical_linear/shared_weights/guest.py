@@ -7,11 +7,11 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.vertical_linear.columns import prepare_targets
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import residual_of
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.shared_weights.loss_sums import LOSS_BITS
 from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
@@ -41,10 +41,11 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
     message = training.channel.receive(host, f"{epoch_step(epoch)}/{LOSS_STEP}", LossShareMessage)
     if message.share.shape != share.shape:
         raise ProtocolError(f"{host} sent no share of the loss", expected="one", got=f"shape {message.share.shape}")
-    mean_square = float(to_floats(add_shares(share, message.share), LOSS_BITS))
+    bits = training.told_loss_bits
+    mean_square = float(to_floats(add_shares(share, message.share), bits))
     residual = residual_of(training.settings.task)
     # Rounding may take a loss of 0 a little below it; a sum that wrapped is anywhere.
-    if not -(2.0 ** (RANGE_BITS - LOSS_BITS)) <= mean_square <= 2.0**RANGE_BITS:
+    if not -(2.0 ** (RANGE_BITS - LOSS_BITS) + 2.0**-bits) <= mean_square <= 2.0**RANGE_BITS:
         raise BoundError(
             f"training diverges: the loss of epoch {epoch} is beyond what shares can hold",
             expected=f"a mean square of residuals of at most 2^{RANGE_BITS}",

@@ -19,8 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
-from hekat.protocol.vertical_linear.shared_weights.loss_sums import LOSS_BITS, LossSums
+from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
 from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     RING_BITS,
@@ -18,8 +19,6 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
 )
 from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout
 
-# What the guest learns of the loss ends here: finer digits would tell more of the rows than of the loss.
-LOSS_BITS = 24
 _WEIGHT_BITS = 40
 
 

@@ -62,12 +62,17 @@ class PlainProductsMessage:
     values: npt.NDArray[np.uint64] = disclosed("the receiver's shares of products, of which it may know the rest")
 
 
-@message("vertical-shared/loss-share", version=1)
+@message("vertical-shared/loss-share", version=2)
 @dataclass(frozen=True)
 class LossShareMessage:
-    """Host to guest, at the end of every epoch: with its own share the guest learns the epoch's loss."""
+    """Host to guest, at the end of every epoch: with its own share the guest learns the epoch's loss.
 
-    share: npt.NDArray[np.uint64] = disclosed("the mean loss of the epoch, with the guest's own share of it")
+    Version 1 told it to 2^-24 however few the rows.
+    """
+
+    share: npt.NDArray[np.uint64] = disclosed(
+        "the mean loss of the epoch to 2^-24 or less, with the guest's own share of it"
+    )
 
 
 @message("vertical-shared/epoch-end", version=1)

@@ -21,6 +21,7 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -71,20 +72,26 @@ class SharedTraining:
         return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
 
     @property
+    def told_loss_bits(self) -> int:
+        """How finely the guest is told an epoch's loss."""
+        return told_loss_bits(self.own.row_count, self.settings.training.epochs)
+
+    @property
     def finished(self) -> bool:
         """Whether the run that is resumed had ended already."""
         resumed = self.run.resume_from
         return resumed is not None and (resumed.finished or resumed.epochs_done >= self.settings.training.epochs)
 
     def play_batches(self, epoch: int) -> ShareArray:
-        """All steps of an epoch; returns this party's share of the mean of d^2."""
+        """All steps of an epoch; returns this party's share of the mean of d^2, at 2^-told_loss_bits."""
         for number, rows in enumerate(self.own.batches):
             step = batch_step(epoch, number)
             gradient = self.gradients.gradient(step, number, self.weights.weights)
             self._witness(step, rows, gradient)
             with self.run.stopwatch.measure(PLAIN):
                 self.weights.move(gradient, len(rows))
-        return self.gradients.mean_square(epoch_step(epoch))
+        mean_square = self.gradients.mean_square(epoch_step(epoch))
+        return self.pair.truncation.rescale(mean_square, LOSS_BITS, self.told_loss_bits)
 
     def state(self, epoch: int, *, finished: bool, losses: tuple[float, ...] = ()) -> PartState:
         """What this party resumes from."""
@@ -136,6 +143,7 @@ def begin_training(
         check_last_factors(settings.training, len(own.batches))
     if settings.limit_spreads:
         channel.ledger.note("setup", describe_limited(own.columns, settings.limit_spreads), "public")
+    channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
     resumed = run.resume_from
     side = OwnSide(
         is_guest=targets is not None,

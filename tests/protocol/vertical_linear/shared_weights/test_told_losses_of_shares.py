@@ -1,0 +1,47 @@
+"""What the one number that shares open in an epoch, its loss, tells the guest of few rows of the host."""
+
+from __future__ import annotations
+
+import pytest
+from tests.protocol.vertical_linear.column_guesses import (
+    EPOCHS,
+    RATE,
+    ROWS,
+    columns_that_fit,
+    is_the_hosts,
+    is_told_coarsely,
+    tiny_tables,
+    told_unit,
+)
+
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
+from hekat.protocol.vertical_linear.shared_weights import training as training_module
+
+
+def second_loss(run_of, settings_of) -> float:
+    job = settings_of(protection="none", batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
+    run = run_of(job, tiny_tables(), witness=False)
+    run.run()
+    return run.records["bank"][1].loss
+
+
+def test_as_finely_as_of_many_rows_it_is_the_hosts_column(run_of, settings_of, monkeypatch, way) -> None:
+    monkeypatch.setattr(training_module, "told_loss_bits", lambda rows, epochs: LOSS_BITS)
+    told = second_loss(run_of, settings_of)
+    assert is_the_hosts(columns_that_fit(tiny_tables(), told, 2.0**-20), tiny_tables())
+
+
+def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, way) -> None:
+    told = second_loss(run_of, settings_of)
+    assert is_told_coarsely(told, ROWS, EPOCHS)
+    found = columns_that_fit(tiny_tables(), told, told_unit(ROWS, EPOCHS) + 2.0**-20)
+    assert len(found) > 100
+    assert (found.mean(axis=0) > 0.05).all()
+    assert (found.mean(axis=0) < 0.95).all()
+
+
+@pytest.mark.parametrize("party", ["bank", "shop"])
+def test_both_ledgers_say_how_finely(run_of, settings_of, tables_of, party: str) -> None:
+    run = run_of(settings_of(protection="none", epochs=5), tables_of(1), witness=False)
+    run.run()
+    assert b"mean square of residuals to 2^-12: 60 bits behind the point" in run.channels[party].ledger.data
