@@ -27,8 +27,16 @@ def keys(paillier_keys) -> dict[str, KeyPair]:
 
 @pytest.fixture(scope="session")
 def small(keys) -> dict[str, Any]:
-    """Parameters of a quick encrypted training of two parties."""
-    return {"columns": TWO, "key_bits": 2048, "keys": keys, "epochs": 3, "batch_rows": 0, "learning_rate": 0.5}
+    """Parameters of a quick encrypted training of two parties; scores are told finely, so that answers compare."""
+    return {
+        "columns": TWO,
+        "key_bits": 2048,
+        "keys": keys,
+        "epochs": 3,
+        "batch_rows": 0,
+        "learning_rate": 0.5,
+        "score_bits": 32,
+    }
 
 
 @pytest.fixture(scope="session")

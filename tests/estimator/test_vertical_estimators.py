@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from hekat.channel import PartyKey, run_parties
 from hekat.data import Table
-from hekat.errors import InputError
+from hekat.errors import InputError, PolicyError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression, find_common_rows
 from hekat.protocol.sealed_roles import SealedRoles
 
@@ -217,3 +217,32 @@ def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, small_arb
 
     with pytest.raises(InputError, match="a joint prediction needs every party"):
         estimators["bank"].predict(common)
+
+
+# --- how finely, and how often ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
+def test_scores_are_told_to_twelve_bits_unless_more_are_asked_for(tumours, small, form) -> None:
+    X, y = tumours
+    more = {"arbiter": "arbiter", "label_leak_accepted": "hosts may learn labels"} if form == "arbiter" else {}
+    made = VerticalLogisticRegression(**{**small, **more, "protection": "none"}).fit(X, y)
+    fine = made.decision_function(X)
+    scores = made.set_params(score_bits=12).decision_function(X)
+    assert (scores * 2**12 == np.rint(scores * 2**12)).all()
+    assert 0 < np.abs(scores - fine).max() < 1.01 * 2.0**-12
+    assert VerticalLogisticRegression().score_bits == 12
+
+
+def test_a_fitted_model_predicts_so_many_rows_and_no_more(tumours, small) -> None:
+    X, y = tumours
+    made = VerticalLogisticRegression(**{**small, "protection": "none", "max_predictions": 200}).fit(X, y)
+    made.predict(X)
+    with pytest.raises(PolicyError, match="may be predicted with the part of") as refused:
+        made.predict(X)
+    assert refused.value.got == "120 rows after 120"
+    made.predict(X[:80])
+    with pytest.raises(PolicyError):
+        made.predict(X[:1])
+    made.fit(X, y).predict(X)
+    assert made.predicted_rows_ == {"bank": 120, "insurer": 120}

@@ -63,6 +63,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="of a vertical model: who learns scores (default: as its job says); of several, each gets FILE-NAME.csv",
     )
     parser.add_argument(
+        "--score-bits",
+        type=int,
+        metavar="N",
+        help="of a vertical model: scores are told to 2^-N (default: as its job says, else 12)",
+    )
+    parser.add_argument(
         "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"
     )
     parser.add_argument("--force", action="store_true", help="let --out replace a file")
@@ -107,8 +113,9 @@ def _check_options(options: argparse.Namespace) -> None:
             got=f"no {MODEL_FILE}",
             cure="if the run stopped early, go on with: hekat run JOB --resume RUN",
         )
-    if options.receivers is not None or options.passphrase_file is not None:
-        _refuse("--receivers and --passphrase-file are for joint prediction", "the folder of a vertical run", "another")
+    if any(one is not None for one in (options.receivers, options.score_bits, options.passphrase_file)):
+        what = "--receivers, --score-bits and --passphrase-file are for joint prediction"
+        _refuse(what, "the folder of a vertical run", "another")
     if options.out is not None:
         check_is_free(options.out, force=options.force)
 

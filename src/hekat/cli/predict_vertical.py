@@ -18,6 +18,7 @@ from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.job.vertical.part_file import PARTS_FOLDER
 from hekat.job.vertical.predict import JointPredictions, predict_jointly
+from hekat.protocol.vertical_linear.prediction import SCORE_BITS
 from hekat.report import load_summary
 
 
@@ -40,7 +41,9 @@ def predict_vertical(options: argparse.Namespace) -> int:
             got="no site file",
             cure="add --site",
         )
-    receivers = options.receivers or tuple(load_summary(options.model)["settings"]["receivers"])
+    settings = load_summary(options.model)["settings"]
+    receivers = options.receivers or tuple(settings["receivers"])
+    score_bits = settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits
     out = _files_of(options.out, receivers)
     for path in out.values():
         check_is_free(path, force=options.force)
@@ -49,6 +52,7 @@ def predict_vertical(options: argparse.Namespace) -> int:
         load_site(options.site),
         options.source,
         receivers,
+        score_bits=score_bits,
         ask_passphrase=lambda: read_passphrase(options.passphrase_file, "a party's"),
     )
     written = {}

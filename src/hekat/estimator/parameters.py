@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import JobError
+from hekat.errors import JobError, PolicyError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.party_tables import Columns
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction import PredictionSettings
+from hekat.protocol.vertical_linear.prediction import MAX_PREDICTIONS, SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import (
     FixedPoint,
     Form,
@@ -35,6 +35,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     protection      'paillier'; 'lattice', with an arbiter alone; 'none': in the clear
     key_bits        of Paillier keys; not with protection 'lattice', whose ring is always the same
     receivers       who learns the scores of a prediction; None: the guest
+    score_bits      scores are told to 2^-score_bits
+    max_predictions how many rows a fitted model lets be predicted in all, at each party
     keys            ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones
     timeout_s       how long a role waits for one message
 
@@ -71,6 +73,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         column_leak_accepted: str | None = None,
         intersection: str | None = "ecdh",
         receivers: Sequence[str] | None = None,
+        score_bits: int = SCORE_BITS,
+        max_predictions: int = MAX_PREDICTIONS,
         warm_start: bool = False,
         keys: Mapping[str, KeyPair] | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
@@ -100,14 +104,16 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.column_leak_accepted = column_leak_accepted
         self.intersection = intersection
         self.receivers = receivers
+        self.score_bits = score_bits
+        self.max_predictions = max_predictions
         self.warm_start = warm_start
         self.keys = keys
         self.timeout_s = timeout_s
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
-        # Receivers are used once a model is there, which is late to hear of a mistake.
-        PredictionSettings.between(parties[0], parties[1:], self.receivers or ())
+        # These are used once a model is there, which is late to hear of a mistake.
+        PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -154,7 +160,20 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 )
 
     def _prediction_settings(self, part: ModelPart) -> PredictionSettings:
-        return PredictionSettings.of(part, self.receivers or ())
+        return PredictionSettings.of(part, self.receivers or (), self.score_bits)
+
+    def _count_predictions(self, party: str, row_count: int) -> None:
+        """Count rows that are about to be predicted with a party's part. Raises PolicyError."""
+        predicted: dict[str, int] = self.predicted_rows_
+        used = predicted.get(party, 0)
+        if used + row_count > self.max_predictions:
+            raise PolicyError(
+                f"more rows than may be predicted with the part of {party}",
+                expected=f"at most {self.max_predictions} rows in all: the parameter max_predictions",
+                got=f"{row_count} rows after {used}",
+                cure="predict fewer rows, fit anew, or raise max_predictions",
+            )
+        predicted[party] = used + row_count
 
     def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
         """How common rows are found: None where no table has ids."""

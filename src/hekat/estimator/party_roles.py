@@ -57,18 +57,19 @@ class PartyScores:
 
 @dataclass(frozen=True)
 class PredictionSeat:
-    """One party's side of a prediction."""
+    """One party's side of a prediction. `count_predictions` is told of its rows, and may refuse them."""
 
     settings: PredictionSettings
     part: ModelPart
     table: Table
     intersection: IntersectionSettings | None = None
     key_pair: KeyPair | None = field(default=None, repr=False)
+    count_predictions: Callable[[int], None] = lambda row_count: None
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> PartyScores:
         rows, table = None, self.table
         if self.intersection is not None:
             rows = common_rows_of(channel, table, self.intersection, stopwatch)
             table = table.take(rows)
-        run = PartyRun(stopwatch, key_pair=self.key_pair)
+        run = PartyRun(stopwatch, key_pair=self.key_pair, count_predictions=self.count_predictions)
         return PartyScores(rows, predict_scores(channel, self.part, table, self.settings, run))

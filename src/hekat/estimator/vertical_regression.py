@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -97,7 +98,14 @@ class VerticalRegression(VerticalParameters, ABC):
         settings = self._prediction_settings(part)
         intersection = self._intersection(tables)
         seats = {
-            name: PredictionSeat(settings, self.parts_[name], tables[name], intersection, self._key_of(name))
+            name: PredictionSeat(
+                settings,
+                self.parts_[name],
+                tables[name],
+                intersection,
+                self._key_of(name),
+                partial(self._count_predictions, name),
+            )
             for name in settings.parties
         }
         machine = OneMachine(PROTOCOL, self.timeout_s)
@@ -144,7 +152,9 @@ class VerticalRegression(VerticalParameters, ABC):
         settings = self._prediction_settings(part)
         own = _own_table(table, channel.party)
         intersection = self._intersection_of(settings.parties)
-        return PredictionSeat(settings, part, own, intersection, self._key_of(channel.party))(channel, Stopwatch())
+        count = partial(self._count_predictions, channel.party)
+        seat = PredictionSeat(settings, part, own, intersection, self._key_of(channel.party), count)
+        return seat(channel, Stopwatch())
 
     @abstractmethod
     def _read_labels(
@@ -167,6 +177,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
     def _keep(self, parts: dict[str, ModelPart], losses: Sequence[float | None]) -> None:
         self.parts_: dict[str, ModelPart] = parts
+        self.predicted_rows_: dict[str, int] = {}
         self.losses_: list[float] = [loss for loss in losses if loss is not None]
         self.n_iter_: int = len(losses)
 

@@ -6,6 +6,7 @@ from hekat.job.any_job import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new_guest_job import NewGuestJob
 from hekat.job.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
+from hekat.protocol.vertical_linear.prediction import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
     ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
@@ -86,7 +87,11 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
             default("kind", KINDS[0], '"ecdh", "rsa_blind"; "aligned": rows are in one order already'),
             example("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
         ],
-        ["[prediction]", default("receivers", [job.guest], "who learns the scores of new rows; nobody else does")],
+        [
+            "[prediction]",
+            default("receivers", [job.guest], "who learns the scores of new rows; nobody else does"),
+            default("score_bits", SCORE_BITS, "scores are told to 2^-score_bits"),
+        ],
         [
             "[label_leak]",
             example(

@@ -11,6 +11,7 @@ from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
+from hekat.protocol.vertical_linear.prediction import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 
@@ -22,8 +23,8 @@ class PartySite:
     """What this machine holds for one party. `paillier_key` is only for a role that makes a key for a job: the leader,
     or in a vertical job the arbiter, and without one the guest and the host.
 
-    `state` is the folder of upload numbers and releases; where it is None they lie in the run's folder. `models` is the
-    code of models that are not Hekat's own.
+    `state` is the folder of upload numbers, releases and counts of predictions; where it is None they lie in the run's
+    folder. `models` is the code of models that are not Hekat's own.
     """
 
     data: Mapping[str, DataSource]
@@ -42,6 +43,7 @@ class SitePolicy:
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
     `joined_rows` lets this process put the parties' rows together for a comparison.
+    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model.
     """
 
     protections: tuple[str, ...] = ("lattice", "paillier")
@@ -52,6 +54,7 @@ class SitePolicy:
     label_leak_waiver: bool = False
     column_leak_waiver: bool = False
     joined_rows: bool = False
+    max_predictions: int = MAX_PREDICTIONS
 
 
 @dataclass(frozen=True)
@@ -145,8 +148,16 @@ def _read_policy(section: Section) -> SitePolicy:
         label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
+        max_predictions=section.take("max_predictions", int, default.max_predictions),
     )
     section.finish()
+    if policy.max_predictions < 0:
+        raise JobError(
+            f"{section.place}.max_predictions is no number of rows",
+            expected="0 (none) or more",
+            got=str(policy.max_predictions),
+            cure="correct it in the site file",
+        )
     return policy
 
 

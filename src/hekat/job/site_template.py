@@ -78,7 +78,7 @@ def _top(job: NewJob) -> list[str]:
 def _party(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
     keys = [
         example("party_key", f"{party}.key", "signs what this party sends: hekat keys party; else one for each run"),
-        example("state", f"{party}.state", "upload numbers and releases; else in the run's folder"),
+        example("state", f"{party}.state", "upload numbers, releases, counts of predictions; else in the run's folder"),
     ]
     if party == job.parties[0] and job.protection == "paillier":
         keys.append(example("paillier_key", "leader.key", "of the first party alone: hekat keys generate; else made"))
@@ -133,6 +133,7 @@ def policy_lines() -> list[str]:
             "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
         ),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
+        default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
     ]
 
 

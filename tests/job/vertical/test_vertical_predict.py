@@ -93,7 +93,7 @@ def test_ledgers_of_a_prediction_can_be_audited(trained) -> None:
         report = audit(found.folder / "ledger" / f"{name}.jsonl", PartyPublicKey.from_text(keys[name]))
         assert report.signed
         learned[name] = " ".join(note.what for note in report.notes)
-    assert "the score of every row" in learned["bank"]
+    assert "the score of every row, to 2^-12" in learned["bank"]
     assert "score" not in learned["insurer"]
 
 

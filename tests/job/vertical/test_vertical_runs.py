@@ -16,7 +16,7 @@ from hekat.ledger import audit
 from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 
-COMPARED = "[compare]\ncentralised = true\n[checks]\nexactness = true\n"
+COMPARED = "[compare]\ncentralised = true\n[checks]\nexactness = true\n[prediction]\nscore_bits = 32\n"
 
 
 def run(firms, *args, **changes):
@@ -39,6 +39,7 @@ def test_an_encrypted_run_on_shares_leaves_everything_behind(firms, key_files) -
         "ledger",
         "parties.json",
         "parts",
+        "predicted",
         "summary.json",
     ]
     common = summary["intersection"]["common"]

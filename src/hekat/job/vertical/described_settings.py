@@ -31,6 +31,7 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
         "value_bits": settings.fixed_point.value_bits,
         "intersection": job.intersection_kind,
         "receivers": list(job.prediction.receivers),
+        "score_bits": job.prediction.score_bits,
     }
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Listener:
     on_epoch: Callable[[str, EpochRecord], None] = lambda party, record: None
     save: Callable[[str, PartyCheckpoint], None] = lambda party, kept: None
     save_part: Callable[[ModelPart], None] = lambda part: None
+    count_predictions: Callable[[ModelPart, int], None] = lambda part, row_count: None
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,8 @@ class VerticalFederation:
             return PartyOutcome(part, rows, None, None)
         test_rows = self._match(name, channel, prepared.test_tables[name])
         with phases.measure(PREDICTION):
-            run = PartyRun(self.stopwatches[name], key_pair=self.key_pairs.get(name))
+            count = partial(self.listener.count_predictions, part)
+            run = PartyRun(self.stopwatches[name], key_pair=self.key_pairs.get(name), count_predictions=count)
             scores = predict_scores(channel, part, test_rows, job.prediction, run)
         return PartyOutcome(part, rows, test_rows, scores)
 

@@ -12,7 +12,7 @@ from hekat.job.any_job import read_columns, read_head_of, read_numbers, read_tim
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.role_names import check_role_name
-from hekat.protocol.vertical_linear.prediction import PredictionSettings
+from hekat.protocol.vertical_linear.prediction import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
 
 PROTOCOL: Final = "vertical_linear"
@@ -162,8 +162,10 @@ def _read_intersection(section: Section, settings: VerticalLinearSettings) -> In
 
 def _read_prediction(section: Section, settings: VerticalLinearSettings) -> PredictionSettings:
     receivers = section.take_optional_texts("receivers")
+    score_bits = section.take("score_bits", int, SCORE_BITS)
     section.finish()
-    return PredictionSettings(settings.guest, settings.hosts, (settings.guest,) if receivers is None else receivers)
+    receivers = (settings.guest,) if receivers is None else receivers
+    return PredictionSettings(settings.guest, settings.hosts, receivers, score_bits)
 
 
 def _read_flag(section: Section, key: str) -> bool:

@@ -29,13 +29,14 @@ from hekat.job.vertical.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.job.vertical.part_file import SavedPart, load_parts
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_table
+from hekat.job.vertical.prediction_count import PredictionCount
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
 from hekat.protocol.vertical_linear.answers import answers_of
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction import SCORE_BITS, PredictionSettings, predict_scores
 from hekat.scheme.paillier import KeyPair
 from hekat.state import create_run_directory
 from hekat.state.disk_errors import disk_errors_as_state_errors
@@ -61,28 +62,34 @@ def predict_jointly(
     data_name: str,
     receivers: Sequence[str] = (),
     *,
+    score_bits: int = SCORE_BITS,
     ask_passphrase: Callable[[], bytes] | None = None,
     timeout_s: float | None = None,
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
-    `receivers` learn the scores: the guest alone where none is named. Rows are matched as the training rows were.
-    Columns that the model does not know are ignored. Raises StateError where parts are missing, InputError or JobError
-    for data that is not, PartyStoppedError where a party failed.
+    `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Rows are matched as the
+    training rows were, and counted at each party (`PredictionCount`). Columns that the model does not know are ignored.
+    Raises StateError where parts are missing, InputError or JobError for data that is not, PolicyError where a site
+    lets no more rows be predicted, PartyStoppedError where a party failed.
     """
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
-    settings = PredictionSettings.of(first.part, receivers)
+    settings = PredictionSettings.of(first.part, receivers, score_bits)
     check_has_tables(site, settings.parties)
     tables, ignored = _load_tables(site, data_name, saved)
     keys = _load_key_pairs(site, saved, ask_passphrase)
     intersection = _intersection_of(first)
     if intersection is None:
         check_same_rows(tables, "the data")
+    counts = {party: PredictionCount.of(site, run_folder, one.part) for party, one in saved.items()}
+    for party, count in counts.items():
+        # How many of the rows are common shows later.
+        count.check(len(tables[party]) if intersection is None else 1)
     with declare_tenancy(site.machine.single_tenant):
         about = repr((first.part.model_id, data_name, settings, intersection))
         digest = hashlib.sha256(about.encode()).digest()
-        run = _Prediction(saved, tables, settings, intersection, keys)
+        run = _Prediction(saved, tables, settings, intersection, keys, counts)
         return run.play(run_folder, site, digest, ignored, timeout_s)
 
 
@@ -134,6 +141,7 @@ class _Prediction:
     settings: PredictionSettings
     intersection: IntersectionSettings | None
     key_pairs: Mapping[str, KeyPair] = field(repr=False)
+    counts: Mapping[str, PredictionCount]
 
     def play(
         self,
@@ -172,7 +180,8 @@ class _Prediction:
             rows = np.arange(len(table))
             if self.intersection is not None:
                 rows = common_rows_of(channel, table, self.intersection, sealed.stopwatches[name])
-            run = PartyRun(sealed.stopwatches[name], key_pair=self.key_pairs.get(name))
+            key_pair, count = self.key_pairs.get(name), self.counts[name].add
+            run = PartyRun(sealed.stopwatches[name], key_pair=key_pair, count_predictions=count)
             return rows, predict_scores(channel, self.saved[name].part, table.take(rows), self.settings, run)
 
         return lambda channel: sealed.play(channel, predict)

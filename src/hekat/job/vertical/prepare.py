@@ -18,7 +18,7 @@ from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical.key_makers import key_makers
 from hekat.job.vertical.leak_check import check_leaks
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_tables
-from hekat.job.vertical.site_check import check_site_allows_vertical
+from hekat.job.vertical.site_check import check_site_allows_vertical, check_test_rows_allowed
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
@@ -67,6 +67,7 @@ def prepare_vertical(
         _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
+        check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
     if settings.form == "arbiter":
         check_leaks(tables, settings, are_common=not needs_ids)
     with declare_tenancy(site.machine.single_tenant):

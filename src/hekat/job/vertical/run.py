@@ -4,6 +4,7 @@ events.jsonl        what happened, line by line
 ledger/             every role's signed ledger, of matching and training
 checkpoints/        each party's own state of the last epochs, mode 600
 parts/              each party's own part of the trained model, mode 600
+predicted/          how many rows each party's part has predicted, where the site keeps no such count itself
 parties.json        the public keys that ledgers are audited by
 summary.json        `summary_shape.VerticalSummary`
 """
@@ -36,6 +37,7 @@ from hekat.job.vertical.federation import TRAINING, Listener, PartyOutcome, Vert
 from hekat.job.vertical.job_file import PROTOCOL
 from hekat.job.vertical.outcome import summarise_vertical
 from hekat.job.vertical.part_file import PARTS_FOLDER, save_part
+from hekat.job.vertical.prediction_count import PredictionCount
 from hekat.job.vertical.prepare import VerticalPrepared
 from hekat.job.vertical.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER
@@ -152,6 +154,7 @@ class _Session:
                 on_epoch=self._note_epoch,
                 save=self._save,
                 save_part=lambda part: save_part(folder / PARTS_FOLDER, self._job, part),
+                count_predictions=lambda part, rows: PredictionCount.of(self._prepared.site, folder, part).add(rows),
             ),
             resumed=self._resumed,
             start=self._start,

@@ -54,6 +54,17 @@ def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
         check_holds_no_rows(site, settings.arbiter, "arbiter")
 
 
+def check_test_rows_allowed(policy: SitePolicy, row_count: int) -> None:
+    """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts."""
+    if row_count > policy.max_predictions:
+        raise PolicyError(
+            "the site does not allow so many predictions with a party's part of the model",
+            expected=f"at most {policy.max_predictions} rows in all: policy.max_predictions",
+            got=f"test_data of up to {row_count} rows that all parties have",
+            cure="take fewer test rows, leave out test_data, or let the site's owner raise policy.max_predictions",
+        )
+
+
 def _check_form(policy: SitePolicy, form: str) -> None:
     if form not in policy.vertical_forms:
         raise PolicyError(

@@ -12,12 +12,16 @@ With weights that each party holds of its own columns (form `arbiter`):
 
 With one other party there is nothing to hide behind: the score less one's own part is the other's. Shares of weights
 (form `shared_weights`) are used by `shared_weights.predict`, where both parties' parts stay hidden.
+
+Scores are told to 2^-score_bits alone. Here each party rounds its own part, always in the same way: asked again, it
+says nothing finer, and no receiver sees what was rounded away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -42,6 +46,13 @@ FloatArray = npt.NDArray[np.float64]
 WordArray = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", np.float64, np.uint64)
 
+SCORE_BITS = 12
+"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-14."""
+MAX_PREDICTIONS = 100_000
+"""So many rows are predicted with one part of a model unless its site says otherwise: enough for most test tables. What
+scores tell adds up, and no number of them is known to be safe: a site raises it on purpose, not by accident."""
+LEAST_SCORE_BITS, MOST_SCORE_BITS = 1, 40
+
 CALL_STEP = "predict/call"
 SPREAD_STEP = "predict/spread"
 PARTS_STEP = "predict/parts"
@@ -50,11 +61,13 @@ SCORES_STEP = "predict/scores"
 
 @dataclass(frozen=True)
 class PredictionSettings:
-    """Who predicts together, and who learns the scores: `receivers`, of the guest and the hosts. Raises JobError."""
+    """Who predicts together, and who learns the scores: `receivers`, of the guest and the hosts; to 2^-score_bits, of a
+    regression in spreads of its target. Raises JobError."""
 
     guest: str
     hosts: tuple[str, ...]
     receivers: tuple[str, ...]
+    score_bits: int = SCORE_BITS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -67,20 +80,34 @@ class PredictionSettings:
                 got=", ".join(map(str, self.receivers)) or "nobody",
                 cure="name parties that hold a part of the model",
             )
+        bits = self.score_bits
+        if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_SCORE_BITS <= bits <= MOST_SCORE_BITS:
+            raise JobError(
+                "score_bits of a prediction refused",
+                expected=f"{LEAST_SCORE_BITS} to {MOST_SCORE_BITS}: scores are told to 2^-score_bits",
+                got=repr(bits),
+                cure=f"leave it at {SCORE_BITS}, or correct it",
+            )
 
     @classmethod
-    def of(cls, part: ModelPart, receivers: Sequence[str] = ()) -> PredictionSettings:
+    def of(cls, part: ModelPart, receivers: Sequence[str] = (), score_bits: int = SCORE_BITS) -> PredictionSettings:
         """Those of the parties of `part`'s model; the guest receives unless others are named."""
-        return cls.between(part.guest, part.hosts, receivers)
+        return cls.between(part.guest, part.hosts, receivers, score_bits)
 
     @classmethod
-    def between(cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = ()) -> PredictionSettings:
+    def between(
+        cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = (), score_bits: int = SCORE_BITS
+    ) -> PredictionSettings:
         """Those of named parties; the guest receives unless others are named."""
-        return cls(guest, hosts, _as_names(receivers) or (guest,))
+        return cls(guest, hosts, _as_names(receivers) or (guest,), score_bits)
 
     @property
     def parties(self) -> tuple[str, ...]:
         return (self.guest, *self.hosts)
+
+    def told_bits(self, part: ModelPart) -> int:
+        """Scores of `part`'s model are told to 2^-told_bits: no finer than they are computed."""
+        return min(self.score_bits, part.value_bits)
 
     @property
     def summing_party(self) -> str:
@@ -106,22 +133,25 @@ def predict_scores(
     """The scores (rows, K) float64 at the receivers, None elsewhere; `table` holds the common rows in common order.
 
     K is 1 for two classes and for a regression, whose scores are in units of its target; else the number of classes.
-    In form `arbiter` a score is off by at most half a unit of 2^-value_bits a party (times the target's spread).
+    In form `arbiter` a score is off by at most half a unit of 2^-score_bits a party, in form `shared_weights` by less
+    than one and one of 2^-value_bits (times the target's spread).
 
     Raises:
         InputError: there is no row, or the columns are not those of the part, or hold what is no number.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         BoundError: a score beyond the range of the fixed point.
+        PolicyError: more rows than the site lets be predicted with this part (`run.count_predictions`).
     """
     _check_part(channel.party, part, settings)
     rows = _arrange(part, table)
+    run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
     if part.form == "shared_weights":
         from hekat.protocol.vertical_linear.shared_weights.predict import predict_on_shares
 
         return predict_on_shares(channel, part, rows, settings, run)
     with run.stopwatch.measure("plain"):
-        own = to_words(_own_scores(part, rows), part.value_bits, len(settings.parties))
+        own = to_words(_own_scores(part, rows), settings.told_bits(part), len(settings.parties))
     if channel.party == settings.summing_party:
         return _sum_parts(channel, part, own, settings)
     _send_part(channel, part, own, settings)
@@ -162,17 +192,19 @@ def _arrange(part: ModelPart, table: Table) -> Table:
 
 
 def _agree(channel: RecordedChannel, part: ModelPart, row_count: int, settings: PredictionSettings) -> None:
-    """All hold parts of one model, as many rows, and the same receivers. Raises ProtocolError at who differs."""
+    """All hold parts of one model, as many rows, and the same settings. Raises ProtocolError at who differs."""
     receivers = list(settings.receivers)
     if channel.party == settings.guest:
         for host in settings.hosts:
-            channel.send(host, CALL_STEP, PredictionCallMessage(part.model_id, row_count, receivers))
+            call = PredictionCallMessage(part.model_id, row_count, receivers, settings.score_bits)
+            channel.send(host, CALL_STEP, call)
         return
     call = channel.receive(settings.guest, CALL_STEP, PredictionCallMessage)
     for what, guests, own in (
         ("another part of the model", call.model_id, part.model_id),
         ("another number of rows", call.row_count, row_count),
         ("other receivers", call.receivers, receivers),
+        ("other score_bits", call.score_bits, settings.score_bits),
     ):
         if guests != own:
             raise ProtocolError(
@@ -221,8 +253,8 @@ def _sum_parts(channel: RecordedChannel, part: ModelPart, own: WordArray, settin
     total = own
     for name in senders:
         total = total + _checked(channel.receive(name, PARTS_STEP, message_type).values, own.shape)
-    scores = from_words(total, part.value_bits) * spread
-    channel.ledger.note(SCORES_STEP, "the score of every row", "disclosed")
+    scores = from_words(total, settings.told_bits(part)) * spread
+    channel.ledger.note(SCORES_STEP, f"the score of every row, to 2^-{settings.told_bits(part)}", "disclosed")
     _note_what_two_learn(channel, settings)
     for receiver in settings.receivers:
         if receiver != channel.party:

@@ -10,14 +10,16 @@ import numpy.typing as npt
 from hekat.wire import ciphertext, disclosed, message, public, sealed
 
 
-@message("vertical-linear/prediction-call", version=1)
+@message("vertical-linear/prediction-call", version=2)
 @dataclass(frozen=True)
 class PredictionCallMessage:
-    """Guest to everybody else, first: which model, how many rows, and who receives the scores."""
+    """Guest to everybody else, first: which model, how many rows, who receives the scores, and how fine these are;
+    version 1 did not say how fine."""
 
     model_id: str = public()
     row_count: int = public()
     receivers: list[str] = public()
+    score_bits: int = public()
 
 
 @message("vertical-linear/prediction-seed", version=1)

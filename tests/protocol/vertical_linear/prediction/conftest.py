@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction import SCORE_BITS, PredictionSettings, predict_scores
 
 CLASSES = {1: ("no", "yes"), 3: ("low", "middle", "high")}
 
@@ -47,6 +48,8 @@ class JointPrediction:
     """What a dishonest party makes of the messages of all."""
     heard: dict[str, HeardChannel] = field(default_factory=dict)
     audits: dict[str, AuditReport] = field(default_factory=dict)
+    score_bits: int = SCORE_BITS
+    count_predictions: Callable[[str, int], None] = lambda party, row_count: None
 
     @property
     def guest(self) -> str:
@@ -60,8 +63,8 @@ class JointPrediction:
 
         def predict(name: str, recorded: RecordedChannel) -> np.ndarray | None:
             self.heard[name] = HeardChannel(recorded, self.forge)
-            settings = PredictionSettings(names[0], names[1:], others.get(name, receivers))
-            run = PartyRun(Stopwatch())
+            settings = PredictionSettings(names[0], names[1:], others.get(name, receivers), self.score_bits)
+            run = PartyRun(Stopwatch(), count_predictions=partial(self.count_predictions, name))
             return predict_scores(self.heard[name], self.parts[name], self.tables[name], settings, run)
 
         played = {

@@ -10,12 +10,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from hekat.data import Table
-from hekat.errors import BoundError, HekatError, InputError, JobError, PartyStoppedError, ProtocolError
+from hekat.errors import BoundError, HekatError, InputError, JobError, PartyStoppedError, PolicyError, ProtocolError
 from hekat.protocol.vertical_linear.prediction import PredictionSettings
 from hekat.protocol.vertical_linear.prediction_masks import to_words
 from hekat.protocol.vertical_linear.prediction_messages import (
     MaskedScoresMessage,
     PartialScoresMessage,
+    PredictionCallMessage,
     PredictionSeedMessage,
     ScoresMessage,
     TargetSpreadMessage,
@@ -37,7 +38,7 @@ def test_receivers_get_the_score_of_all_columns_and_nobody_else_does(make_joint,
     receivers = {"guest": ("bank",), "host": (hosts[-1],), "all": (*reversed(hosts), "bank")}[who]
     results = joint.play(*receivers)
     spread = joint.parts["bank"].target_spread
-    bound = (len(hosts) + 1) * 2.0**-33 * spread + 1e-12 * np.abs(joint.scores).max()
+    bound = (len(hosts) + 1) * 2.0**-13 * spread + 1e-12 * np.abs(joint.scores).max()
     for name, scores in results.items():
         if name in receivers:
             assert np.abs(scores - joint.scores).max() <= bound
@@ -47,6 +48,7 @@ def test_receivers_get_the_score_of_all_columns_and_nobody_else_does(make_joint,
 
 def test_sparse_columns_and_columns_in_another_order_give_the_same_scores(make_joint) -> None:
     joint = make_joint(4)
+    joint.score_bits = 32
     (before,) = (scores for scores in joint.play("bank").values() if scores is not None)
     rows = joint.tables["insurer"]
     joint.tables["insurer"] = Table(rows.features[:, ::-1], None, rows.feature_names[::-1], "insurer")
@@ -69,7 +71,7 @@ def test_new_rows_are_kept_within_the_limit_of_training_sparse_ones_too(make_joi
     )
     expected = expected + joint.parts[joint.guest].arrays["intercept"]
     assert np.abs(expected - joint.scores).max() > 0.01
-    joint.parts = limited
+    joint.parts, joint.score_bits = limited, 32
     np.testing.assert_allclose(joint.play(joint.guest)[joint.guest], expected, atol=1e-6)
     joint.tables = {
         name: replace(table, features=csr_array(np.asarray(table.features))) for name, table in joint.tables.items()
@@ -103,7 +105,7 @@ def test_the_sum_of_masked_parts_is_that_of_the_plain_ones(make_joint, messages_
     for name, part in joint.parts.items():
         if name != "bank":
             own = (joint.tables[name].features - part.means) / part.spreads @ part.arrays["weights"]
-            plain += to_words(own, 32, 4)
+            plain += to_words(own, 12, 4)
     assert (sum(masked[1:], masked[0]) == plain).all()
 
 
@@ -125,7 +127,7 @@ def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joi
     joint = make_joint(8)
     joint.play("insurer")
     notes = {note.what for note in joint.audits["insurer"].notes if note.disclosure_class == "disclosed"}
-    assert "the score of every row" in notes
+    assert "the score of every row, to 2^-12" in notes
     assert "the score less this party's own part: the part of 'bank' in every score" in notes
     learned = {row.kind: row.disclosure_class for row in joint.audits["insurer"].learned}
     assert learned["vertical-linear/prediction-part"] == "disclosed"
@@ -146,7 +148,7 @@ def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
 def test_the_ledger_of_three_parties_speaks_of_the_score_alone(make_joint) -> None:
     joint = make_joint(9, hosts=("insurer", "grocer"))
     joint.play("bank")
-    assert [note.what for note in joint.audits["bank"].notes] == ["the score of every row"]
+    assert [note.what for note in joint.audits["bank"].notes] == ["the score of every row, to 2^-12"]
     assert {row.disclosure_class for row in joint.audits["bank"].learned} == {"ciphertext"}
     assert {row.disclosure_class for row in joint.audits["grocer"].learned} == {"public", "sealed"}
 
@@ -220,6 +222,7 @@ def test_a_missing_value_is_refused(make_joint) -> None:
 def test_weights_that_are_no_numbers_and_scores_beyond_the_fixed_point_are_refused(make_joint) -> None:
     for factor, expected in ((np.nan, InputError), (2.0**40, BoundError)):
         joint = make_joint(15)
+        joint.score_bits = 32
         arrays = dict(joint.parts["insurer"].arrays)
         joint.spoil("insurer", arrays={**arrays, "weights": arrays["weights"] * factor})
         with pytest.raises(PartyStoppedError) as stop:
@@ -273,3 +276,89 @@ def test_what_no_honest_party_sends_is_refused(make_joint, message_type, changes
         joint.play(*receivers)
     assert isinstance(refusal(stop.value), ProtocolError)
     assert re.search(says, str(refusal(stop.value)))
+
+
+# --- how finely, and how often ---------------------------------------------------------------------------------
+
+
+def parts_sent(joint, messages_of, host: str) -> np.ndarray:
+    (message,) = messages_of(joint, host, PartialScoresMessage)
+    return message.values.view(np.int64)[:, 0]
+
+
+def test_of_two_parties_the_others_part_leaves_it_rounded(make_joint, messages_of) -> None:
+    """The receiver has the other's part of every row whatever is done: but not the digits that are the columns."""
+    joint = make_joint(30, rows=200)
+    joint.play("bank")
+    part = joint.parts["insurer"]
+    exact = ((joint.tables["insurer"].features - part.means) / part.spreads @ part.arrays["weights"])[:, 0]
+    assert parts_sent(joint, messages_of, "insurer").tolist() == np.rint(exact * 2**12).tolist()
+    # Asked again beside other columns of the guest's, it says the same: no mean of answers is finer.
+    joint.tables["bank"] = replace(joint.tables["bank"], features=joint.tables["bank"].features + 0.01)
+    before = parts_sent(joint, messages_of, "insurer")
+    joint.play("bank")
+    assert (parts_sent(joint, messages_of, "insurer") == before).all()
+
+
+def guess_columns(parts: np.ndarray, unit: float) -> int:
+    """How many tables of two columns of 0 and 1, under 41 * 41 pairs of weights that lie 2^-20 apart, make these parts
+    of scores, each known up to half a unit."""
+    grid = 0.7 + np.arange(41) * 2.0**-20
+    weights = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float64)
+    possible = weights @ rows.T
+    fits = [(np.abs(possible - part) <= unit / 2 + 1e-12).sum(axis=1) for part in parts]
+    return int(np.prod(fits, axis=0).sum())
+
+
+def test_digits_beyond_the_twelfth_would_tell_which_cells_a_part_is_made_of() -> None:
+    """The old way told parts to 2^-32: of all weights and cells one choice alone fits, either way round; to 2^-12
+    thousands do."""
+    weights = 0.7 + np.array([7, 23]) * 2.0**-20
+    parts = np.array([[0, 1], [1, 0], [1, 1]]) @ weights
+    assert guess_columns(parts, 2.0**-32) == 2
+    assert guess_columns(np.rint(parts * 2**12) / 2**12, 2.0**-12) > 1000
+
+
+@pytest.mark.parametrize("bits", [1, 5, 12, 20, 40])
+def test_scores_are_told_as_finely_as_agreed_and_no_finer_than_they_are_computed(make_joint, bits: int) -> None:
+    joint = make_joint(31, hosts=("insurer", "grocer"))
+    joint.score_bits = bits
+    scores = joint.play("bank")["bank"]
+    told = min(bits, 32)
+    assert (scores * 2.0**told == np.rint(scores * 2.0**told)).all()
+    assert np.abs(scores - joint.scores).max() <= 3 * 2.0 ** -(told + 1) + 1e-9
+
+
+def test_who_would_have_scores_finer_than_the_others_is_refused(make_joint) -> None:
+    joint = make_joint(32)
+    joint.forge = lambda message: (
+        replace(message, score_bits=32) if isinstance(message, PredictionCallMessage) else message
+    )
+    with pytest.raises(PartyStoppedError, match="other score_bits") as stop:
+        joint.play("bank")
+    assert isinstance(refusal(stop.value), ProtocolError)
+    assert joint.heard["insurer"].sent == []
+
+
+@pytest.mark.parametrize("bits", [0, 41, 12.0, True, "12"])
+def test_score_bits_that_are_none_are_refused(bits) -> None:
+    with pytest.raises(JobError, match="score_bits of a prediction refused"):
+        PredictionSettings("bank", ("insurer",), ("bank",), bits)
+
+
+@pytest.mark.parametrize("party", ["bank", "insurer"])
+def test_a_site_that_lets_no_more_be_predicted_sends_nothing(make_joint, party: str) -> None:
+    joint, counted = make_joint(33), []
+
+    def count(name: str, row_count: int) -> None:
+        counted.append((name, row_count))
+        if name == party:
+            raise PolicyError("enough")
+
+    joint.count_predictions = count
+    with pytest.raises(PartyStoppedError) as stop:
+        joint.play("bank")
+    assert isinstance(refusal(stop.value), PolicyError)
+    assert (party, 23) in counted
+    assert joint.heard[party].sent == []

@@ -35,13 +35,13 @@ class Forging:
 
 @pytest.fixture
 def predict_jointly(converse, key_pairs):
-    def play(parts, tables, receivers, ledgers=None, forge=lambda message: message):
+    def play(parts, tables, receivers, ledgers=None, forge=lambda message: message, score_bits=32):
         def role(name):
             def predict_here(channel):
                 if ledgers is not None:
                     ledgers[name] = channel.ledger
                 channel = Forging(channel, forge)
-                settings = PredictionSettings("bank", ("shop",), receivers)
+                settings = PredictionSettings("bank", ("shop",), receivers, score_bits)
                 run = PartyRun(Stopwatch(), key_pair=key_pairs[name])
                 return predict_scores(channel, parts[name], tables[name], settings, run)
 
@@ -135,3 +135,24 @@ def test_a_spread_that_is_none_is_refused(run_of, tables_of, settings_of, predic
         predict_jointly(parts, tables, ("shop",), forge=forge)
     assert caught.value.party == "shop"
     assert isinstance(caught.value.__cause__, ProtocolError)
+
+
+@pytest.mark.parametrize("task", ["two classes", "number"])
+@pytest.mark.parametrize("bits", [3, 12, 40])
+def test_scores_of_shares_are_told_as_finely_as_agreed(
+    run_of, tables_of, settings_of, opened, predict_jointly, monkeypatch, task, bits
+):
+    """Both the receiver's share and the one it is sent lack the finer bits."""
+    parts = run_of(settings_of(task=task, epochs=1, batch_rows=0, protection="none"), tables_of(20, task=task)).run()
+    tables = {name: replace(table, labels=None) for name, table in tables_of(21, rows=13).items()}
+    met = []
+    monkeypatch.setattr(predict, "add_shares", lambda own, other: (met.append((own, other)), add_shares(own, other))[1])
+    found = predict_jointly(parts, tables, ("bank",), score_bits=bits)["bank"]
+    spread, told = parts["bank"].target_spread, min(bits, 32)
+    off = np.abs(found - plain_scores(parts, tables, opened)).max()
+    assert off < 1.5 * spread * 2.0**-told + 3 * spread * 2.0**-32
+    cut_bits = 16 + 32 - told
+    for share in met[-1]:
+        values = [int(low) + (int(high) << 64) for low, high in share.reshape(-1, 2)]
+        # But for the mean of a regression's target, which the guest adds: below 2^64.
+        assert all(min(value, 2**128 - value) < (1 << (128 - cut_bits)) + 2**64 for value in values)

@@ -1,7 +1,7 @@
 """Joint prediction with weights in shares: the forward step of training on new rows, opened to the receivers alone.
 
 1. both meet with fresh keys, and check that they hold shares of one model
-2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`), truncated to 2^-value_bits
+2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`), truncated to 2^-score_bits
 3. each sends its shares to the receivers: the score of every row is all that opens
 Of a linear regression the guest's share carries the mean of the target, and a host that receives is told its spread.
 """
@@ -48,9 +48,10 @@ def predict_on_shares(
 ) -> FloatArray | None:
     """The scores (rows, K) float64 at the receivers, None elsewhere; of a regression in units of its target.
 
-    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by at most
-    `score_error` (times the target's spread). Raises ProtocolError for shares of another model, BoundError for
-    features too large and for too many rows.
+    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than
+    2^-score_bits (times the target's spread), up or down by the toss of a coin: the mean of many answers on one row is
+    finer than any of them. Raises ProtocolError for shares of another model, BoundError for features too large and for
+    too many rows.
     """
     is_guest = channel.party == settings.guest
     peer = settings.hosts[0] if is_guest else settings.guest
@@ -79,21 +80,24 @@ def predict_on_shares(
             got=f"{pair.size - 1}",
             cure="use the parts of one training",
         )
-    shares = _score_shares(pair, features, weights, part)
+    shares = _score_shares(pair, features, weights, part, settings.told_bits(part))
     return _open_scores(channel, part, shares, peer, settings)
 
 
-def _score_shares(pair: Pair, features: npt.NDArray[np.int64], weights: ShareArray, part: ModelPart) -> ShareArray:
+def _score_shares(
+    pair: Pair, features: npt.NDArray[np.int64], weights: ShareArray, part: ModelPart, told_bits: int
+) -> ShareArray:
+    """This party's shares of the scores, at 2^-told_bits."""
     blocks = []
     for start in range(0, features.shape[0], BLOCK_ROWS):
         block = features[start : start + BLOCK_ROWS]
         scores = score_shares(pair, f"predict/rows-{start}", block, weights)
-        blocks.append(pair.truncation.truncate(scores, pair.scales.feature_bits))
+        blocks.append(pair.truncation.rescale(scores, pair.scales.feature_bits + part.value_bits, told_bits))
     shares = np.concatenate(blocks)
     if not pair.is_guest or part.task != "linear":
         return shares
     mean = np.array([part.target_mean / part.target_spread])
-    return add_shares(shares, from_integers(encode_numbers(mean, part.value_bits, TARGET_LIMIT_BITS, "the mean")))
+    return add_shares(shares, from_integers(encode_numbers(mean, told_bits, TARGET_LIMIT_BITS, "the mean")))
 
 
 def _open_scores(
@@ -110,7 +114,7 @@ def _open_scores(
         raise ProtocolError(
             f"{peer} sent shares of other scores", expected=f"shape {shares.shape}", got=f"{message.shares.shape}"
         )
-    scores = to_floats(add_shares(shares, message.shares), part.value_bits)
+    scores = to_floats(add_shares(shares, message.shares), settings.told_bits(part))
     if part.task != "linear":
         return scores
     spread = part.target_spread

@@ -1,0 +1,72 @@
+"""How many rows have been predicted with a party's part of a model: counted at its site, on disk, up to a limit.
+
+Each score tells of the model, and scores of rows of somebody's choice add up. A number of rows is gone from the file
+before anything of their prediction leaves, and is not given back where the prediction fails. The count lies in the
+folder that the site names as the party's `state`, by the model's name; where it names none, in the run's: then a copy
+of the run's folder takes a count of its own along.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hekat.errors import PolicyError
+from hekat.job.site_file import Site
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.state import Counter
+from hekat.state.disk_errors import disk_errors_as_state_errors
+
+COUNTS_FOLDER = "predicted"
+_NAME_DIGITS = 32
+
+
+@dataclass(frozen=True)
+class PredictionCount:
+    """One party's count of one model. `limit` is the site's `policy.max_predictions`."""
+
+    party: str
+    path: Path
+    limit: int
+
+    @classmethod
+    def of(cls, site: Site, run_folder: Path, part: ModelPart) -> PredictionCount:
+        """That of `part`, of the model whose run left `run_folder`."""
+        own = site.parties.get(part.party)
+        name = hashlib.sha256(part.model_id.encode()).hexdigest()[:_NAME_DIGITS]
+        if own is not None and own.state is not None:
+            path = own.state / f"predictions-{name}"
+        else:
+            path = run_folder / COUNTS_FOLDER / part.party
+        return cls(part.party, path, site.policy.max_predictions)
+
+    def check(self, row_count: int) -> None:
+        """Raise PolicyError where so many rows more would pass the limit; nothing is counted."""
+        used = 0
+        if self.path.exists():
+            with Counter.open(self.path) as counter:
+                used = counter.next_value
+        self._check(row_count, used)
+
+    def add(self, row_count: int) -> None:
+        """Count rows that are about to be predicted; returns once they are on disk.
+
+        Raises PolicyError where they would pass the limit, StateError where the count cannot be read or written.
+        """
+        self._check(row_count, 0)
+        with disk_errors_as_state_errors(f"{self.path.parent} could not be written"):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            is_there = self.path.exists()
+        with (Counter.open if is_there else Counter.create)(self.path) as counter:
+            self._check(row_count, counter.next_value)
+            counter.reserve(row_count)
+
+    def _check(self, row_count: int, used: int) -> None:
+        if used + row_count > self.limit:
+            raise PolicyError(
+                f"the site of {self.party} does not allow so many predictions with its part of the model",
+                expected=f"at most {self.limit} rows in all: policy.max_predictions",
+                got=f"{row_count} rows after {used}",
+                cure="predict fewer rows, train anew, or let the site's owner raise policy.max_predictions",
+            )
