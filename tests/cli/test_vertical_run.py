@@ -222,6 +222,7 @@ def test_receivers_are_those_that_the_job_named(finished, tmp_path) -> None:
             ("--site", "{site}", "--source", "new-clients", "--receivers", "mallory"),
             "receivers of a prediction refused",
         ),
+        (("--site", "{site}", "--source", "new-clients", "--score-bits", "41"), "score_bits of a prediction refused"),
     ],
 )
 def test_a_wrong_prediction_is_answered_with_code_2(finished, options, told) -> None:
@@ -239,10 +240,16 @@ def test_a_dry_run_trains_nothing(place) -> None:
     assert code == 0, err
     assert re.search(r"telco +197 +2 +6", out)
     assert re.search(r"bank +197 +2 +9", out)
+    assert re.search(r"all hosts together +9", out)
+    assert "Scores are told to 2^-12; up to 27 test rows are predicted for, and the site lets 100,000 rows" in " ".join(
+        out.split()
+    )
     assert "every check passed; nothing was written or sent" in out
     told = json.loads(place.run("--dry-run", "--json")[1])
     assert (told["form"], told["protection"]) == ("arbiter", "paillier")
     assert [party["most_equations"] for party in told["parties"]] == [9, 3, 6]
+    assert told["hosts_together"] == 9
+    assert told["prediction"] == {"score_bits": 12, "rows_at_most": 27, "max_predictions": 100_000}
     assert place.folders() == []
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from hekat.errors import StateError
 from hekat.report import load_summary, open_run, terminal_findings, terminal_tables, verdict, write_report
+from hekat.report.vertical.findings import equation_sentences
 from hekat.report.views import render_page, view_of
 
 FOLDER = Path(__file__).parent
@@ -169,6 +170,18 @@ def test_the_run_that_training_started_from_is_told(arbiter: Summary, run_folder
     arbiter["started_from"] = 3
     with pytest.raises(StateError, match="at started_from"):
         load_summary(run_folder(arbiter))
+
+
+def test_the_equations_of_all_hosts_are_shown_together(arbiter: Summary, shared: Summary) -> None:
+    hosts = arbiter["settings"]["hosts"]
+    assert len(hosts) > 1
+    total = sum(found["equations"] for found in arbiter["learned"] if found["party"] in hosts)
+    tell = view_of(arbiter).tables["learned"]
+    last = tell(arbiter).rows[-1]
+    assert last[:3] == ("all hosts together", "none: each host is counted alone", str(total))
+    assert f"all hosts together: {total} linear equations over" in " ".join(equation_sentences(arbiter))
+    for summary in (shared, {**arbiter, "settings": {**arbiter["settings"], "hosts": hosts[:1]}}):
+        assert "all hosts together" not in {row[0] for row in tell(summary).rows}
 
 
 def test_equations_over_rows_are_shown(arbiter: Summary, shared: Summary) -> None:

@@ -64,6 +64,8 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
         "intersection": job.intersection_kind,
         "started_from": None if start is None else start.run_id,
         "parties": parties,
+        "hosts_together": sum(found["most_equations"] for found in parties if found["name"] in settings.hosts),
+        "prediction": _describe_prediction(prepared),
     }
     estimate = estimate_vertical(prepared)
     told["estimate"] = estimate.to_json()
@@ -74,18 +76,37 @@ def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> in
         (found["name"], f"{found['rows']:,}", f"{found['columns']:,}", f"{found['most_equations']:,}")
         for found in parties
     )
+    if len(settings.hosts) > 1 and told["hosts_together"]:
+        rows += (("all hosts together", "", "", f"{told['hosts_together']:,}"),)
     arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
     begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
     note = (
         f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
         f"{arbiter}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
-        "gradients, if all rows of the smallest table are common."
+        f"gradients, if all rows of the smallest table are common. {_tell_prediction(told['prediction'])}"
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
     show_tables(console, [checked, vertical_estimate_table(estimate)])
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
+
+
+def _describe_prediction(prepared: VerticalPrepared) -> dict[str, Any]:
+    tests = prepared.test_tables.values()
+    return {
+        "score_bits": prepared.job.prediction.score_bits,
+        "rows_at_most": min((len(table) for table in tests), default=0),
+        "max_predictions": prepared.site.policy.max_predictions,
+    }
+
+
+def _tell_prediction(told: dict[str, Any]) -> str:
+    scored = f"up to {told['rows_at_most']:,} test rows are" if told["rows_at_most"] else "no test row is"
+    return (
+        f"Scores are told to 2^-{told['score_bits']}; {scored} predicted for, and the site lets "
+        f"{told['max_predictions']:,} rows in all be predicted with a party's part of the model."
+    )
 
 
 def _describe(prepared: VerticalPrepared, party: str) -> dict[str, Any]:

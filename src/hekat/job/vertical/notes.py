@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hekat.job.vertical.federation import PartyOutcome, VerticalFederation
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.protocol.vertical_linear.label_leak import ROWS_PER_EQUATION
+from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.state.file_format import this_release
 
 
@@ -16,7 +17,7 @@ def make_vertical_notes(federation: VerticalFederation, outcomes: Mapping[str, P
     notes = [
         "all roles ran on this one machine, which therefore knows every party's rows",
         "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
-        *_who_learns_what(job),
+        *_who_learns_what(job, len(outcomes[job.settings.guest].rows)),
         *_of_matching(job),
         *_of_tables(federation),
     ]
@@ -31,7 +32,7 @@ def make_vertical_notes(federation: VerticalFederation, outcomes: Mapping[str, P
     return notes
 
 
-def _who_learns_what(job: VerticalJob) -> Iterator[str]:
+def _who_learns_what(job: VerticalJob, row_count: int) -> Iterator[str]:
     settings = job.settings
     if settings.protection == "none":
         yield "protection is NONE: scores, residuals and gradients were sent in the clear"
@@ -44,7 +45,8 @@ def _who_learns_what(job: VerticalJob) -> Iterator[str]:
         )
         yield (
             "guest and hosts see their own gradients: linear equations on labels, at the guest on the hosts' scores, "
-            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up"
+            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, and "
+            "so do those of hosts that put theirs together"
         )
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"
@@ -55,6 +57,9 @@ def _who_learns_what(job: VerticalJob) -> Iterator[str]:
             f"standardised values beyond {settings.limit_spreads:g} spreads were set to that, in training and "
             "in predictions; each party's ledger says how many of its own"
         )
+    bits = told_loss_bits(row_count, settings.training.epochs)
+    yield f"the guest learned each epoch's mean square of residuals to 2^-{bits}, and stop rules go by that"
+    yield f"scores are told to 2^-{job.prediction.score_bits}, and counted against policy.max_predictions of the site"
     if settings.task == "logistic":
         yield "the loss is the second-order Taylor form of the logistic one: its weights are not those of the exact one"
 

@@ -16,7 +16,7 @@ from hekat.report.number_text import (
     join_names,
     pluralise,
 )
-from hekat.report.vertical.tables import metric_names
+from hekat.report.vertical.tables import learned_with_total, metric_names
 
 RECOMMENDED_KEY_BITS = 3072
 _BESIDE = {
@@ -129,9 +129,11 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
     compared = summary["compared"]
     if compared is None:
         return []
+    score_bits = summary["settings"].get("score_bits")
     found = [
         f"On {format_count(compared['rows'])} {pluralise(compared['rows'], 'row')} no score is farther than "
-        f"{format_number(compared['largest_score_difference'])} from centralised training of the same objective."
+        f"{format_number(compared['largest_score_difference'])} from centralised training of the same objective"
+        + (f"; scores are told to 2^-{score_bits}." if score_bits is not None else ".")
     ]
     if summary.get("started_from") is not None:
         found.append("Centralised training began with weights of zero, this run did not: differences show that too.")
@@ -172,6 +174,6 @@ def equation_sentences(summary: Mapping[str, Any]) -> list[str]:
     return [
         f"{found['party']}: {format_count(found['equations'])} linear equations over {format_count(found['rows'])} rows"
         + (" (the job waived the limit)" if found["waived"] else "")
-        for found in summary["learned"]
+        for found in learned_with_total(summary)
         if found["equations"]
     ] or ["No party saw a gradient or a plain weight."]

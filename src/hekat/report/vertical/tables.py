@@ -19,6 +19,7 @@ _DIGITS = re.compile(r"\d+")
 # So many epochs are listed at most: the first, the last, and some at equal distances.
 _MOST_EPOCHS: Final = 12
 NOT_LEARNED: Final = "–"
+ALL_HOSTS: Final = "all hosts together"
 # What each role's time is shown as, in order, and what happens in it.
 PARTS: Final = {
     "intersection": "finding the common rows",
@@ -129,6 +130,15 @@ def exactness_table(summary: Mapping[str, Any]) -> Table | None:
     return Table("Measured against the bound", ("steps", "largest error", "bound", "share of it"), tuple(rows))
 
 
+def learned_with_total(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What gradients tell each party, and all hosts together where there are several."""
+    hosts = [found for found in summary["learned"] if found["party"] in summary["settings"]["hosts"]]
+    if len(hosts) < 2 or not any(found["equations"] for found in hosts):
+        return list(summary["learned"])
+    total = {"party": ALL_HOSTS, "equations": sum(found["equations"] for found in hosts), "rows": hosts[0]["rows"]}
+    return [*summary["learned"], {**total, "waived": any(found["waived"] for found in hosts)}]
+
+
 def learned_table(summary: Mapping[str, Any]) -> Table:
     """What every party's own gradients tell of the others, as equations over rows."""
     rows = [
@@ -139,11 +149,12 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
             format_count(found["rows"]),
             format_share(found["equations"] / found["rows"]) if found["rows"] else NOT_LEARNED,
         )
-        for found in summary["learned"]
+        for found in learned_with_total(summary)
     ]
     note = (
         "A party that sees its own gradients learns a linear equation for each of its columns in each batch: a host on "
-        "the labels, the guest on the hosts' scores. Batches are drawn once and kept: later epochs tell the same sums."
+        "the labels, the guest on the hosts' scores. Batches are drawn once and kept: later epochs tell the same sums. "
+        "The limit is for each host alone; hosts that put their gradients together have the sum of their equations."
         if any(found["equations"] for found in summary["learned"])
         else "No party sees a gradient or a plain weight: there are no equations."
     )
@@ -207,6 +218,8 @@ def byte_table(summary: Mapping[str, Any]) -> Table:
 def _limit(found: Mapping[str, Any]) -> str:
     if not found["equations"]:
         return "sees no gradient"
+    if found["party"] == ALL_HOSTS:
+        return "none: each host is counted alone"
     return "a tenth, WAIVED by the job" if found["waived"] else "a tenth"
 
 

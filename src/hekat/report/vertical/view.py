@@ -53,11 +53,12 @@ _SETTING_NAMES: Final = {
     "stop_at_loss": "stops at a loss of",
     "seed": "seed of the batches",
     "feature_bits": "bits after the point of a feature",
-    "value_bits": "bits after the point of a score",
+    "value_bits": "bits after the point of a score, as it is computed",
     "classes": "classes",
     "intersection": "how common rows were found",
     "intersection_key_bits": "key size of the intersection in bits",
     "receivers": "who learns predicted scores",
+    "score_bits": "bits after the point of a score that is told",
     "label_leak_accepted": "limit on equations waived in the words",
     "column_leak_accepted": "limit on what the guest learns of hosts waived in the words",
 }

@@ -291,3 +291,14 @@ def test_the_ledgers_tell_equations_over_rows(rehearse, settings_of, tables_of) 
     assert any(
         text.startswith("bank learns its gradients: 12 linear equations over 60 rows") for text in run.notes["bank"]
     )
+
+
+def test_guest_and_hosts_are_told_the_equations_of_all_hosts_together(rehearse, settings_of, tables_of) -> None:
+    run = rehearse(settings_of(host_count=3), tables_of(9, columns=(3, 2, 1, 4)))
+    run.run()
+    told = "all 3 hosts together learn 21 linear equations over 60 rows: 0.35 for each row"
+    for party in run.settings.parties:
+        assert told in run.notes[party]
+    one = rehearse(settings_of(), tables_of(9))
+    one.run()
+    assert not any("together" in note for notes in one.notes.values() for note in notes)

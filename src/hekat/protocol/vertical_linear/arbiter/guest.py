@@ -35,6 +35,7 @@ from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_open
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
+from hekat.protocol.vertical_linear.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
 from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
@@ -90,6 +91,9 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
         check_leverage(leak, settings)
         counts.append(ready.column_count)
         feature_bits = max(feature_bits, ready.feature_bits)
+    if len(settings.hosts) > 1:
+        total = describe_equation_total(len(own.batches), counts[1:], own.row_count)
+        channel.ledger.note("setup", total, "disclosed")
     leak = own.count_leak(ones=1)
     channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
     check_equations(leak, settings)

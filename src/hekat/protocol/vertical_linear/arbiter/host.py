@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
 from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
 from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
+from hekat.protocol.vertical_linear.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
 from hekat.protocol.vertical_linear.label_bits import check_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
@@ -96,6 +97,9 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
             got=f"{start.feature_bits} bits",
             cure="find out what runs there: this release tells the largest of all parties",
         )
+    if len(settings.hosts) > 1:
+        total = describe_equation_total(len(own.batches), start.column_counts[1:], own.row_count)
+        channel.ledger.note("setup", total, "disclosed")
     return start
 
 
