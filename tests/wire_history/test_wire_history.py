@@ -17,8 +17,9 @@ from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, StartMessage
-from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
+from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, OpenedLossMessage, StartMessage
+from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, PublicKey
 from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
@@ -48,7 +49,17 @@ READERS: dict[str, type[Any]] = {
 READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
 READERS |= {"rsa.PublicKey": RsaPublicKey}
 READERS |= {
-    cls.__name__: cls for cls in (ReadyMessage, FactorsMessage, ProductsMessage, HostReadyMessage, StartMessage)
+    cls.__name__: cls
+    for cls in (
+        ReadyMessage,
+        FactorsMessage,
+        ProductsMessage,
+        HostReadyMessage,
+        StartMessage,
+        OpenedLossMessage,
+        LossShareMessage,
+        PredictionCallMessage,
+    )
 }
 
 

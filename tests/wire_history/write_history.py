@@ -22,8 +22,9 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, StartMessage
-from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
+from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, OpenedLossMessage, StartMessage
+from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys import PrivateKey, generate_keys
 from hekat.scheme.rsa import KeyPair as RsaKeyPair
@@ -96,19 +97,11 @@ def ready() -> ReadyMessage:
     )
 
 
-def shared(cls: type[FactorsMessage | ProductsMessage]) -> bytes:
-    """Ciphertexts of one party to the other; version 1, kept beside it, was of slots that have a mask each."""
-    return to_bytes(cls((HERE / "ciphertexts.v1.hkat").read_bytes()))
-
-
-def host_ready() -> HostReadyMessage:
-    """What a host says of its columns; version 1, kept beside it, counted those that are nearly constant."""
-    return HostReadyMessage(row_count=5, column_count=2, high_leverage_columns=1, feature_bits=18, epochs_done=0)
-
-
-def start() -> StartMessage:
-    """What the guest says of the run; version 1, kept beside it, said of its own columns only how many there are."""
-    return StartMessage(
+def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
+    """As `current_objects`: what vertical training and prediction tell; of each, version 1 is kept beside it."""
+    ciphertexts = (HERE / "ciphertexts.v1.hkat").read_bytes()
+    ready = HostReadyMessage(row_count=5, column_count=2, high_leverage_columns=1, feature_bits=18, epochs_done=0)
+    start = StartMessage(
         row_count=5,
         column_counts=[3, 2],
         high_leverage_columns=1,
@@ -117,6 +110,18 @@ def start() -> StartMessage:
         epochs_done=2,
         finished=False,
     )
+    loss = OpenedLossMessage(values=np.arange(2, dtype=np.uint64).reshape(1, 2))
+    share = LossShareMessage(share=np.array([7, 1], np.uint64))
+    call = PredictionCallMessage(model_id="model-1", row_count=23, receivers=["bank"], score_bits=12)
+    return {
+        "shared-factors-message.v2": ("FactorsMessage", lambda: to_bytes(FactorsMessage(ciphertexts))),
+        "shared-products-message.v2": ("ProductsMessage", lambda: to_bytes(ProductsMessage(ciphertexts))),
+        "host-ready-message.v2": ("HostReadyMessage", lambda: to_bytes(ready)),
+        "start-message.v2": ("StartMessage", lambda: to_bytes(start)),
+        "opened-loss.v2": ("OpenedLossMessage", lambda: to_bytes(loss)),
+        "loss-share.v2": ("LossShareMessage", lambda: to_bytes(share)),
+        "prediction-call.v2": ("PredictionCallMessage", lambda: to_bytes(call)),
+    }
 
 
 def flipped(data: bytes) -> bytes:
@@ -217,10 +222,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "owner-key-file.v1": ("OwnerKeyFile", lambda: key_file_bytes(key, None)),
         "message.v1": ("Every", lambda: to_bytes(every())),
         "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
-        "shared-factors-message.v2": ("FactorsMessage", lambda: shared(FactorsMessage)),
-        "shared-products-message.v2": ("ProductsMessage", lambda: shared(ProductsMessage)),
-        "host-ready-message.v2": ("HostReadyMessage", lambda: to_bytes(host_ready())),
-        "start-message.v2": ("StartMessage", lambda: to_bytes(start())),
+        **vertical_messages(),
         **rsa_objects(rsa_keys(0)),
     }
 
