@@ -133,3 +133,10 @@ def test_a_limit_that_is_none_is_refused(firms) -> None:
     with pytest.raises(JobError, match="max_predictions is no number of rows"):
         load_site(firms.folder / "site.toml")
     assert SitePolicy().max_predictions == 100_000
+
+
+def test_a_run_of_a_release_that_did_not_count_begins_at_0(trained) -> None:
+    firms, folder, test_rows = trained
+    shutil.rmtree(folder / COUNTS_FOLDER)
+    predict_jointly(folder, load_site(firms.folder / "site.toml"), "clients-test")
+    assert {count_of(folder, name) for name in firms.names} == {test_rows}
