@@ -57,7 +57,7 @@ def test_a_party_is_told_its_own_gradient_and_the_guest_the_loss() -> None:
     )
     assert (of_gradient.kind, of_loss.kind) == ("disclosed", "disclosed")
     assert "the party's own gradient, once it takes its mask away" in of_gradient.detail
-    assert "the epoch's loss, once the guest takes its mask away" in of_loss.detail
+    assert "the epoch's loss to 2^-24 or less, once the guest takes its mask away" in of_loss.detail
 
 
 def test_an_early_end_tells_of_losses() -> None:
