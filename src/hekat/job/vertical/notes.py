@@ -45,8 +45,8 @@ def _who_learns_what(job: VerticalJob, row_count: int) -> Iterator[str]:
         )
         yield (
             "guest and hosts see their own gradients: linear equations on labels, at the guest on the hosts' scores, "
-            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, and "
-            "so do those of hosts that put theirs together"
+            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, "
+            "and so do those of hosts that put theirs together"
         )
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"

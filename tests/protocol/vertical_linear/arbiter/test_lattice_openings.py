@@ -21,7 +21,13 @@ from hekat.wire.bfv import read_masked, write_masked
 
 ROWS, COLUMNS = 1000, 12
 START = StartMessage(
-    row_count=ROWS, column_counts=[3, COLUMNS], feature_bits=19, target_bits=1, epochs_done=0, finished=False
+    row_count=ROWS,
+    column_counts=[3, COLUMNS],
+    high_leverage_columns=0,
+    feature_bits=19,
+    target_bits=1,
+    epochs_done=0,
+    finished=False,
 )
 
 
