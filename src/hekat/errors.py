@@ -10,6 +10,8 @@ class HekatError(Exception):
     """
 
     exit_code = 2
+    ends_run = False
+    """Whether a role that raises it ends the run for all, also where others could go on without that role."""
 
     def __init__(self, what: str, *, expected: str = "", got: str = "", cure: str = "") -> None:
         self.what = what
@@ -56,6 +58,12 @@ class FaultError(HekatError):
 
 class ProtocolError(HekatError):
     """Parties that find, in the middle of a protocol, that they do not hold the same."""
+
+
+class AlteredSumError(ProtocolError):
+    """A sum that opens and is not the sum of the uploads it is stated to be: nobody goes on with it, or after it."""
+
+    ends_run = True
 
 
 class WireError(HekatError):

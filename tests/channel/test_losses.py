@@ -13,6 +13,7 @@ import pytest
 
 from hekat.channel import Channel, InProcessHub, run_parties
 from hekat.errors import (
+    AlteredSumError,
     ChannelError,
     ChannelTimeoutError,
     HekatError,
@@ -418,6 +419,21 @@ def test_who_stops_the_run_ends_it_and_is_not_lost() -> None:
     assert hub.lost == ()
     with pytest.raises(PartyStoppedError, match="'b' stopped"):
         hub.channel("a").receive("b", "step")
+
+
+def test_an_error_that_ends_the_run_ends_it_for_those_that_could_go_on() -> None:
+    """Raised by one that may be lost: the caller is told all of it, the others its name and the kind."""
+    hub = hub_of("abc", "abc")
+    told = error_of_waiting(
+        hub, lambda: hub.channel("a").receive("c", "never"), lambda: hub.fail("b", AlteredSumError("of what it saw"))
+    )
+    assert isinstance(told, PartyStoppedError)
+    assert "party 'b' stopped" in str(told)
+    assert "(AlteredSumError)" in str(told)
+    assert "saw" not in str(told)
+    assert hub.lost == ()
+    with pytest.raises(PartyStoppedError, match="of what it saw"):
+        hub.raise_first_failure()
 
 
 def test_a_party_that_may_be_lost_has_a_role() -> None:

@@ -21,7 +21,14 @@ from hekat.channel.channel import (
 )
 from hekat.channel.departure import Loss, Stop, forget_locals
 from hekat.channel.loss_notice import LossNotice
-from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError
+from hekat.errors import (
+    ChannelError,
+    ChannelTimeoutError,
+    HekatError,
+    InputError,
+    PartyLostError,
+    PartyStoppedError,
+)
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
@@ -71,7 +78,8 @@ class InProcessHub:
     - An expelled party gets PartyStoppedError, which names who gave up on it and why, in the call it waits in or at
       its next one. Until then its thread may compute on: standstills are found without it, the end waits for it.
     - A party that cannot go on without a lost one ends the run for all in that one's name, by raising
-      PartyStoppedError with its name; so does a session that cannot be opened.
+      PartyStoppedError with its name; so does a session that cannot be opened. Errors that say `ends_run` do so in the
+      name of the party that raises them.
     - When every party is lost, the last loss is the run's failure.
     - A run that another party ended has the losses, too, that come of what was sent before.
 
@@ -204,8 +212,9 @@ class InProcessHub:
         with self._lock:
             ended = self._stop is not None
             is_told = isinstance(error, PartyStoppedError) and (ended or error.party in self._losses)
+            ends_run = isinstance(error, HekatError) and error.ends_run
             if party not in self._losses:
-                if party in self._may_be_lost and not is_told:
+                if party in self._may_be_lost and not is_told and not ends_run:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
                     forget_locals(error)
                     step, saved, notice = self._steps[party], self._saved[party], self._leaving.get(party)

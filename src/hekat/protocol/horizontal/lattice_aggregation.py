@@ -8,6 +8,7 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
        (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
     4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
     5. open the sum of the secrets, unmask the sum block by block, decode
+       where releases do not fit together the sum is not looked at; where they do and it does not open, the run ends
     6. the sum stands, or the update is masked anew under another number
 """
 
@@ -260,6 +261,11 @@ class LatticeAggregation:
         included: IncludedSet,
         stated: IncludedMessage,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
+        """The aggregate; or None, and why the releases give no sum of secrets: then nothing of the sum is looked at.
+
+        Raises AlteredSumError where they do and it does not open: at the first time, since whether it does may hang on
+        what the updates are. The aggregator is told of releases that do not fit; of that it learns once, by the end.
+        """
         self._before(leg.step, "open")
         released = self._receive(leg.name("sum"), SumBeginMessage).released
         secret_sum: SecretSum | None = None
@@ -269,11 +275,12 @@ class LatticeAggregation:
             secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
         except (BoundError, ProtocolError) as error:
             failure = error
-        aggregate = None
         try:
             aggregate = self._unmask(leg, parameters, stream, secret_sum)
         except BoundError as error:
-            failure = failure or error
+            altered = self._opening.refuse_sum(leg, error)
+            self._channel.ledger.note(leg.name("sum"), altered.what, "public")
+            raise altered from error
         if wrong:
             self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         if failure is not None:
@@ -284,7 +291,10 @@ class LatticeAggregation:
     def _unmask(
         self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, secret_sum: SecretSum | None
     ) -> Aggregate | None:
-        """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped."""
+        """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped.
+
+        Raises BoundError where one does not open, once all are here: not even the block shows when this party leaves.
+        """
         decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
@@ -300,7 +310,6 @@ class LatticeAggregation:
                 with self._stopwatch.measure("decode"):
                     reader.read(sums)
             except BoundError as error:
-                # The rest is received all the same: messages are read in the order they were sent.
                 failure = error
         if failure is not None:
             raise failure

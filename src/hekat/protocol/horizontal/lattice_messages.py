@@ -166,7 +166,10 @@ class SumBlockMessage:
 @message("horizontal/opened", version=1)
 @dataclass(frozen=True)
 class OpenedMessage:
-    """Party to aggregator: whether it could open the sum, and members whose release did not fit the others'."""
+    """Party to aggregator: whether releases fitted together, and members whose did not fit the others'.
+
+    One that finds a sum that does not open although they fit says nothing here: it ends the run.
+    """
 
     opened: bool = public()
     wrong_members: list[str] = public()

@@ -10,7 +10,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
 MAX_UPLOADS = 3
-"""A sum that does not open although nobody is lost is tried again so often, with everything fresh."""
+"""An upload whose releases do not fit together is made again so often, with everything fresh, of a sum unseen."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hekat.errors import InputError, ProtocolError
+from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
 from hekat.protocol.horizontal.opening.included import IncludedSet
 from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
 from hekat.state import Counter
@@ -25,6 +26,7 @@ class UploadState:
     uploads: Counter
     releases: ReleaseRecord
     job_digest: bytes
+    altered: AlteredRecord
 
     def allow(self, parties: Collection[str], included: IncludedSet) -> None:
         """Note on disk that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
@@ -32,6 +34,10 @@ class UploadState:
             # A role that takes no numbers: above 0 the counter says that there was a record.
             self.uploads.next()
         self.releases.allow(self.job_digest, parties, included)
+
+    def note_altered(self, step: str) -> None:
+        """Note on disk that a sum of the job was altered: this role takes part in no further run of it."""
+        self.altered.note(self.job_digest, step)
 
     def left_out(self, groups: Collection[str]) -> dict[str, list[str]]:
         """As `ReleaseRecord.left_out`, of this job."""
@@ -75,9 +81,11 @@ def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) 
 
     `durable` False spares the waits for the disk, for a folder that nobody opens again once this process has ended.
 
-    Raises StateError where one of the two files is missing or damaged, or another run has them open. A counter at 0
-    without a record is new: it is made first, and nothing is released before it is above 0.
+    Raises StateError where one of the two files is missing or damaged, another run has them open, or a sum of the job
+    was altered. A counter at 0 without a record is new: it is made first, and nothing is released before it is above 0.
     """
+    altered = AlteredRecord(folder / ALTERED_FILE, durable=durable)
+    altered.check(job_digest)
     with disk_errors_as_state_errors(f"the state folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     counter_path, record_path = folder / UPLOADS_FILE, folder / RELEASES_FILE
@@ -89,4 +97,4 @@ def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) 
     except BaseException:
         uploads.close()
         raise
-    return UploadState(uploads, releases, job_digest)
+    return UploadState(uploads, releases, job_digest, altered)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hekat.errors import PartyStoppedError, ProtocolError
+from hekat.errors import AlteredSumError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.lattice_messages import (
     DealtMessage,
     MaskedBlockMessage,
@@ -152,8 +152,8 @@ def test_shares_of_another_secret_than_the_uploads_open_nothing(play, monkeypatc
 
     monkeypatch.setattr(CommitteeWay, "deal", deal)
     rehearsal, watch, error = play(nothing)
-    assert isinstance(error.__cause__, ProtocolError)
-    assert "the sum of round-1 does not open" in str(error)
+    assert isinstance(error.__cause__, AlteredSumError)
+    assert "or a party uploaded what it had not dealt" in str(error)
     assert watch.opened_at == []
     assert rehearsal.records == []
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import ProtocolError
 from hekat.protocol.horizontal import lattice_aggregation, lattice_summation, patience
 from hekat.protocol.horizontal.lattice_messages import (
     DealtMessage,
     MaskedBlockMessage,
     OpenedMessage,
+    OutcomeMessage,
     StatementMessage,
-    SumBlockMessage,
     TurnMessage,
 )
 from hekat.protocol.horizontal.leg import MAX_UPLOADS
@@ -96,18 +97,21 @@ def test_a_turn_of_another_number_of_blocks_is_refused(more, play, three_blocks)
 
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_a_fourth_upload_of_a_step_finds_no_party(opening, play, lattice_settings, monkeypatch) -> None:
-    """The aggregator would try for ever, to learn from each failure."""
+    """The aggregator would try for ever, whatever the parties say of a sum that opens at all of them."""
     monkeypatch.setattr(lattice_summation, "MAX_UPLOADS", 40)
 
     def changed(to, step, message):
-        return SumBlockMessage(bytes(len(message.written))) if isinstance(message, SumBlockMessage) else None
+        return OutcomeMessage(stands=False) if isinstance(message, OutcomeMessage) else None
 
-    rehearsal, watch, error = play(changed, settings=lattice_settings(5, opening))
+    def taken(sender, step, message):
+        return replace(message, opened=False) if isinstance(message, OpenedMessage) else None
+
+    rehearsal, watch, error = play(changed, take=taken, settings=lattice_settings(5, opening))
     assert error is not None
     assert MAX_UPLOADS == 3
     assert watch.senders_of(OpenedMessage) == list("abcde") * 3
     assert watch.senders_of(DealtMessage) == list("abcde") * 3
-    assert watch.opened_at == []
-    assert {type(lost.__cause__) for lost in rehearsal.lost} == {BoundError}
+    assert rehearsal.records == []
+    assert {type(lost.__cause__) for lost in rehearsal.lost} == {ProtocolError}
     states = {name: state.uploads.next_value for name, state in rehearsal.upload_states.items() if name != "notary"}
     assert states == dict.fromkeys("abcde", 3)

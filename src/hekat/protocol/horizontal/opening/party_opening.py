@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
+from hekat.errors import (
+    AlteredSumError,
+    ChannelTimeoutError,
+    PartyLostError,
+    ProtocolError,
+    SealError,
+    WireError,
+)
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.altered_sum import altered_sum_error
 from hekat.protocol.horizontal.lattice_messages import (
     DealtMessage,
     IncludedMessage,
@@ -162,6 +170,11 @@ class PartyOpening:
         with self._stopwatch.measure("open"):
             secret_sum, wrong = self._way.open(self._context(leg, parameters), parameters, releases, salts)
         return secret_sum, sorted([*other, *wrong])
+
+    def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
+        """What ends the run where the secrets' sum was found and the sum does not open with it; noted on disk first."""
+        self._state.note_altered(leg.step)
+        return altered_sum_error(leg.step, self._settings, why)
 
     def _context(self, leg: Leg, parameters: LatticeParameters) -> UploadContext:
         assert leg.agreement is not None  # a party has one

@@ -1,0 +1,22 @@
+"""What it shows that a sum is not that of the uploads, in words that accuse nobody who may be honest."""
+
+from __future__ import annotations
+
+from hekat.errors import AlteredSumError
+from hekat.protocol.horizontal.settings import HorizontalSettings
+
+
+def altered_sum_error(step: str, settings: HorizontalSettings, why: Exception) -> AlteredSumError:
+    """The end of a run in which the secrets' sum was found and does not open what the aggregator sent as the sum."""
+    may_be = ["the aggregator altered it", "a party uploaded what it had not dealt, or beyond its lanes"]
+    if settings.opening == "authority":
+        may_be.append(f"{settings.authority} released another sum of secrets")
+    elif settings.opening == "committee":
+        may_be.append("members released false shares, one alone where no release was to spare")
+    return AlteredSumError(
+        f"the sum of {step} is not the sum of the uploads it is stated to be: {'; or '.join(may_be)}",
+        expected="a sum that opens with the secrets of exactly those uploads",
+        got=str(why),
+        cure="the run ends here, and this party opens no more sums of the job: compare the ledgers, which hold the "
+        "digests of all uploads and of the sum",
+    )
