@@ -66,6 +66,12 @@ class AlteredSumError(ProtocolError):
     ends_run = True
 
 
+class ModelsDifferError(ProtocolError):
+    """Parties that end training with different models: none of these is anybody's final one."""
+
+    ends_run = True
+
+
 class WireError(HekatError):
     """Bytes that are not a well-formed Hekat object."""
 

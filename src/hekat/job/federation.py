@@ -71,6 +71,8 @@ class Federation:
     """What the last round's sum took at the leader, or else at one of the parties that were in it and are left."""
     lost: list[PartyLostError] = field(default_factory=list)
     """Parties that were lost on the way, in that order; the others went on."""
+    not_compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By party, those with which it could not compare its final model; nothing where all did with all."""
     seconds: float = 0.0
     _saved: str = ""
     _saved_sums: int = 0
@@ -106,8 +108,12 @@ class Federation:
             raise self._with_what_was_saved(stop) from stop.__cause__
         self.seconds = time.perf_counter() - start
         # Every party ends with the same state, so any that is left has it.
-        state = next(state for party in self.settings.parties if (state := results.get(party)) is not None)
-        return state
+        states = [results[party] for party in self.settings.parties if party in results]
+        if not states or states[0] is None:
+            # The aggregator was through, and no party got to the end.
+            loss = self.lost[-1]
+            raise PartyStoppedError(loss.what, party=loss.party, step=loss.step, saved=self._saved) from loss.__cause__
+        return states[0]
 
     def _note_loss(self, error: PartyLostError) -> None:
         self.lost.append(error)
@@ -189,6 +195,11 @@ class Federation:
                     self._reported_rounds = record.round
                     self.listener.on_round(record, state)
 
+        def note_missing(missing: tuple[str, ...]) -> None:
+            if missing:
+                with self._reporting:
+                    self.not_compared[name] = missing
+
         def keep_packing(packing: Packing) -> None:
             self.packing = packing
 
@@ -205,6 +216,7 @@ class Federation:
             resume_from=resumed,
             save_own=lambda own: self.listener.save_own(name, own),
             own=self.resume_own.get(name),
+            on_compared=note_missing,
             model=None if made is None else made.model,
             model_code="" if made is None else made.code,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from hekat.data import has_one_class
 from hekat.engine.select import get_engine
@@ -26,10 +26,12 @@ def make_notes(
     resumed: TrainingState | None,
     *,
     witnessed: bool,
+    not_compared: Mapping[str, Sequence[str]] | None = None,
     releases: tuple[str, ...] = (),
 ) -> list[str]:
     """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats.
 
+    `not_compared`: by party, with whom it could not compare its final model.
     `releases` of Hekat trained what was resumed.
     """
     job, settings = prepared.job, prepared.job.settings
@@ -59,6 +61,8 @@ def make_notes(
     earlier = [release for release in releases if release != this_release()]
     if earlier:
         notes.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
+    for party, missing in sorted((not_compared or {}).items()):
+        notes.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came of them")
     if len(settings.parties) == 2:
         notes.append("with two parties each learns the other's update from every sum")
     notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")

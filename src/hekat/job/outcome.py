@@ -97,6 +97,7 @@ def summarise(
             main.name,
             main.federation.resume_from,
             witnessed=main.federation.witness is not None,
+            not_compared=main.federation.not_compared,
             releases=main.releases,
         ),
     }

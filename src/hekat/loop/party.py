@@ -23,6 +23,7 @@ from hekat.loop.selection import Selection, select_tensors
 from hekat.loop.turns import Turns
 from hekat.protocol.horizontal.aggregation import Aggregate, Aggregation
 from hekat.protocol.horizontal.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
+from hekat.protocol.horizontal.final_model import ModelTrail
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.streamed_tensor import StreamedTensor, scale_streamed
@@ -75,6 +76,8 @@ class Party:
         self._references = References()
         self._policies: dict[Any, ClippingPolicy] = {}
         self._told_layout: dict[str, str] | None = None
+        self._trail = ModelTrail()
+        """Of all that the aggregator compared: at the end the parties compare it without it."""
         self._calls = 0
         self._rounds = 0
         self._clock: Any = None
@@ -141,6 +144,7 @@ class Party:
                 for tensor in call.tensors.values():
                     tensor.keep_values()
                 digest = call.digest(self._digest_key)
+            self._trail.add(digest)
             self._call(self._describe(START, call, label=_START_LABEL, digest=digest))
             self._references.take(call)
 
@@ -153,6 +157,7 @@ class Party:
         with self._calling():
             check_name(label, "label")
             digest = digest_value(label, value, self._digest_key)
+            self._trail.add(digest)
             self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
 
     def play(self, code: Callable[[Party], T]) -> T:
@@ -167,6 +172,9 @@ class Party:
         if self._broken is not None:
             raise self._broken
         self._call(CallMessage(LEAVE, True, [], [], False, "", b""))
+        missing = self._aggregation.compare_final(self._trail.end_with(b""))
+        if missing:
+            self._around.note(f"{self.name} did not compare its last means with {', '.join(missing)}: none came")
         return result
 
     def __repr__(self) -> str:
@@ -265,6 +273,7 @@ class Party:
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
             digest = call.digest(self._digest_key)
+        self._trail.add(digest)
         self._aggregation.finish_round(step, digest, False)
         self._rounds += 1
         self._around.on_round(

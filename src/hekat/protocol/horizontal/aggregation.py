@@ -88,6 +88,10 @@ class Aggregation(Protocol):
         """Compare models with the others and agree to go on or to stop. Raises where they differ."""
         ...
 
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        """Compare what training ended with, with each party; those with whom it could not. Raises where it differs."""
+        ...
+
 
 def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:
     """What is quantised for a weighted sum: each value times weight / weight_max, so never larger than the value."""
@@ -126,6 +130,9 @@ class Alone:
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         return None
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return ()
 
 
 def flatten(tensors: Tensors) -> FloatArray:

@@ -29,6 +29,7 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
+from hekat.protocol.horizontal.final_model import compare_final_models
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, AnyTensors, LaneStream, block_count_of, levels_sent
 from hekat.protocol.horizontal.lattice_messages import (
     BeginMessage,
@@ -172,6 +173,9 @@ class LatticeAggregation:
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._model_digest = model_digest
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._patience_s)
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return compare_final_models(self._channel, self._settings, digest, timeout_s=self._patience_s)
 
     def _agree(self, step: str, bits: int, bounds: Mapping[str, float], counters: Sequence[Counter]) -> bytes:
         """A keyed digest of what this party takes for granted of the others: every upload is signed with it.

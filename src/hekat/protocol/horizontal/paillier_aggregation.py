@@ -12,6 +12,7 @@ from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors
 from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
 from hekat.protocol.horizontal.encode import UpdateCodec
+from hekat.protocol.horizontal.final_model import compare_final_models
 from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_of
@@ -119,6 +120,9 @@ class PaillierAggregation:
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return compare_final_models(self._channel, self._settings, digest)
 
     def _codec_for(self, value_bits: int, addend_count: int) -> UpdateCodec:
         kind = value_bits, addend_count

@@ -10,6 +10,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, flatten, unflatten
 from hekat.protocol.horizontal.counters import plain_counters
 from hekat.protocol.horizontal.encode import check_total
+from hekat.protocol.horizontal.final_model import compare_final_models
 from hekat.protocol.horizontal.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.horizontal.participation import NOT_SAMPLED, participation_of
 from hekat.protocol.horizontal.received import check_plain_mean
@@ -70,3 +71,6 @@ class PlainAggregation:
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         finish_round(self._channel, self._settings.aggregator, step, model_digest, finished)
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return compare_final_models(self._channel, self._settings, digest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +23,7 @@ from hekat.protocol.horizontal.clipping import (
 )
 from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP, move_shared
 from hekat.protocol.horizontal.divergence import check_finite, check_magnitude
+from hekat.protocol.horizontal.final_model import ModelTrail
 from hekat.protocol.horizontal.local_training import LocalWork, local_update
 from hekat.protocol.horizontal.own_state import OwnState, first_own_state
 from hekat.protocol.horizontal.server_step import ServerStep
@@ -84,6 +86,7 @@ class TrainingState:
 class LocalRun:
     """What a training loop needs beside settings and data; the callbacks never see another party's values.
 
+    `on_compared` is told of the parties with which the final model could not be compared.
     `save_own` is given what this party alone carries on, once the round's sum holds its update and before any party
     saves the round; `own` is that of the round named in `resume_from`.
     """
@@ -93,6 +96,7 @@ class LocalRun:
     save: Callable[[TrainingState], None]
     resume_from: TrainingState | None = None
     save_own: Callable[[OwnState], None] = lambda own: None
+    on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
     model: Model | None = None
@@ -120,12 +124,14 @@ def train(
     1. agree on the standardiser (once);
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
-    4. where rows are held out, validate the model that training ends with.
+    4. where rows are held out, validate the model that training ends with;
+    5. compare what training ended with, party by party.
     """
     trainer = _Trainer(aggregation, table, settings, run, party)
     while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
         trainer.play_round()
     trainer.validate_at_end()
+    trainer.compare_at_end()
     return trainer.state
 
 
@@ -157,6 +163,7 @@ class _Trainer:
                 self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
             )
         self._policy = make_policy(settings.codec, aggregation, self.state.bounds)
+        self._trail = ModelTrail()
 
     def _first_state(self, table: Table) -> TrainingState:
         column_count = table.features.shape[1]
@@ -198,7 +205,9 @@ class _Trainer:
             if takes_part:
                 self._own = self._own.after(number, update, self._aggregation.as_sent(step, update, bounds, weight))
                 self._run.save_own(self._own)
-        self._aggregation.finish_round(step, digest_model(state, self._run.digest_key), state.finished)
+        digest = digest_model(state, self._run.digest_key)
+        self._trail.add(digest)
+        self._aggregation.finish_round(step, digest, state.finished)
         self._run.save(state)
         sizes = {name: size * aggregate.party_count for name, size in sizes_of(scaled).items()}
         record = RoundRecord(
@@ -220,6 +229,11 @@ class _Trainer:
         if self._settings.validation.hold_out and self.state.validation.final is None:
             self._validation.finish(self._aggregation, self.state.parameters)
             self._run.save(self.state)
+
+    def compare_at_end(self) -> None:
+        """Compare the final model, and the totals of all sums before it, with every other party."""
+        digest = self._trail.end_with(digest_model(self.state, self._run.digest_key), encode_totals(self.state))
+        self._run.on_compared(self._aggregation.compare_final(digest))
 
     def _should_stop(self, *, is_validated: bool) -> bool:
         """As the stop rule reads it: validation losses where rows are held out, else training losses."""
@@ -273,6 +287,23 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
         header = f"{name}|{values.shape}|".encode()
         digest.update(len(header).to_bytes(4, "little") + header + values.tobytes())
     return digest.digest()
+
+
+def encode_totals(state: TrainingState) -> bytes:
+    """What parties know of all sums so far beside the model, as bytes that are equal where all of it is."""
+    validation = state.validation
+    totals = {
+        "rounds_done": state.rounds_done,
+        "finished": state.finished,
+        "losses": state.losses,
+        "bounds": state.bounds,
+        "row_count": state.row_count,
+        "last_rounds": state.last_rounds,
+        "validation": {str(number): metrics for number, metrics in validation.by_round.items()},
+        "final": validation.final,
+        "edges": validation.edges.tolist(),
+    }
+    return json.dumps(totals, sort_keys=True).encode()
 
 
 def _loss_counter(loss: float, weight: int, weight_max: int) -> Counter:
