@@ -162,7 +162,8 @@ def _under(settings: HorizontalSettings, protection: str) -> HorizontalSettings:
     if protection == settings.protection:
         return settings
     codec = replace(settings.codec, layout="balanced")
-    return replace(settings, protection=protection, authority=None, opening="committee", codec=codec)  # type: ignore[arg-type]
+    others = {"authority": None, "opening": "committee", "check_sum": False}
+    return replace(settings, protection=protection, codec=codec, **others)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

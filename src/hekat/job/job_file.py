@@ -21,7 +21,7 @@ from hekat.protocol.horizontal.settings import (
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 
 PROTOCOL = "horizontal"
-_KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice"}
+_KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
     opening = protection.take("opening", str, "committee")
     authority = protection.take_optional("authority", str)
     key_bits = protection.take("key_bits", int, 3072)
+    check_sum = protection.take("check_sum", bool, False)
     protection.finish()
     return HorizontalSettings(
         parties=top.take_texts("parties"),
@@ -99,6 +100,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         opening=opening,  # type: ignore[arg-type]  # checked by HorizontalSettings
         authority=authority,
         key_bits=key_bits,
+        check_sum=check_sum,
         model=_read_model(top.take_section("model")),
         codec=_read_codec(top.take_section("codec")),
         training=_read_training(top.take_section("training"), version),

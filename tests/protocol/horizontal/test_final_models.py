@@ -10,8 +10,13 @@ import pytest
 from hekat.errors import ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal import paillier_aggregation, plain_aggregation
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.final_model import FinalModelMessage
-from hekat.protocol.horizontal.messages import PlainMeanMessage, RoundEndMessage, SumMessage, UpdateMessage
+from hekat.protocol.horizontal.messages import (
+    FinalModelMessage,
+    PlainMeanMessage,
+    RoundEndMessage,
+    SumMessage,
+    UpdateMessage,
+)
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
 from hekat.protocol.stopwatch import Stopwatch

@@ -10,29 +10,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ChannelTimeoutError, ModelsDifferError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.messages import FinalModelMessage
 from hekat.protocol.horizontal.patience import Deadline
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.wire import disclosed, message, public
 
 FINAL_MODEL_STEP = "final/model"
 _PURPOSE = "hekat/horizontal/final-model/1"
 _LABEL = b"hekat/horizontal/final-model/1"
-
-
-@message("horizontal/final-model", version=1)
-@dataclass(frozen=True)
-class FinalModelMessage:
-    """Party to each other party, once training has ended; the signature binds digest, session and party."""
-
-    digest: bytes = disclosed(
-        "a keyed digest of the final model and of the sums before it; equal or not is what it tells"
-    )
-    signature: bytes = public()
 
 
 class ModelTrail:

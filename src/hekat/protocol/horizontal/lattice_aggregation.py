@@ -29,6 +29,7 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregate, Counter, Tensors, scale_by_weight
 from hekat.protocol.horizontal.agree_on_bounds import agree_on_bounds
+from hekat.protocol.horizontal.checked_sum import SumChecking, WholeSum
 from hekat.protocol.horizontal.final_model import compare_final_models
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, AnyTensors, LaneStream, block_count_of, levels_sent
 from hekat.protocol.horizontal.lattice_messages import (
@@ -40,6 +41,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumBeginMessage,
     SumBlockMessage,
     TurnMessage,
+    WholeSumBlockMessage,
 )
 from hekat.protocol.horizontal.leg import MAX_UPLOADS, Leg, begin_step, check_participants
 from hekat.protocol.horizontal.opening.included import IncludedSet, upload_digest_of
@@ -99,6 +101,7 @@ class LatticeAggregation:
         self._on_packing, self._before = on_packing, before
         self._digest_key, self._model_digest = digest_key, model_digest
         self._participation = participation_of(channel, settings)
+        self._checking = SumChecking(channel, settings, stopwatch, patience_s) if settings.check_sum else None
 
     def takes_part(self, step: str) -> bool:
         return self._channel.party in self._participation.parties_in(step)
@@ -141,9 +144,12 @@ class LatticeAggregation:
             else:
                 self._sit_out(leg)
             stated = self._receive(leg.name("included"), IncludedMessage)
-            included = self._opening.check_included(leg, parameters, stated)
+            commitment = b"" if self._checking is None else self._checking.receive_commitment(leg)
+            included = self._opening.check_included(leg, parameters, stated, commitment)
             self._before(leg.step, "release")
             self._opening.release(leg, included)
+            if self._checking is not None:
+                self._checking.tell(leg, parameters, included)
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
             stands = self._receive(leg.name("outcome"), OutcomeMessage).stands
             if stands:
@@ -212,6 +218,8 @@ class LatticeAggregation:
     ) -> None:
         block_lanes = block_values(parameters, BLOCK_LANES)
         with self._masking(leg, parameters, stream, block_lanes) as encryptor:
+            if self._checking is not None:
+                self._checking.begin()
             digests: list[bytes] = []
             blocks = stream.blocks(tensors, weight, block_lanes)
             left = stream.lane_count
@@ -221,6 +229,8 @@ class LatticeAggregation:
                 left -= block.size
                 with self._stopwatch.measure("encrypt"):
                     written = encryptor.encrypt(block, last=not left)
+                if self._checking is not None:
+                    self._checking.keep(written, block.size)
                 digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
         self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
@@ -279,8 +289,9 @@ class LatticeAggregation:
             secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
         except (BoundError, ProtocolError) as error:
             failure = error
+        whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
         try:
-            aggregate = self._unmask(leg, parameters, stream, secret_sum)
+            aggregate = self._unmask(leg, parameters, stream, secret_sum, whole)
         except BoundError as error:
             altered = self._opening.refuse_sum(leg, error)
             self._channel.ledger.note(leg.name("sum"), altered.what, "public")
@@ -293,28 +304,39 @@ class LatticeAggregation:
         return aggregate, failure
 
     def _unmask(
-        self, leg: Leg, parameters: LatticeParameters, stream: LaneStream, secret_sum: SecretSum | None
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: LaneStream,
+        secret_sum: SecretSum | None,
+        whole: WholeSum | None = None,
     ) -> Aggregate | None:
         """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped.
 
-        Raises BoundError where one does not open, once all are here: not even the block shows when this party leaves.
+        Raises BoundError where one does not open, or where the `whole` sum is not that of the uploads, once all are
+        here: not even the block shows when this party leaves.
         """
         decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
         block_lanes = block_values(parameters, BLOCK_LANES)
         for start in range(0, stream.lane_count, block_lanes):
-            block = self._receive(leg.name("sum-block"), SumBlockMessage)
+            count = min(block_lanes, stream.lane_count - start)
+            if whole is None:
+                written = self._receive(leg.name("sum-block"), SumBlockMessage).written
+            else:
+                written = whole.round_block(self._receive(leg.name("whole-block"), WholeSumBlockMessage), count)
             if decryptor is None or reader is None or failure is not None:
                 continue
             try:
                 with self._stopwatch.measure("decrypt"):
-                    count = min(block_lanes, stream.lane_count - start)
-                    sums = decryptor.decrypt(block.written, count, start // parameters.form.values_per_chunk)
+                    sums = decryptor.decrypt(written, count, start // parameters.form.values_per_chunk)
                 with self._stopwatch.measure("decode"):
                     reader.read(sums)
             except BoundError as error:
                 failure = error
+        if whole is not None and decryptor is not None:
+            whole.check()
         if failure is not None:
             raise failure
         return None if reader is None else reader.finish()

@@ -129,6 +129,32 @@ class IncludedMessage:
     signatures: dict[str, bytes] = public()
 
 
+@message("horizontal/sum-commitment", version=1)
+@dataclass(frozen=True)
+class SumCommitmentMessage:
+    """Aggregator to every party and member, with `check_sum`: the digest of the whole sum, ahead of any release."""
+
+    commitment: bytes = public()
+
+
+@message("horizontal/sum-part", version=1)
+@dataclass(frozen=True)
+class SumPartMessage:
+    """Party to aggregator, with `check_sum`: inner products of its upload with a vector that follows from the sum."""
+
+    products: npt.NDArray[np.uint64] = disclosed("inner products of the party's upload, which the aggregator has")
+    signature: bytes = public()
+
+
+@message("horizontal/sum-parts", version=1)
+@dataclass(frozen=True)
+class SumPartsMessage:
+    """Aggregator to each party, with `check_sum`: the inner products of every upload of U, with their signatures."""
+
+    products: dict[str, npt.NDArray[np.uint64]] = disclosed("up to ten inner products of every masked upload of U")
+    signatures: dict[str, bytes] = public()
+
+
 @message("horizontal/release", version=1)
 @dataclass(frozen=True)
 class ReleaseMessage:
@@ -159,6 +185,14 @@ class SumBeginMessage:
 @dataclass(frozen=True)
 class SumBlockMessage:
     """Aggregator to each party: one block of the sum; who holds the sum of the secrets learns the aggregate."""
+
+    written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
+
+
+@message("horizontal/whole-sum-block", version=1)
+@dataclass(frozen=True)
+class WholeSumBlockMessage:
+    """Aggregator to each party, with `check_sum`: one block of the sum, of which nothing is dropped."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 

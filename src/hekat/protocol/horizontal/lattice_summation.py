@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.checked_sum import check_part, commit_to, whole_blocks
 from hekat.protocol.horizontal.group_parties import GroupParties
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, block_count_of
 from hekat.protocol.horizontal.lattice_messages import (
@@ -30,7 +31,10 @@ from hekat.protocol.horizontal.lattice_messages import (
     StatementMessage,
     SumBeginMessage,
     SumBlockMessage,
+    SumPartMessage,
+    SumPartsMessage,
     TurnMessage,
+    WholeSumBlockMessage,
 )
 from hekat.protocol.horizontal.lattice_received import (
     check_block,
@@ -44,6 +48,7 @@ from hekat.protocol.horizontal.opening.included import IncludedSet, upload_diges
 from hekat.protocol.horizontal.opening.party_opening import included_set_of
 from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.horizontal.opening.share_message import DigestList
+from hekat.protocol.horizontal.opening.sum_check import row_count
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.ways import make_way
 from hekat.protocol.horizontal.participation import participation_of
@@ -203,9 +208,48 @@ class LatticeSummation:
         )
         self._roster.send_to_all(leg.name("included"), stated)
         self._tell_authority(leg.name("included"), stated)
-        released = self._receive_released(leg, included_set_of(context, stated))
-        self._send_sum(leg, parameters, accumulator, released)
+        commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
+        included = included_set_of(context, stated, commitment)
+        released = self._receive_released(leg, included)
+        if self._settings.check_sum:
+            self._send_whole(leg, parameters, accumulator, included, released)
+        else:
+            self._send_sum(leg, parameters, accumulator, released)
         return self._settle(leg)
+
+    def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
+        """Tell all whom the sum is to be opened by which one it is, before anybody releases."""
+        with self._stopwatch.measure("aggregate"):
+            committed = commit_to(
+                accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_LANES)
+            )
+        self._roster.send_to_all(leg.name("committed"), committed)
+        self._tell_authority(leg.name("committed"), committed)
+        return committed.commitment
+
+    def _send_whole(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        accumulator: Accumulator,
+        included: IncludedSet,
+        released: list[str],
+    ) -> None:
+        """As `_send_sum`, of a sum that parties check; without one of its parties nobody could."""
+        check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
+        parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
+        self._groups.check(leg.step)
+        self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
+        products = {party: part.products for party, part in parts.items()}
+        signatures = {party: part.signature for party, part in parts.items()}
+        self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
+        blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_LANES))
+        while True:
+            with self._stopwatch.measure("aggregate"):
+                written = next(blocks, None)
+            if written is None:
+                return
+            self._roster.send_to_all(leg.name("whole-block"), WholeSumBlockMessage(written))
 
     def _add_upload(
         self,

@@ -118,3 +118,14 @@ class RoundAgreedMessage:
     """Aggregator to each party: every party holds the same model after this round."""
 
     party_count: int = public()
+
+
+@message("horizontal/final-model", version=1)
+@dataclass(frozen=True)
+class FinalModelMessage:
+    """Party to each other party, once training has ended; the signature binds digest, session and party."""
+
+    digest: bytes = disclosed(
+        "a keyed digest of the final model and of the sums before it; equal or not is what it tells"
+    )
+    signature: bytes = public()

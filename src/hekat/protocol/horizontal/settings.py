@@ -116,6 +116,7 @@ class TrainingSettings:
 class HorizontalSettings:
     """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in formulas).
 
+    `check_sum`: parties check, under protection `lattice`, that a sum is of the uploads it is stated to be of.
     `opening` says who opens sums under protection `lattice`; `authority` names the role that does for `authority`.
     `key_bits` is the size of the key for protection `paillier`.
     """
@@ -133,6 +134,7 @@ class HorizontalSettings:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
     allow_two_parties: bool = False
+    check_sum: bool = False
 
     def __post_init__(self) -> None:
         check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
@@ -246,6 +248,8 @@ def _check_codec(codec: CodecSettings) -> None:
 
 def _check_opening(settings: HorizontalSettings) -> None:
     if settings.protection != "lattice":
+        if settings.check_sum:
+            _refuse("protection.check_sum", "nothing, since protection.kind is not 'lattice'", "true")
         if settings.authority is not None:
             _refuse("protection.authority", "nothing, since protection.kind is not 'lattice'", settings.authority)
         return

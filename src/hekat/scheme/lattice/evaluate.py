@@ -70,6 +70,11 @@ class Accumulator:
             raise InputError("there is no sum to write", expected="at least one contribution", got="none")
         return self._blocks(block_values)
 
+    def blocks(self, block_values: int) -> Iterator[RingArray]:
+        """The sum's fields, of which nothing is dropped, in such blocks; views that are not to be changed."""
+        for start in range(0, max(self._value_count, 1), block_values):
+            yield self._part(start, min(block_values, self._value_count - start))
+
     def _blocks(self, block_values: int) -> Iterator[bytes]:
         # Without values there still is one chunk, for the count.
         for start in range(0, max(self._value_count, 1), block_values):
@@ -103,6 +108,22 @@ class Accumulator:
 
     def __repr__(self) -> str:
         return f"Accumulator({self._parameters.name}, {self._value_count} values, {self._addend_count} addends)"
+
+
+def read_contribution(
+    parameters: LatticeParameters, written: Written, value_count: int, engine: RingEngine | None = None
+) -> RingArray:
+    """The fields of one written block of a contribution. Raises InputError for another size and nonzero padding."""
+    fields: RingArray = np.zeros(parameters.form.field_count(value_count), np.uint64)
+    (engine or get_engine()).add_masked(parameters.form, fields, np.frombuffer(written, np.uint8), value_count)
+    return fields
+
+
+def write_rounded(
+    parameters: LatticeParameters, fields: RingArray, value_count: int, engine: RingEngine | None = None
+) -> bytes:
+    """A block of a sum's fields as `Accumulator.write` gives it: rounded. Raises InputError for another size."""
+    return (engine or get_engine()).write_sum(parameters.form, fields, value_count).tobytes()
 
 
 def add(

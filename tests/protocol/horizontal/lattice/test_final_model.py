@@ -8,9 +8,9 @@ import pytest
 
 from hekat.errors import ChannelError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal import lattice_aggregation
-from hekat.protocol.horizontal.final_model import FINAL_MODEL_STEP, FinalModelMessage, ModelTrail
+from hekat.protocol.horizontal.final_model import FINAL_MODEL_STEP, ModelTrail
 from hekat.protocol.horizontal.lattice_messages import DealtMessage, SumBlockMessage
-from hekat.protocol.horizontal.messages import RoundEndMessage
+from hekat.protocol.horizontal.messages import FinalModelMessage, RoundEndMessage
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.scheme.lattice import SETS
 

@@ -14,6 +14,7 @@ from hekat.protocol.horizontal.opening.upload_context import DIGEST_BYTES, Uploa
 UPLOAD_PURPOSE = "hekat/lattice/upload/1"
 _BLOCKS_LABEL = b"hekat/lattice/upload-blocks/1"
 _STATEMENT_LABEL = b"hekat/lattice/included/1"
+_COMMITTED_LABEL = b"hekat/lattice/included/2"
 _PARTIES_LABEL = b"hekat/lattice/included-parties/1"
 _CURE = "release nothing; abandon this upload number, and ask the aggregator's operator"
 _MOST_SHOWN = 40
@@ -31,10 +32,14 @@ class IncludedUpload:
 
 @dataclass(frozen=True)
 class IncludedSet:
-    """The set U: which upload number it is about, and the uploads in it, sorted by party."""
+    """The set U: which upload number it is about, and the uploads in it, sorted by party.
+
+    `commitment` is to the whole sum, in a job that checks sums; empty otherwise.
+    """
 
     context: UploadContext
     uploads: tuple[IncludedUpload, ...]
+    commitment: bytes = b""
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -43,11 +48,16 @@ class IncludedSet:
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name."""
+        """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name.
+
+        With a commitment under another label, and with that behind the agreement.
+        """
         uploads = [
             encode_fields(upload.party.encode(), upload.upload_digest, upload.signature, *upload.share_digests)
             for upload in self.uploads
         ]
+        if self.commitment:
+            return _hash(_COMMITTED_LABEL, *self.context.statement_fields, self.commitment, *uploads)
         return _hash(_STATEMENT_LABEL, *self.context.statement_fields, *uploads)
 
     @property
@@ -66,9 +76,9 @@ def upload_digest_of(block_digests: Iterable[bytes]) -> bytes:
     return _hash(_BLOCKS_LABEL, *block_digests)
 
 
-def state_included(context: UploadContext, uploads: Collection[IncludedUpload]) -> IncludedSet:
+def state_included(context: UploadContext, uploads: Collection[IncludedUpload], commitment: bytes = b"") -> IncludedSet:
     """The statement with its uploads sorted by party."""
-    return IncludedSet(context, tuple(sorted(uploads, key=lambda upload: upload.party)))
+    return IncludedSet(context, tuple(sorted(uploads, key=lambda upload: upload.party)), commitment)
 
 
 def check_included(

@@ -98,10 +98,12 @@ class PartyOpening:
         fields = upload_fields(self._context(leg, parameters), upload_digest, dealt.digests)
         return StatementMessage(upload_digest, dealt.salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
 
-    def check_included(self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage) -> IncludedSet:
+    def check_included(
+        self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
+    ) -> IncludedSet:
         """The included set, checked. Raises ProtocolError where the aggregator states what parties did not sign."""
         context = self._context(leg, parameters)
-        included = included_set_of(context, stated)
+        included = included_set_of(context, stated, commitment)
         kept = None if self._member is None else self._member.share_digests
         parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
         with self._stopwatch.measure("open"):
@@ -191,7 +193,7 @@ class PartyOpening:
             return  # the aggregator learns of it by itself; enough members may be left
 
 
-def included_set_of(context: UploadContext, stated: IncludedMessage) -> IncludedSet:
+def included_set_of(context: UploadContext, stated: IncludedMessage, commitment: bytes = b"") -> IncludedSet:
     """The set as the aggregator states it, unchecked."""
     return state_included(
         context,
@@ -199,6 +201,7 @@ def included_set_of(context: UploadContext, stated: IncludedMessage) -> Included
             IncludedUpload(party, digest, tuple(stated.share_digests.get(party, ())), stated.signatures.get(party, b""))
             for party, digest in stated.upload_digests.items()
         ],
+        commitment,
     )
 
 

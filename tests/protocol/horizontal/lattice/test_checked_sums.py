@@ -1,0 +1,224 @@
+"""With `check_sum` an aggregator that works with no party opens the sum of the signed uploads, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hekat.errors import AlteredSumError, ChannelError, InputError, ProtocolError
+from hekat.protocol.horizontal import lattice_aggregation, lattice_summation
+from hekat.protocol.horizontal.lattice_messages import (
+    OpenedMessage,
+    SumCommitmentMessage,
+    SumPartMessage,
+    SumPartsMessage,
+    WholeSumBlockMessage,
+)
+from hekat.protocol.horizontal.settings import ModelSettings
+from hekat.scheme.lattice import SETS, Accumulator
+
+OPENINGS = ("committee", "authority", "shared")
+LEVELS = 50
+
+
+def nothing(*message):
+    return None
+
+
+@pytest.fixture
+def checked(lattice_settings):
+    """`checked(opening)` are settings of five parties that check sums."""
+    return lambda opening="committee", **others: lattice_settings(5, opening, check_sum=True, **others)
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_sum_that_is_checked_is_the_same_sum(opening, rehearse_lattice, checked, expect_step, tmp_path) -> None:
+    settings = checked(opening)
+    states = [
+        rehearse_lattice(replace(settings, check_sum=check), state_folder=tmp_path / str(check)).run()
+        for check in (True, False)
+    ]
+    expect_step(states[0], "abcde")
+    for name, values in states[0].parameters.items():
+        assert np.array_equal(values, states[1].parameters[name]), "bit for bit"
+
+
+def test_blocks_and_samples_and_losses_are_checked_too(
+    rehearse_lattice, lattice_settings, leave_at, monkeypatch
+) -> None:
+    """Three blocks an upload, five of six parties in each round, one lost before it signs."""
+    for module in (lattice_aggregation, lattice_summation):
+        monkeypatch.setattr(module, "BLOCK_LANES", 1)
+    settings = lattice_settings(6, check_sum=True, model=ModelSettings("mlp", hidden=(2000,), seed=4))
+    training = replace(settings.training, participation=0.8, round_count=2)
+    settings = replace(settings, training=training)
+    rehearsal = rehearse_lattice(settings, hooks={"b": leave_at("round-2")})
+    rehearsal.run()
+    assert [record.party_count for record in rehearsal.records] in ([5, 4], [5, 5])
+    assert all(check.largest_error <= check.bound for check in rehearsal.witness.checks)
+
+
+# --- aggregators that alter sums -------------------------------------------------------------------------------------
+
+
+class SomeLevelsMore(Accumulator):
+    """Its sum has a last value that is some levels higher: well within what honest parties can make."""
+
+    __slots__ = ("_lane_count",)
+
+    def __init__(self, parameters, value_count):
+        super().__init__(parameters, value_count)
+        self._lane_count = value_count
+
+    def add(self, written):
+        super().add(written)
+        if self.addend_count == 5:
+            form = SETS["A16-16"].form
+            lane, index = divmod(self._lane_count, form.last_used(self._lane_count))
+            self._fields[index] += np.uint64(LEVELS * form.delta << (form.lane_bits * lane) >> form.dropped_bits)
+
+
+def test_without_the_check_a_sum_that_is_altered_within_range_passes(
+    play, checked, monkeypatch, lattice_tables, float_step
+) -> None:
+    monkeypatch.setattr(lattice_summation, "Accumulator", SomeLevelsMore)
+    settings = replace(checked(), check_sum=False)
+    rehearsal, watch, error = play(nothing, settings=settings, witness=False)
+    assert error is None
+    assert watch.opened_at == list("abcde")
+    state = rehearsal.saved[-1]
+    wanted = float_step("abcde", lattice_tables())
+    off = max(np.abs(state.parameters[name] - values).max() for name, values in wanted.items())
+    assert off > 1.5e-4, "and every party has it"
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_sum_that_is_altered_within_range_ends_the_run(opening, play, checked, monkeypatch) -> None:
+    monkeypatch.setattr(lattice_summation, "Accumulator", SomeLevelsMore)
+    rehearsal, watch, error = play(nothing, settings=checked(opening), witness=False)
+    assert isinstance(error.__cause__, AlteredSumError)
+    assert "the inner products of the uploads" in str(error.__cause__.__cause__)
+    assert watch.senders_of(OpenedMessage) == []
+    assert rehearsal.records == []
+
+
+def test_another_sum_than_was_committed_to_ends_the_run(play, checked) -> None:
+    def changed(to, step, message):
+        if isinstance(message, WholeSumBlockMessage) and to == "c":
+            return WholeSumBlockMessage(message.written[:-1] + bytes([message.written[-1] ^ 1]))
+        return None
+
+    rehearsal, _, error = play(changed, settings=checked(), witness=False)
+    assert isinstance(error.__cause__, AlteredSumError)
+    assert error.party == "c"
+    assert rehearsal.records == []
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_two_sums_for_two_parties_are_two_statements(opening, play, checked) -> None:
+    """The members, or the other parties by their signatures, are of another one: nothing opens at c."""
+
+    def changed(to, step, message):
+        return SumCommitmentMessage(bytes(32)) if isinstance(message, SumCommitmentMessage) and to == "c" else None
+
+    rehearsal, watch, error = play(changed, settings=checked(opening), witness=False)
+    assert error is not None
+    assert "c" not in watch.opened_at
+    assert rehearsal.records == []
+
+
+COMMITMENTS = {"none": b"", "short": bytes(31), "long": bytes(33)}
+
+
+@pytest.mark.parametrize("commitment", COMMITMENTS)
+def test_what_is_no_commitment_is_refused_before_anybody_releases(commitment, play, checked) -> None:
+    def changed(to, step, message):
+        return SumCommitmentMessage(COMMITMENTS[commitment]) if isinstance(message, SumCommitmentMessage) else None
+
+    rehearsal, watch, error = play(changed, settings=checked(), witness=False)
+    assert error is not None
+    assert "does not commit to a sum" in rehearsal.reasons
+    assert watch.senders_of(SumPartMessage) == []
+
+
+PARTS = {
+    "another number": lambda part: replace(part, products=part.products + np.uint64(1)),
+    "none": lambda part: replace(part, products=part.products[:0]),
+    "another signature": lambda part: replace(part, signature=bytes(64)),
+}
+
+
+@pytest.mark.parametrize("change", PARTS)
+def test_parts_that_parties_did_not_sign_check_nothing(change, play, checked) -> None:
+    def changed(to, step, message):
+        if not isinstance(message, SumPartsMessage):
+            return None
+        part = PARTS[change](SumPartMessage(message.products["b"], message.signatures["b"]))
+        return SumPartsMessage(message.products | {"b": part.products}, message.signatures | {"b": part.signature})
+
+    rehearsal, watch, error = play(changed, settings=checked(), witness=False)
+    assert error is not None
+    assert "inner products that 'b' did not sign" in rehearsal.reasons
+    assert watch.opened_at == []
+
+
+# --- parties ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", PARTS)
+def test_a_sum_without_the_part_of_one_of_its_parties_is_given_up(change, play, checked) -> None:
+    """A party that is lost, or tells what it did not sign; the group is bound to it, so the run ends."""
+
+    def changed(to, step, message):
+        return PARTS[change](message) if isinstance(message, SumPartMessage) else None
+
+    rehearsal, _, error = play(changed, role="d", settings=checked(), witness=False)
+    assert isinstance(error.__cause__, ProtocolError)
+    assert "lost: d" in str(error)
+    assert rehearsal.records == []
+
+
+def test_a_party_that_is_lost_before_its_part_ends_the_run(play, checked) -> None:
+    def changed(to, step, message):
+        if isinstance(message, SumPartMessage):
+            raise ChannelError("left before its part")
+
+    rehearsal, _, error = play(changed, role="d", settings=checked(), witness=False)
+    assert "lost: d" in str(error)
+    assert rehearsal.records == []
+
+
+class FalsePart:
+    """A party that signs inner products which are off by what the aggregator asks for."""
+
+    def __init__(self, channel, by: int) -> None:
+        self._channel, self._by, self._signed = channel, by, None
+
+    def __getattr__(self, name: str):
+        return getattr(self._channel, name)
+
+    def sign(self, purpose, *fields):
+        if purpose == "hekat/lattice/sum-part/1":
+            self._signed = np.frombuffer(fields[-1], "<u8") + np.uint64(self._by)
+            fields = (*fields[:-1], self._signed.astype("<u8").tobytes())
+        return self._channel.sign(purpose, *fields)
+
+    def send(self, to, step, message):
+        if isinstance(message, SumPartMessage):
+            message = replace(message, products=self._signed)
+        return self._channel.send(to, step, message)
+
+
+def test_a_false_part_ends_the_run_and_names_nobody(play, checked) -> None:
+    meddlers = {"d": lambda channel: FalsePart(channel, 1)}
+    _, _, error = play(nothing, settings=checked(), meddlers=meddlers, witness=False)
+    assert isinstance(error.__cause__, AlteredSumError)
+    assert "or a party uploaded what it had not dealt" in str(error)
+    assert "'d'" not in str(error).replace("party 'd'", "")
+
+
+def test_other_protections_have_no_such_check(lattice_settings) -> None:
+    with pytest.raises(InputError, match=r"protection\.check_sum refused"):
+        replace(lattice_settings(5), protection="paillier", check_sum=True)
