@@ -35,6 +35,8 @@ CASES = {
     "five-members-mlp": ('parties = 5\n[model]\nname = "mlp"\nhidden = [7, 3]', 0),
     "authority": ('[protection]\nopening = "authority"\nauthority = "notary"', 0),
     "shared": ('[protection]\nopening = "shared"', 0),
+    "checked-sums": ("[protection]\ncheck_sum = true", 0),
+    "checked-sums-of-an-authority": ('[protection]\nopening = "authority"\nauthority = "notary"\ncheck_sum = true', 0),
     "daciq": ('[codec]\nclipping = "daciq"', 0),
     "fixed": ('[codec]\nclipping = "fixed"\nalpha = 0.5\nvalue_bits = 8', 0),
     "fedsgd": ('[training]\nalgorithm = "fedsgd"\nstandardise = false', 0),

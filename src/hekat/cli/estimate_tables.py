@@ -7,7 +7,7 @@ from hekat.job.vertical.estimate import VerticalEstimate
 from hekat.report import Table
 from hekat.report.number_text import format_byte_count, format_count, format_seconds
 
-_STEPS = ("train", "encode", "encrypt", "aggregate", "decrypt", "decode", "shares", "seal")
+_STEPS = ("train", "encode", "encrypt", "aggregate", "decrypt", "check", "decode", "shares", "seal")
 
 
 def estimate_tables(found: Estimate) -> list[Table]:

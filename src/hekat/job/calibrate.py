@@ -22,6 +22,7 @@ from hekat.protocol.horizontal.cost import lanes_of, layout_of
 from hekat.protocol.horizontal.encode import UpdateCodec
 from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
 from hekat.protocol.horizontal.lattice_cost import stream_of
+from hekat.protocol.horizontal.opening.sum_check import InnerProducts, row_count
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
 from hekat.protocol.horizontal.opening.ways import make_way
@@ -36,6 +37,7 @@ from hekat.scheme.lattice import (
     choose_parameters,
     generate_secret,
     public_key,
+    read_contribution,
     sum_secrets,
 )
 from hekat.scheme.paillier import PrivateKey, add, decrypt, encrypt
@@ -52,7 +54,8 @@ class SumSeconds:
     """What one sum takes: `encode`, `encrypt`, `deal` an uploader; `decrypt`, `decode`, `open` whoever opens it.
 
     `add` and `write` are the aggregator's, for one upload and for the sum; `check` is a member's for one dealer,
-    `release` a member's for the sum.
+    `release` a member's for the sum. Where sums are checked, `products` are a party's inner products of its upload and
+    again of the sum.
     """
 
     encode: float = 0.0
@@ -65,6 +68,7 @@ class SumSeconds:
     check: float = 0.0
     release: float = 0.0
     open: float = 0.0
+    products: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,11 @@ def _calibrate_lattice(settings: HorizontalSettings, shape: SumShape, uploaders:
     decryptor = Decryptor(parameters, sum_secrets(chosen), shared_a)
     sums = decryptor.decrypt(total, sample)
     mean = np.empty(sample)
+    fields = read_contribution(parameters, written[0], sample)
+    rows = row_count(parameters.form, len(uploaders))
+    products_s = seconds_of(lambda: InnerProducts(_SESSION, rows).add(fields)) if settings.check_sum else 0.0
     return SumSeconds(
+        products=blocks * products_s,
         encode=blocks * encode_s,
         encrypt=blocks
         * seconds_of(lambda: Encryptor(parameters, generate_secret(parameters), shared_a).encrypt(levels, last=True)),

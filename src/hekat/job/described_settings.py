@@ -96,4 +96,5 @@ def _describe_protection(settings: HorizontalSettings) -> dict[str, Any]:
         "parameter_set": parameters.name,
         "ring": f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits",
         "security": security_of(parameters),
+        **({"check_sum": True} if settings.check_sum else {}),
     }

@@ -266,6 +266,8 @@ def _seconds_of(
     elif role in settings.parties:
         seconds |= {"decrypt": one.decrypt, "decode": one.decode}
         opening += one.open + (count * seal.verify if is_lattice else 0.0)
+        if settings.check_sum:
+            seconds["check"] = one.products * (2 if role in uploaders else 1) + count * seal.verify
         if role in uploaders:
             seconds |= {"train": train_s[role], "encode": one.encode, "encrypt": one.encrypt}
             opening += one.deal + (2 * seal.sign if is_lattice else 0.0)

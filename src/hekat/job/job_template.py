@@ -127,7 +127,9 @@ def _protection(job: NewJob) -> list[str]:
         size = default("key_bits", _DEFAULTS["key_bits"], "bits of the one key that all parties share: 2048, 3072")
         return ["[protection]", kind, size]
     opening = default("opening", _DEFAULTS["opening"], 'who opens sums: "committee", "authority", "shared"')
-    return ["[protection]", kind, opening, example("authority", "notary", 'who opens, with opening = "authority"')]
+    authority = example("authority", "notary", 'who opens, with opening = "authority"')
+    check = default("check_sum", _DEFAULTS["check_sum"], "whether parties check that a sum is that of the uploads")
+    return ["[protection]", kind, opening, authority, check]
 
 
 def _compare(job: NewJob) -> list[str]:

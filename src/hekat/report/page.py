@@ -63,6 +63,7 @@ _SETTING_NAMES = {
     "parameter_set": "parameter set",
     "ring": "its ring",
     "security": "its security",
+    "check_sum": "sums are checked against the uploads",
     "hold_out": "share of rows held out",
     "validate_every": "rounds between validations",
     "score_bins": "bins of scores for the AUC",

@@ -38,6 +38,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import Accumulator, LatticeParameters, read_contribution, write_rounded
 
+CHECKS_SUMS = "every sum is checked against the uploads that its parties signed; an aggregator alone cannot alter one"
 _PURPOSE = "hekat/lattice/sum-part/1"
 
 

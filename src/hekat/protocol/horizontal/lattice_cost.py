@@ -23,10 +23,15 @@ from hekat.protocol.horizontal.lattice_messages import (
     StatementMessage,
     SumBeginMessage,
     SumBlockMessage,
+    SumCommitmentMessage,
+    SumPartMessage,
+    SumPartsMessage,
     TurnMessage,
+    WholeSumBlockMessage,
 )
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, begin_step
 from hekat.protocol.horizontal.opening.shamir import CHECKS
+from hekat.protocol.horizontal.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
 from hekat.protocol.horizontal.opening.ways import make_way
@@ -86,7 +91,9 @@ def lattice_messages(
     yield from _shares(settings, way, leg, parameters, uploaders, lane_count, dealt)
     yield from _uploads(settings, leg, parameters, uploaders, lane_count, dealt)
     yield from _release(settings, way, leg, parameters, uploaders, dealt)
-    yield from _sum(settings, way, leg, parameters, lane_count)
+    if settings.check_sum:
+        yield from _parts(settings, leg, parameters, uploaders)
+    yield from _sum(settings, way, leg, parameters, lane_count, len(uploaders))
 
 
 def _begin(settings: HorizontalSettings, leg: Leg) -> Iterator[Sent]:
@@ -173,16 +180,44 @@ def _release(
         yield Sent(member, hub, leg.name("released"), released)
 
 
+def _parts(
+    settings: HorizontalSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]
+) -> Iterator[Sent]:
+    """What a sum that is checked takes beside the sum."""
+    hub = settings.aggregator
+    products = np.zeros(row_count(parameters.form, len(uploaders)), dtype=np.uint64)
+    part = message_bytes(SumPartMessage(products, _SIGNATURE))
+    parts = SumPartsMessage(dict.fromkeys(uploaders, products), dict.fromkeys(uploaders, _SIGNATURE))
+    committed, told = message_bytes(SumCommitmentMessage(_DIGEST)), message_bytes(parts)
+    authority = () if settings.authority is None else (settings.authority,)
+    for role in (*settings.parties, *authority):
+        yield Sent(hub, role, leg.name("committed"), committed)
+    for party in uploaders:
+        yield Sent(party, hub, leg.name("part"), part)
+    for party in settings.parties:
+        yield Sent(hub, party, leg.name("parts"), told)
+
+
 def _sum(
-    settings: HorizontalSettings, way: OpeningWay, leg: Leg, parameters: LatticeParameters, lane_count: int
+    settings: HorizontalSettings,
+    way: OpeningWay,
+    leg: Leg,
+    parameters: LatticeParameters,
+    lane_count: int,
+    addend_count: int,
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
+    bits = whole_bits(form, addend_count)
     begin = message_bytes(SumBeginMessage(list(way.members)))
     opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
     outcome = message_bytes(OutcomeMessage(stands=True))
     for party in settings.parties:
         yield Sent(hub, party, leg.name("sum"), begin)
         for count in _blocks(lane_count, block_values(parameters, BLOCK_LANES)):
+            if settings.check_sum:
+                size = whole_bytes(form.field_count(count), bits)
+                yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))
+                continue
             yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
         yield Sent(party, hub, leg.name("opened"), opened)
         yield Sent(hub, party, leg.name("outcome"), outcome)
@@ -193,7 +228,9 @@ def _blocks(lane_count: int, block_lanes: int) -> Iterator[int]:
 
 
 @cache
-def _block_bytes(message_type: type[MaskedBlockMessage] | type[SumBlockMessage], content_bytes: int) -> int:
+def _block_bytes(
+    message_type: type[MaskedBlockMessage] | type[SumBlockMessage] | type[WholeSumBlockMessage], content_bytes: int
+) -> int:
     return message_bytes(message_type(b""), content_bytes)
 
 

@@ -23,6 +23,7 @@ from hekat.errors import KeyRefusedError, StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.beginning import needs_everybody
+from hekat.protocol.horizontal.checked_sum import CHECKS_SUMS
 from hekat.protocol.horizontal.group_parties import openers_of, tell_released_groups
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
@@ -104,6 +105,8 @@ def _join_lattice(
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
     way = make_way(settings, shared_key)
     channel.ledger.note("setup", way.describe(), "public")
+    if settings.check_sum:
+        channel.ledger.note("setup", CHECKS_SUMS, "public")
     resumed = run.local.resume_from
     if channel.party in openers_of(way, settings):
         tell_released_groups(channel, settings, run.upload_state, 0 if resumed is None else resumed.rounds_done)

@@ -16,6 +16,7 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumPartsMessage,
     WholeSumBlockMessage,
 )
+from hekat.protocol.horizontal.opening.sum_check import InnerProducts
 from hekat.protocol.horizontal.settings import ModelSettings
 from hekat.scheme.lattice import SETS, Accumulator
 
@@ -75,9 +76,12 @@ class SomeLevelsMore(Accumulator):
     def add(self, written):
         super().add(written)
         if self.addend_count == 5:
-            form = SETS["A16-16"].form
-            lane, index = divmod(self._lane_count, form.last_used(self._lane_count))
-            self._fields[index] += np.uint64(LEVELS * form.delta << (form.lane_bits * lane) >> form.dropped_bits)
+            self.alter()
+
+    def alter(self) -> None:
+        form = SETS["A16-16"].form
+        lane, index = divmod(self._lane_count, form.last_used(self._lane_count))
+        self._fields[index] += np.uint64(LEVELS * form.delta << (form.lane_bits * lane) >> form.dropped_bits)
 
 
 def test_without_the_check_a_sum_that_is_altered_within_range_passes(
@@ -191,17 +195,18 @@ def test_a_party_that_is_lost_before_its_part_ends_the_run(play, checked) -> Non
 
 
 class FalsePart:
-    """A party that signs inner products which are off by what the aggregator asks for."""
+    """A party that signs other inner products than its upload has: `off_by(statement, rows)` more."""
 
-    def __init__(self, channel, by: int) -> None:
-        self._channel, self._by, self._signed = channel, by, None
+    def __init__(self, channel, off_by) -> None:
+        self._channel, self._off_by, self._signed = channel, off_by, None
 
     def __getattr__(self, name: str):
         return getattr(self._channel, name)
 
     def sign(self, purpose, *fields):
         if purpose == "hekat/lattice/sum-part/1":
-            self._signed = np.frombuffer(fields[-1], "<u8") + np.uint64(self._by)
+            true = np.frombuffer(fields[-1], "<u8")
+            self._signed = true + self._off_by(fields[-2], true.size)
             fields = (*fields[:-1], self._signed.astype("<u8").tobytes())
         return self._channel.sign(purpose, *fields)
 
@@ -212,11 +217,39 @@ class FalsePart:
 
 
 def test_a_false_part_ends_the_run_and_names_nobody(play, checked) -> None:
-    meddlers = {"d": lambda channel: FalsePart(channel, 1)}
+    meddlers = {"d": lambda channel: FalsePart(channel, lambda statement, rows: np.uint64(1))}
     _, _, error = play(nothing, settings=checked(), meddlers=meddlers, witness=False)
     assert isinstance(error.__cause__, AlteredSumError)
     assert "or a party uploaded what it had not dealt" in str(error)
     assert "'d'" not in str(error).replace("party 'd'", "")
+
+
+def test_with_one_party_of_the_sum_an_aggregator_still_alters_it(play, checked, monkeypatch) -> None:
+    """What the check does not show: that party answers for the difference, as it could have uploaded it."""
+
+    def answer_for_it(statement: bytes, rows: int) -> np.ndarray:
+        honest, altered = altering
+        made = InnerProducts(statement, rows)
+        made.add(altered - honest)
+        return made.values
+
+    altering: list[np.ndarray] = []
+
+    class Kept(SomeLevelsMore):
+        __slots__ = ()
+
+        def add(self, written):
+            Accumulator.add(self, written)
+            if self.addend_count == 5:
+                altering.append(self._fields.copy())
+                self.alter()
+                altering.append(self._fields.copy())
+
+    monkeypatch.setattr(lattice_summation, "Accumulator", Kept)
+    meddlers = {"d": lambda channel: FalsePart(channel, answer_for_it)}
+    _, watch, error = play(nothing, settings=checked(), meddlers=meddlers, witness=False)
+    assert error is None
+    assert watch.opened_at == list("abcde")
 
 
 def test_other_protections_have_no_such_check(lattice_settings) -> None:
