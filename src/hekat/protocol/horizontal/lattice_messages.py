@@ -151,7 +151,7 @@ class SumPartMessage:
 class SumPartsMessage:
     """Aggregator to each party, with `check_sum`: the inner products of every upload of U, with their signatures."""
 
-    products: dict[str, npt.NDArray[np.uint64]] = disclosed("up to ten inner products of every masked upload of U")
+    products: dict[str, npt.NDArray[np.uint64]] = disclosed("up to eleven inner products of every masked upload of U")
     signatures: dict[str, bytes] = public()
 
 
