@@ -36,8 +36,12 @@ def start_and_average(party: Party):
     return party.aggregate(state, weight=1)
 
 
+def only_start(party: Party):
+    party.start_from({"w": np.full(3, 1.0 if party.name == "lake" else 2.0)})
+
+
 @pytest.mark.parametrize("protection", ["lattice", "none"])
-@pytest.mark.parametrize("code", [check_and_average, start_and_average])
+@pytest.mark.parametrize("code", [check_and_average, start_and_average, only_start])
 def test_what_the_aggregator_hides_is_found_at_the_end(code, protection, play_with, hides_differences) -> None:
     with pytest.raises(ModelsDifferError, match="do not end with the same model"):
         play_with(code, protection=protection)

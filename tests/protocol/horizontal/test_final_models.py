@@ -10,6 +10,7 @@ import pytest
 from hekat.errors import ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal import paillier_aggregation, plain_aggregation
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
+from hekat.protocol.horizontal.final_model import ModelTrail
 from hekat.protocol.horizontal.messages import (
     FinalModelMessage,
     PlainMeanMessage,
@@ -101,6 +102,36 @@ def test_other_sums_at_one_party_end_the_run_before_there_is_a_model(protection,
         equivocate(protection, step).run()
     assert isinstance(stopped.value.__cause__, ModelsDifferError)
     assert "or one of these parties says what is not so" in str(stopped.value)
+
+
+class ThereAndBack(Equivocating):
+    """After round 1 the victim has another model; after round 2 it has the same as all others, to the last bit."""
+
+    def send(self, to, step, message):
+        if isinstance(message, PlainMeanMessage):
+            first = (to == VICTIM) == (step == "round-1/sum")
+            message = replace(message, values=np.full(message.values.shape, 1.0 if first else 2.0))
+        return self._channel.send(to, step, message)
+
+
+@pytest.mark.parametrize("compares_the_way", [True, False])
+def test_models_that_only_differed_on_the_way_are_found_too(
+    compares_the_way, rehearse, tables_of, settings_of, monkeypatch
+) -> None:
+    if not compares_the_way:
+        monkeypatch.setattr(ModelTrail, "add", lambda trail, digest: None)
+    settings = settings_of(training=TWO_ROUNDS, protection="none")
+    rehearsal = rehearse(settings, tables_of(1), witness=False)
+
+    def play(channel):
+        run_aggregator(ThereAndBack(channel, None, "never"), settings, AggregatorRun(Stopwatch()))
+
+    rehearsal.stand_ins = {"hub": play}
+    if not compares_the_way:
+        rehearsal.run()
+        return
+    with pytest.raises(PartyStoppedError, match="do not end with the same model"):
+        rehearsal.run()
 
 
 @pytest.mark.parametrize("protection", ["paillier", "none"])

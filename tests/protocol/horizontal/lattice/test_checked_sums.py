@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hekat.errors import AlteredSumError, ChannelError, InputError, ProtocolError
+from hekat.errors import AlteredSumError, BoundError, ChannelError, InputError, ProtocolError
 from hekat.protocol.horizontal import lattice_aggregation, lattice_summation
+from hekat.protocol.horizontal.checked_sum import WholeSum, check_part, commit_to, part_fields, whole_blocks
+from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
 from hekat.protocol.horizontal.lattice_messages import (
     OpenedMessage,
     SumCommitmentMessage,
@@ -16,9 +18,12 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumPartsMessage,
     WholeSumBlockMessage,
 )
-from hekat.protocol.horizontal.opening.sum_check import InnerProducts
+from hekat.protocol.horizontal.opening.included import IncludedSet, IncludedUpload
+from hekat.protocol.horizontal.opening.sum_check import InnerProducts, row_count
+from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.settings import ModelSettings
-from hekat.scheme.lattice import SETS, Accumulator
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import SETS, Accumulator, encrypt, generate_secret
 
 OPENINGS = ("committee", "authority", "shared")
 LEVELS = 50
@@ -255,3 +260,52 @@ def test_with_one_party_of_the_sum_an_aggregator_still_alters_it(play, checked, 
 def test_other_protections_have_no_such_check(lattice_settings) -> None:
     with pytest.raises(InputError, match=r"protection\.check_sum refused"):
         replace(lattice_settings(5), protection="paillier", check_sum=True)
+
+
+# --- the pieces ------------------------------------------------------------------------------------------------------
+
+
+def stated(commitment: bytes = bytes(32)) -> IncludedSet:
+    context = UploadContext(bytes(32), 3, "round-1", "A16-16")
+    uploads = tuple(IncludedUpload(name, name.encode() * 32, (), b"") for name in "ab")
+    return IncludedSet(context, uploads, commitment)
+
+
+def test_a_sum_that_fits_the_products_is_still_the_one_that_was_committed_to() -> None:
+    """Who may choose the sum after r can make it fit."""
+    parameters, count = SETS["A16-16"], 5
+    accumulator = Accumulator(parameters, count)
+    secret = generate_secret(parameters)
+    accumulator.add(encrypt(parameters, secret, bytes(32), np.arange(count, dtype=np.int32)))
+    committed = commit_to(accumulator, parameters, 2, BLOCK_LANES).commitment
+    (written,) = whole_blocks(accumulator, parameters, 2, BLOCK_LANES)
+    for commitment in (committed, bytes(32)):
+        included = stated(commitment)
+        made = InnerProducts(included.digest, row_count(parameters.form, 2))
+        made.add(next(accumulator.blocks(BLOCK_LANES)))
+        whole = WholeSum(parameters, included, {"a": made.values}, Stopwatch())
+        assert whole.round_block(WholeSumBlockMessage(written), count) == next(accumulator.write())
+        if commitment == committed:
+            whole.check()
+        else:
+            with pytest.raises(BoundError, match="expected the sum that was committed to"):
+                whole.check()
+
+
+def test_statements_with_other_commitments_are_others() -> None:
+    digests = [stated(commitment).digest for commitment in (b"", bytes(32), b"\1" * 32)]
+    assert len(set(digests)) == 3
+
+
+def test_parts_are_signed_for_session_number_statement_and_products() -> None:
+    """What is signed for one statement is no part of the check of another one."""
+    products = np.arange(9, dtype=np.uint64)
+    fields = part_fields(stated(), products)
+    assert fields == (*stated().context.upload_fields, stated().digest, products.astype("<u8").tobytes())
+    told = []
+    check_part(stated(), 9, lambda *what: told.append(what) or True)("a", SumPartMessage(products, b"signature"))
+    assert told == [("a", b"signature", "hekat/lattice/sum-part/1", *fields)]
+    with pytest.raises(InputError, match="did not sign inner products"):
+        check_part(stated(), 9, lambda *what: False)("a", SumPartMessage(products, b"signature"))
+    with pytest.raises(InputError, match="did not sign inner products"):
+        check_part(stated(), 8, lambda *what: True)("a", SumPartMessage(products, b"signature"))
