@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from hekat.engine import select
+from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
 from hekat.protocol.horizontal.upload_state import open_upload_state
 from hekat.state import Counter
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -96,6 +98,13 @@ def half_a_state(place) -> None:
 
 def damaged_state(place) -> None:
     (state_folder_of_east(place) / "uploads.counter").write_text("hekat counter 1\n0\n")
+
+
+def altered_sum_noted(place) -> None:
+    """As a run leaves it that was ended by an altered sum."""
+    folder = state_folder_of_east(place)
+    digest = hashlib.sha256((place.folder / "job.toml").read_bytes()).digest()
+    AlteredRecord(folder / ALTERED_FILE).note(digest, "round-3")
 
 
 def state_that_is_a_file(place) -> None:
@@ -202,6 +211,7 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
     ),
     "half a state": (half_a_state, ["the state of east is not whole", "no releases.record", "begin a new job"]),
     "a state that is damaged": (damaged_state, ["uploads.counter is damaged", "cure"]),
+    "a job of which a sum was altered": (altered_sum_noted, ["was altered in an earlier run, in round-3", "cure"]),
     "a state that is a file": (state_that_is_a_file, ["state", "cure"]),
     "a job key misspelt": (job("weight_max", "wieght_max"), ["weight_max", "wieght_max", "misspelt"]),
     "a training key misspelt": (job("rounds = 2", "round = 2"), ["training.round", "did you mean rounds"]),

@@ -6,6 +6,7 @@ altered it and masked the same update anew, up to three times a step in each run
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -134,6 +135,39 @@ def test_the_first_altered_sum_that_does_not_open_ends_the_run(
         rehearse_lattice(settings)
     (tmp_path / "state" / "c" / ALTERED_FILE).unlink()
     rehearse_lattice(settings).run()
+
+
+@pytest.mark.parametrize("silent", [True, False], ids=["the old way", "the new way"])
+def test_a_party_that_uploads_beyond_its_lanes_asks_once(silent, play, lattice_settings, monkeypatch) -> None:
+    """Whether the sum is in range hangs on the others' values where d adds what is nearly all of the range."""
+    original = LatticeAggregation._mask
+
+    class Beyond:
+        """Blocks of which the last value is far beyond what a party may have."""
+
+        def __init__(self, stream) -> None:
+            self._stream = stream
+
+        def __getattr__(self, name: str):
+            return getattr(self._stream, name)
+
+        def blocks(self, *others):
+            for block in self._stream.blocks(*others):
+                block[-1] = 2 * REACH
+                yield block
+
+    def mask(aggregation, leg, parameters, stream, *others):
+        dishonest = aggregation._channel.party == "d"
+        return original(aggregation, leg, parameters, Beyond(stream) if dishonest else stream, *others)
+
+    monkeypatch.setattr(LatticeAggregation, "_mask", mask)
+    monkeypatch.setattr(sys.modules["hekat.scheme.lattice.encrypt"], "check_levels", lambda *others: None)
+    if silent:
+        retry_silently(monkeypatch)
+    _, watch, error = play(lambda *message: None, settings=lattice_settings(5), witness=False)
+    assert isinstance(error.__cause__, AlteredSumError) is not silent
+    assert watch.senders_of(OpenedMessage) == (list("abcde") * 3 if silent else [])
+    assert watch.senders_of(DealtMessage) == list("abcde") * (3 if silent else 1)
 
 
 def test_the_ledger_of_whoever_found_it_says_what_was_found(play, lattice_settings, tmp_path) -> None:
