@@ -28,6 +28,7 @@ def load_csv(
     dialect: CsvDialect | None = None,
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
+    digest_rows: bool = False,
     name: str | None = None,
 ) -> Table:
     """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
@@ -40,7 +41,7 @@ def load_csv(
     def choose(names: Sequence[str]) -> ChosenColumns:
         return choose_columns(path, names, label=label, id=id, ignore=ignore)
 
-    return encode_columns(_read(path, dialect, choose, columns, name), columns, sparse=sparse)
+    return encode_columns(_read(path, dialect, choose, columns, name), columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def load_csv_ids(

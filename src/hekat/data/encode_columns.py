@@ -21,6 +21,7 @@ from hekat.data.features import (
 )
 from hekat.data.number_text import shortest_whole, text_of
 from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
+from hekat.data.rows_digest import digest_of_columns, digest_of_features
 from hekat.data.table import Table
 from hekat.errors import InputError
 
@@ -28,8 +29,10 @@ _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 
 
-def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool) -> Table:
+def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
     """The table of `raw` under the job's description of columns, its features dense or sparse rows.
+
+    With `digest_rows` it holds the digest of the rows of `raw`.
 
     Raises InputError that names the table, the column and the first row for an empty cell without a fill, for texts in
     a column that the job gives no categories, and for a text that is none of them; the text itself is never shown.
@@ -40,10 +43,11 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool) -> Table:
         _encode(encoded, raw, name, column, specs.find(name))
     check_column_count(len(encoded.names), raw.name)
     features = encoded.to_sparse() if sparse else encoded.to_dense(raw.name)
-    return Table(features, raw.labels, tuple(encoded.names), raw.name, raw.ids, tuple(encoded.notes))
+    digest = digest_of_columns(raw) if digest_rows else None
+    return Table(features, raw.labels, tuple(encoded.names), raw.name, raw.ids, tuple(encoded.notes), digest)
 
 
-def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
+def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
     """The same for a source that is a matrix of numbers: a category is then told by its number.
 
     Sparse rows hold what is encoded already, so a description of columns is refused for them.
@@ -60,10 +64,11 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
             )
         columns = {name: features[:, number] for number, name in enumerate(table.feature_names)}
         raw = RawTable(table.name, columns, len(table), table.labels, table.ids)
-        encoded = encode_columns(raw, specs, sparse=sparse)
+        encoded = encode_columns(raw, specs, sparse=sparse, digest_rows=digest_rows)
         return replace(encoded, notes=(*table.notes, *encoded.notes))
     held = to_sparse(features) if sparse else to_dense(features, table.name)
-    return Table(held, table.labels, table.feature_names, table.name, table.ids, table.notes)
+    digest = digest_of_features(features, table.feature_names) if digest_rows else None
+    return Table(held, table.labels, table.feature_names, table.name, table.ids, table.notes, digest)
 
 
 @dataclass

@@ -31,11 +31,15 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True)
 class TableForm:
-    """What a job says of every table: its classes (None: a regression), its columns, and whether rows stay sparse."""
+    """What a job says of every table: its classes (None: a regression), its columns, and whether rows stay sparse.
+
+    `digest_rows` asks for a digest of the rows before any of that.
+    """
 
     classes: tuple[str, ...] | None
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
     sparse: bool = False
+    digest_rows: bool = False
 
 
 def load_table(
@@ -48,14 +52,15 @@ def load_table(
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
     for_training: bool = True,
+    digest_rows: bool = False,
 ) -> Table:
     """The checked table of a source: columns encoded as `columns` say, labels by `classes` (None: a regression).
 
     `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. With `sparse` rows
     are held sparse whatever the source is, otherwise dense. With `for_training` the table must have labels and two
-    rows. Raises InputError.
+    rows, with `digest_rows` it holds a digest of them. Raises InputError.
     """
-    form = TableForm(None if classes is None else tuple(classes), columns or ColumnSpecs(), sparse)
+    form = TableForm(None if classes is None else tuple(classes), columns or ColumnSpecs(), sparse, digest_rows)
     table = encode_labels(_load_checked(kind, options, folder, name, form), classes)
     if for_training:
         check_for_training(table)
@@ -126,24 +131,28 @@ def _csv(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -
         dialect=CsvDialect.of_options(options),
         columns=form.columns,
         sparse=form.sparse,
+        digest_rows=form.digest_rows,
         name=name,
     )
 
 
 def _parquet(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
     path = folder / options["path"]
-    return load_parquet(path, **_chosen(options), columns=form.columns, sparse=form.sparse, name=name)
+    chosen = _chosen(options)
+    return load_parquet(
+        path, **chosen, columns=form.columns, sparse=form.sparse, digest_rows=form.digest_rows, name=name
+    )
 
 
 def _libsvm(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
     zero_based = bool(options.get("zero_based", False))
     table = load_libsvm(folder / options["path"], columns=options["columns"], zero_based=zero_based, name=name)
-    return encode_table(table, form.columns, sparse=form.sparse)
+    return encode_table(table, form.columns, sparse=form.sparse, digest_rows=form.digest_rows)
 
 
 def _npz(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
     table = load_npz(folder / options["path"], labels=_beside(options, folder, "labels"), name=name)
-    return encode_table(table, form.columns, sparse=form.sparse)
+    return encode_table(table, form.columns, sparse=form.sparse, digest_rows=form.digest_rows)
 
 
 def _npy(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
@@ -156,12 +165,12 @@ def _npy(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -
         )
     path, ids = folder / options["features"], _beside(options, folder, "ids")
     table = load_npy(path, labels=_beside(options, folder, "labels"), ids=ids, name=name)
-    return encode_table(table, form.columns, sparse=form.sparse)
+    return encode_table(table, form.columns, sparse=form.sparse, digest_rows=form.digest_rows)
 
 
 def _python(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
     table = load_python(options["function"], folder, options.get("arguments"), name=name)
-    return encode_table(table, form.columns, sparse=form.sparse)
+    return encode_table(table, form.columns, sparse=form.sparse, digest_rows=form.digest_rows)
 
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def load_parquet(
     ignore: Sequence[str] = (),
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
+    digest_rows: bool = False,
     name: str | None = None,
 ) -> Table:
     """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
@@ -52,7 +53,7 @@ def load_parquet(
         labels=None if label is None else reader.labels(label, read.column(label)),
         ids=reader.ids(chosen.ids, read, name) if chosen.ids else None,
     )
-    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse)
+    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
 
 
 def load_parquet_ids(path: Path, *, id: str | Sequence[str], name: str | None = None) -> Ids:

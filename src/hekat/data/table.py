@@ -22,7 +22,8 @@ class Table:
     are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers. `ids`
     are for whoever holds the rows: they are no feature, are never shown, and leave a party only blinded, for a set
     intersection; whatever `make_ids` takes is taken here too. `notes` say what was done to the rows when they were
-    read. Integers and booleans are taken as float64 features. Raises InputError for anything but numbers, for sizes
+    read. `rows_digest`, where it was asked for, is that of the rows as their source gave them.
+    Integers and booleans are taken as float64 features. Raises InputError for anything but numbers, for sizes
     that do not agree, and for ids that repeat; NaN and infinity are for `check_finite`.
     """
 
@@ -32,6 +33,7 @@ class Table:
     name: str = "table"
     ids: Ids | None = None
     notes: tuple[str, ...] = ()
+    rows_digest: bytes | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))
@@ -104,4 +106,5 @@ class Table:
             features=self.features[rows],
             labels=None if self.labels is None else self.labels[rows],
             ids=None if self.ids is None else self.ids.take(rows),
+            rows_digest=None,
         )
