@@ -20,7 +20,7 @@ from hekat.errors import InputError
 from hekat.job.estimate import Line, estimate
 from hekat.job.prepare import Prepared, prepare
 from hekat.job.run import CHECKPOINT_FILE, run_job
-from hekat.job.upload_states import check_upload_states
+from hekat.job.upload_states import check_upload_states, roles_without_own_folder
 
 
 def run_horizontal(options: argparse.Namespace) -> int:
@@ -34,6 +34,10 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_estimate(prepared, line, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
+    if roles_without_own_folder(prepared):
+        console.print(
+            "Records of what is opened lie with this run alone: one process plays all parties here.", highlight=False
+        )
     with RunProgress(console) as progress, going_on(progress, options, _has_checkpoint):
         result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=losses)
     return show_run(result, console, as_json=options.json)
@@ -77,7 +81,7 @@ def _line_of(options: argparse.Namespace) -> Line | None:
 
 
 def _show_estimate(prepared: Prepared, line: Line | None, options: argparse.Namespace) -> int:
-    check_upload_states(prepared, None)
+    check_upload_states(prepared, None, options.runs)
     found = estimate(prepared, line)
     if options.json:
         sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")

@@ -10,6 +10,7 @@ from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.job.prepare import Prepared
 from hekat.job.upload_states import roles_without_own_folder
 from hekat.protocol.horizontal.opening.committee import equivocation_bound
+from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.horizontal.opening.ways import committee_of
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import TrainingState
@@ -38,9 +39,11 @@ def make_notes(
     notes = [*_whom_to_trust(settings), *prepared.model_notes]
     if settings.protection == "lattice" and roles_without_own_folder(prepared):
         notes.append(
-            "one machine plays all roles: their upload numbers and releases lie in the run's folder, in state/; "
-            "between machines each party keeps its own (state under [party.NAME] of its site file)"
+            "one process plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
+            "the run's folder, in state/, and another run knows nothing of them; between machines each party keeps its "
+            "own (state under [party.NAME] of its site file)"
         )
+    notes += _what_operators_allowed(prepared)
     notes += _what_samples_tell(settings)
     notes += _what_was_done_to_rows(prepared)
     notes += _what_validation_tells(prepared)
@@ -67,6 +70,12 @@ def make_notes(
         notes.append("with two parties each learns the other's update from every sum")
     notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
     return notes
+
+
+def _what_operators_allowed(prepared: Prepared) -> Iterator[str]:
+    for role, site in prepared.site.parties.items():
+        if role in prepared.job.settings.everyone and prepared.job.digest in site.other_sums:
+            yield f"by the word of {role}'s operator this job may sum other parties than before: {OTHER_SUMS_ACCEPTED}"
 
 
 def _what_was_done_to_rows(prepared: Prepared) -> Iterator[str]:

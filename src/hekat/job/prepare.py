@@ -175,6 +175,8 @@ def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: 
         columns=job.columns,
         sparse=job.sparse,
         for_training=for_training,
+        # Release records know jobs on the same rows by it.
+        digest_rows=for_training and job.settings.protection == "lattice",
     )
 
 

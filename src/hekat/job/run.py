@@ -86,7 +86,7 @@ def _run(
     state = None if resumed is None else resumed.state
     own = {} if state is None or resume_from is None else _load_own(resume_from, prepared, state)
     check_losses(prepared.job.settings, losses, 0 if state is None else state.rounds_done)
-    check_upload_states(prepared, resume_from)
+    check_upload_states(prepared, resume_from, root, 0 if state is None else state.rounds_done)
     directory = create_run_directory(root)
     with logged_run(directory, prepared.job.name, prepared.job.settings.parties, PROTOCOL) as events:
         progress.open_folder(directory.path)

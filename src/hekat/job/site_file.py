@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,14 @@ from hekat.errors import JobError
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
+from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
 from hekat.protocol.vertical_linear.prediction import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class PartySite:
     or in a vertical job the arbiter, and without one the guest and the host.
 
     `state` is the folder of upload numbers, releases and counts of predictions; where it is None they lie in the run's
-    folder. `models` is the code of models that are not Hekat's own.
+    folder, if they may. `other_sums` are digests of jobs whose sums may be of other parties than earlier sums of the
+    same rows. `models` is the code of models that are not Hekat's own.
     """
 
     data: Mapping[str, DataSource]
@@ -32,6 +36,7 @@ class PartySite:
     party_key: Path | None = None
     state: Path | None = None
     models: Mapping[str, ModelSource] = field(default_factory=dict)
+    other_sums: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def _read_party(section: Section, folder: Path) -> PartySite:
     party_key = section.take_optional("party_key", str)
     state = section.take_optional("state", str)
     models = read_model_sources(section.take_section("model"))
+    other_sums = _read_other_sums(section.take_section("other_sums"))
     section.finish()
     return PartySite(
         data,
@@ -119,7 +125,23 @@ def _read_party(section: Section, folder: Path) -> PartySite:
         folder / party_key if party_key else None,
         folder / state if state else None,
         models,
+        other_sums,
     )
+
+
+def _read_other_sums(section: Section) -> frozenset[bytes]:
+    """The operator's word, for each job by its digest."""
+    found = set()
+    for digest in section.remaining():
+        if section.take(digest, str) != OTHER_SUMS_ACCEPTED or not _DIGEST.fullmatch(digest):
+            raise JobError(
+                f"{section.place} does not say what it allows",
+                expected=f'a job\'s digest and the sentence: "9f2c..." = "{OTHER_SUMS_ACCEPTED}"',
+                got="another sentence" if _DIGEST.fullmatch(digest) else "a key that is no job's digest",
+                cure="copy the line from the error that asked for it, or remove this one",
+            )
+        found.add(bytes.fromhex(digest))
+    return frozenset(found)
 
 
 def _check_states_differ(parties: Mapping[str, PartySite]) -> None:

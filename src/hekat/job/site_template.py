@@ -77,13 +77,22 @@ def _top(job: NewJob) -> list[str]:
 
 def _party(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
     keys = [
-        example("party_key", f"{party}.key", "signs what this party sends: hekat keys party; else one for each run"),
-        example("state", f"{party}.state", "upload numbers, releases, counts of predictions; else in the run's folder"),
+        example("party_key", f"{party}.key", "signs what this party sends: hekat keys party; else one for each run")
     ]
+    keys += _state(job, party)
     if party == job.parties[0] and job.protection == "paillier":
         keys.append(example("paillier_key", "leader.key", "of the first party alone: hekat keys generate; else made"))
     table = [f"[{toml_key('party', party, 'data', job.data_name)}]", *_source(job, party, brief=brief)]
-    return table if brief else [f"[{toml_key('party', party)}]", *keys, "", *table]
+    own = _state(job, party, brief=True) if brief else [*keys, ""]
+    return [f"[{toml_key('party', party)}]", *own, *table] if own else table
+
+
+def _state(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
+    """The folder that outlasts all runs, of a job that needs one."""
+    if job.protection != "lattice":
+        return []
+    said = "" if brief else "upload numbers, and what was opened of its rows: keep it as long as the rows"
+    return [chosen("state", f"state/{party}", said)]
 
 
 def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:

@@ -1,4 +1,8 @@
-"""Where each role keeps upload numbers and releases: in a folder of its site's, or in the run's own.
+"""Where each role keeps upload numbers and releases: in a folder of its site's, or with the run where that is enough.
+
+Records that lie with the run forget at its end: a second run of the same job begins with empty ones, and opens a sum
+without a party that was in the first. Where one process plays every party it holds every update anyway, so they may lie
+there, and the run says so; anywhere else a site names a folder outside of all runs.
 
 A run that is resumed goes on with those of the run before it, in place: a copy could be resumed twice, and would not
 know what was released in between.
@@ -6,19 +10,38 @@ know what was released in between.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from hekat.errors import StateError
+from hekat.channel.canonical import encode_fields
+from hekat.errors import JobError, StateError
+from hekat.job.job_file import Job
 from hekat.job.prepare import Prepared
+from hekat.job.run_events import EVENTS_FILE
+from hekat.protocol.horizontal.group_parties import samples_ahead
+from hekat.protocol.horizontal.opening.release_record import RowsInJob
+from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.upload_state import RELEASES_FILE, UPLOADS_FILE, UploadState, open_upload_state
-from hekat.state import Counter
+from hekat.protocol.horizontal.upload_state import (
+    RELEASES_FILE,
+    UPLOADS_FILE,
+    UploadState,
+    check_upload_state,
+    open_upload_state,
+)
+from hekat.state import Counter, is_run_id
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 STATE_FOLDER = "state"
+_NO_ROWS_LABEL = b"hekat/rows/none/1"
+
+
+def may_lie_with_run(prepared: Prepared) -> bool:
+    """Whether records may lie with the run: only where this one process plays every party of the job."""
+    return set(prepared.job.settings.parties) <= prepared.tables.keys()
 
 
 def roles_without_own_folder(prepared: Prepared) -> tuple[str, ...]:
@@ -26,35 +49,81 @@ def roles_without_own_folder(prepared: Prepared) -> tuple[str, ...]:
     return tuple(role for role in _roles(prepared.job.settings) if _own_folder(prepared, role) is None)
 
 
-def check_upload_states(prepared: Prepared, resumed_folder: Path | None) -> None:
-    """Raise StateError where what is kept cannot be used; to be called before anything is written.
+def check_upload_states(
+    prepared: Prepared, resumed_folder: Path | None, runs: Path | None = None, rounds_done: int = 0
+) -> None:
+    """Raise JobError, PolicyError or StateError where a role has no place for what it keeps, where that cannot be used,
+    or where it forbids this job; to be called before anything is written. `runs` is where run folders are made.
 
     A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
     sums, the difference of which is another party's update.
     """
-    for role in _roles(prepared.job.settings):
+    job = prepared.job
+    samples = samples_ahead(job.settings, rounds_done, Participation(job.settings, job.digest))
+    for role in _roles(job.settings):
         own = _own_folder(prepared, role)
-        if own is None and resumed_folder is None:
+        if own is not None:
+            _check_outlasts_runs(role, own, runs)
+        elif not may_lie_with_run(prepared):
+            raise _no_folder(role)
+        elif resumed_folder is None:
             continue
         folder = own if own is not None else Path(resumed_folder or "") / STATE_FOLDER / role
-        with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
-            missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
-        if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
-            continue  # a party's first run
-        # A counter at 0 says that there never was a record: its making was cut short.
-        if missing and (resumed_folder is not None or missing != [RELEASES_FILE] or _is_used(folder)):
-            raise StateError(
-                f"the state of {role} is not whole",
-                expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",
-                got=f"no {' and no '.join(missing)}",
-                cure="put the folder back as the last run left it; else begin a new job, with another training.seed",
-            )
-        open_upload_state(folder, prepared.job.digest).uploads.close()
+        if _is_whole(role, folder, resumed_folder):
+            check_upload_state(folder, job.digest, _rows_of(prepared, role), samples)
+
+
+def _is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:
+    """Whether there is a state; False where it is still to be made. Raises StateError where a part is missing."""
+    with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
+        missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
+    if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
+        return False  # a party's first run
+    # A counter at 0 says that there never was a record: its making was cut short.
+    if not missing or (resumed_folder is None and missing == [RELEASES_FILE] and not _is_used(folder)):
+        return not missing
+    with_run = Path(resumed_folder or "") / STATE_FOLDER / role
+    moved = f"; this run's is in {with_run}: move it there" if resumed_folder and _has_state(with_run) else ""
+    raise StateError(
+        f"the state of {role} is not whole",
+        expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",
+        got=f"no {' and no '.join(missing)}",
+        cure=f"put the folder back as the last run left it{moved}; without it nobody knows what was opened",
+    )
+
+
+def _has_state(folder: Path) -> bool:
+    return (folder / UPLOADS_FILE).is_file() and (folder / RELEASES_FILE).is_file()
 
 
 def _is_used(folder: Path) -> bool:
     with Counter.open(folder / UPLOADS_FILE) as uploads:
         return uploads.next_value > 0
+
+
+def _no_folder(role: str) -> JobError:
+    return JobError(
+        f"the site file names no state folder for {role}",
+        expected="a folder outside of all run folders, for upload numbers and for what was opened",
+        got="none, in a job that not this process alone plays",
+        cure=f'add to [party.{role}] of the site file: state = "state/{role}"',
+    )
+
+
+def _check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
+    """Raise JobError where the folder lies in one of run folders, which are thrown away, or is itself one."""
+    with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
+        place = folder.resolve()
+        for above in (place, *place.parents):
+            is_run = is_run_id(above.name) or (above / EVENTS_FILE).is_file()
+            if is_run or (runs is not None and above == runs.resolve()):
+                raise JobError(
+                    f"the state folder of {role} lies among runs",
+                    expected="a folder that outlasts every run: another run would know nothing of what this one opened",
+                    got=f"{folder}, in {above}",
+                    cure=f'change party.{role}.state in the site file, such as to "state/{role}", and move what is '
+                    "there already",
+                )
 
 
 def keep_states_in(run_folder: Path, resumed_folder: Path | None) -> None:
@@ -73,9 +142,13 @@ def open_states(prepared: Prepared, settings: HorizontalSettings, run_folder: Pa
 
     Raises StateError where one is damaged or open elsewhere.
     """
-    with _open_in(
-        prepared, settings, lambda role: _own_folder(prepared, role) or run_folder / STATE_FOLDER / role
-    ) as states:
+
+    def open_one(role: str) -> UploadState:
+        own = _own_folder(prepared, role)
+        folder = run_folder / STATE_FOLDER / role if own is None else own
+        return open_upload_state(folder, prepared.job.digest, _rows_of(prepared, role), with_run=own is None)
+
+    with _open_all(settings, open_one) as states:
         yield states
 
 
@@ -84,20 +157,43 @@ def open_passing_states(prepared: Prepared, settings: HorizontalSettings) -> Ite
     """States that are new and do not last, for a comparison inside this process: nobody else ever sees its sums."""
     with disk_errors_as_state_errors("no folder for the states of a comparison can be made"):
         folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
-    with folder as path, _open_in(prepared, settings, lambda role: Path(path) / role) as states:
+    with (
+        folder as path,
+        _open_all(settings, lambda role: open_upload_state(Path(path) / role, prepared.job.digest)) as states,
+    ):
         yield states
 
 
 @contextmanager
-def _open_in(
-    prepared: Prepared, settings: HorizontalSettings, folder_of: Callable[[str], Path]
-) -> Iterator[dict[str, UploadState]]:
+def _open_all(settings: HorizontalSettings, open_one: Callable[[str], UploadState]) -> Iterator[dict[str, UploadState]]:
     with ExitStack() as stack:
         states = {}
         for role in _roles(settings):
-            states[role] = open_upload_state(folder_of(role), prepared.job.digest)
+            states[role] = open_one(role)
             stack.enter_context(states[role].uploads)
         yield states
+
+
+def _rows_of(prepared: Prepared, role: str) -> RowsInJob:
+    """What the role's record knows this job by in others."""
+    site, table = prepared.site.parties.get(role), prepared.tables.get(role)
+    identities = identities_of(prepared.job)
+    accepted = site is not None and prepared.job.digest in site.other_sums
+    if table is None:
+        return RowsInJob(role, _no_rows_digest(prepared.job, identities), identities, accepted)
+    assert table.rows_digest is not None  # asked for under this protection
+    return RowsInJob(role, table.rows_digest, identities, accepted)
+
+
+def identities_of(job: Job) -> tuple[str, ...]:
+    """Who takes part, as far as the job tells one party from another: by its name."""
+    return job.settings.parties
+
+
+def _no_rows_digest(job: Job, identities: tuple[str, ...]) -> bytes:
+    """In the place of rows, for an authority that has none: the parties and what the job calls their rows."""
+    fields = (job.data, *sorted(identities))
+    return hashlib.sha256(encode_fields(_NO_ROWS_LABEL, *(field.encode() for field in fields))).digest()
 
 
 def _roles(settings: HorizontalSettings) -> tuple[str, ...]:

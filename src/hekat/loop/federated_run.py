@@ -45,6 +45,11 @@ STATE_FOLDER = "state"
 COSTS_FILE = "costs.json"
 LOUD_NONE = "PROTECTION IS NONE: the aggregator sees every party's update and weight in the clear"
 
+WITH_RUN = (
+    "one process plays all parties, and holds every update anyway: what was opened is known to this run alone, and "
+    "another one with other parties may open sums that differ by somebody's update"
+)
+
 _log = logging.getLogger("hekat.loop")
 
 
@@ -127,6 +132,8 @@ def federate(
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )
     notes = _Notes()
+    if protection == "lattice":
+        notes.add(WITH_RUN)
     if protection == "none":
         _log.warning(LOUD_NONE)
     with _open_run(settings, place) as (sealed_roles, states, path):
@@ -217,7 +224,9 @@ def _open_run(
             for name in settings.everyone:
                 if name != settings.aggregator:
                     # Without a folder the numbers are of keys in this process's memory: after a crash nobody has them.
-                    states[name] = open_upload_state(place / STATE_FOLDER / name, digest, durable=folder is not None)
+                    states[name] = open_upload_state(
+                        place / STATE_FOLDER / name, digest, durable=folder is not None, with_run=True
+                    )
                     stack.enter_context(states[name].uploads)
         run_id = f"loop-{secrets.token_hex(6)}"
         ledgers = None if folder is None else place / LEDGER_FOLDER

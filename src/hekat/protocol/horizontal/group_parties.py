@@ -14,6 +14,7 @@ from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
 from hekat.protocol.horizontal.lattice_messages import ReleasedGroupsMessage
+from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.horizontal.opening.upload_context import group_of
 from hekat.protocol.horizontal.opening.way import OpeningWay
 from hekat.protocol.horizontal.opening.ways import make_way
@@ -25,6 +26,10 @@ from hekat.protocol.horizontal.upload_state import UploadState
 from hekat.protocol.horizontal.validation import FINAL_STEP
 
 RELEASED_STEP = "released-groups"
+WITH_RUN = (
+    "the record of releases lies with the run: another run knows nothing of these sums, and whoever has both may "
+    "subtract them"
+)
 
 
 def groups_ahead(settings: HorizontalSettings, rounds_done: int) -> list[str]:
@@ -34,6 +39,27 @@ def groups_ahead(settings: HorizontalSettings, rounds_done: int) -> list[str]:
     rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
     last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
     return (first if rounds_done == 0 else []) + rounds + last
+
+
+def samples_ahead(
+    settings: HorizontalSettings, rounds_done: int, participation: Participation
+) -> dict[str, tuple[str, ...]]:
+    """By group ahead, the parties that are to upload in it."""
+    return {group: participation.parties_in(group) for group in groups_ahead(settings, rounds_done)}
+
+
+def keep_to_record(
+    channel: RecordedChannel, settings: HorizontalSettings, state: UploadState, rounds_done: int
+) -> None:
+    """Hold the job against earlier sums of this role's rows, and note in the ledger what the record does not forbid.
+
+    To be called before anything of the rows leaves. Raises PolicyError as `UploadState.check`.
+    """
+    if state.with_run:
+        channel.ledger.note(RELEASED_STEP, WITH_RUN, "disclosed")
+    told = state.check(samples_ahead(settings, rounds_done, participation_of(channel, settings)))
+    if told:
+        channel.ledger.note(RELEASED_STEP, f"by its operator's word: {told}; {OTHER_SUMS_ACCEPTED}", "disclosed")
 
 
 def openers_of(way: OpeningWay, settings: HorizontalSettings) -> tuple[str, ...]:

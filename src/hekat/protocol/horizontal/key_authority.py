@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.checked_sum import check_commitment
-from hekat.protocol.horizontal.group_parties import tell_released_groups
+from hekat.protocol.horizontal.group_parties import keep_to_record, tell_released_groups
 from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage, SumCommitmentMessage
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participants
 from hekat.protocol.horizontal.opening.included import check_included
@@ -40,13 +40,17 @@ class AuthorityRun:
 
 
 def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: AuthorityRun) -> None:
-    """Serve one run to its end. The authority could open every single update; it opens sums, by the same rules."""
+    """Serve one run to its end. The authority could open every single update; it opens sums, by the same rules.
+
+    Raises StateError without a record, PolicyError where the record forbids the job.
+    """
     if run.upload_state is None:
         raise StateError(
             "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
         )
     member = Member(channel, settings, make_way(settings), run.upload_state, run.stopwatch, patience_s=run.patience_s)
     participation = participation_of(channel, settings)
+    keep_to_record(channel, settings, run.upload_state, run.rounds_done)
     tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
     while True:
         begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.patience_s)

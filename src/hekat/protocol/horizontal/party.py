@@ -24,7 +24,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.checked_sum import CHECKS_SUMS
-from hekat.protocol.horizontal.group_parties import openers_of, tell_released_groups
+from hekat.protocol.horizontal.group_parties import keep_to_record, openers_of, tell_released_groups
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
 from hekat.protocol.horizontal.messages import (
@@ -100,6 +100,9 @@ def _join_lattice(
             expected="a durable counter and release record",
             cure="give the party a state folder",
         )
+    resumed = run.local.resume_from
+    rounds_done = 0 if resumed is None else resumed.rounds_done
+    keep_to_record(channel, settings, run.upload_state, rounds_done)
     digest_key, shared_key = _share_run_secrets(channel, settings)
     next_number = run.upload_state.uploads.next_value
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
@@ -107,9 +110,8 @@ def _join_lattice(
     channel.ledger.note("setup", way.describe(), "public")
     if settings.check_sum:
         channel.ledger.note("setup", CHECKS_SUMS, "public")
-    resumed = run.local.resume_from
     if channel.party in openers_of(way, settings):
-        tell_released_groups(channel, settings, run.upload_state, 0 if resumed is None else resumed.rounds_done)
+        tell_released_groups(channel, settings, run.upload_state, rounds_done)
     opening = PartyOpening(channel, settings, way, run.upload_state, run.local.stopwatch, patience_s=run.patience_s)
     aggregation = LatticeAggregation(
         channel,

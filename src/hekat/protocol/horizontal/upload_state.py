@@ -1,15 +1,19 @@
-"""What a role keeps on disk so that no upload number is used twice and no two sets of one group of steps are opened."""
+"""What a role keeps on disk so that no upload number is used twice and no two sets of one group of steps are opened.
+
+A counter of upload numbers, a record of releases, and the key under which the record knows rows again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
 from hekat.protocol.horizontal.opening.included import IncludedSet
-from hekat.protocol.horizontal.opening.release_record import ReleaseRecord
+from hekat.protocol.horizontal.opening.release_record import ReleaseRecord, RowsInJob
+from hekat.protocol.horizontal.rows_key import make_rows_key, read_rows_key
 from hekat.state import Counter
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
@@ -21,27 +25,56 @@ MAX_SKIPPED = 1 << 32
 
 @dataclass(frozen=True)
 class UploadState:
-    """A role's open counter of upload numbers and its record of releases, for runs of one job."""
+    """A role's open counter of upload numbers and its record of releases, for runs of one job.
+
+    `rows` are those the job sums, where the record is to know them again in another job. `with_run`: both files lie
+    with the run, or pass with it, so that another run knows nothing of this one.
+    """
 
     uploads: Counter
     releases: ReleaseRecord
     job_digest: bytes
     altered: AlteredRecord
+    rows: RowsInJob | None = None
+    with_run: bool = False
+
+    def check(self, samples: Mapping[str, Collection[str]]) -> str:
+        """What the operator's word was needed for; empty where it was not. `samples` are the parties by group ahead.
+
+        Raises PolicyError, as `ReleaseRecord.check_rows`, where it is needed and was not given.
+        """
+        if self.rows is None:
+            return ""
+        try:
+            self.releases.check_rows(self.job_digest, self.rows, samples)
+        except PolicyError as error:
+            if not self.rows.accepted:
+                raise
+            return f"{error.what}: {error.got}"
+        return ""
 
     def allow(self, parties: Collection[str], included: IncludedSet) -> None:
         """Note on disk that this set is released for; return only then. Raises as `ReleaseRecord.allow`."""
         if self.uploads.next_value == 0:
             # A role that takes no numbers: above 0 the counter says that there was a record.
             self.uploads.next()
-        self.releases.allow(self.job_digest, parties, included)
+        self.releases.allow(self.job_digest, parties, included, self.rows)
+
+    def note_opened(self, parties: Collection[str], included: IncludedSet) -> None:
+        """Note on disk that others opened this set's sum, of a group's `parties`: the rows of this role are in it.
+
+        A role that opens nothing in this job may be asked to in the next one.
+        """
+        if self.rows is not None:
+            self.releases.note_opened(self.job_digest, parties, included, self.rows)
 
     def note_altered(self, step: str) -> None:
         """Note on disk that a sum of the job was altered: this role takes part in no further run of it."""
         self.altered.note(self.job_digest, step)
 
     def left_out(self, groups: Collection[str]) -> dict[str, list[str]]:
-        """As `ReleaseRecord.left_out`, of this job."""
-        return self.releases.left_out(self.job_digest, groups)
+        """As `ReleaseRecord.left_out`, of this job and its rows."""
+        return self.releases.left_out(self.job_digest, groups, self.rows)
 
 
 def first_upload_number(next_numbers: Mapping[str, int]) -> int:
@@ -76,13 +109,16 @@ def take_upload_number(uploads: Counter, number: int) -> None:
     uploads.take(number)
 
 
-def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) -> UploadState:
+def open_upload_state(
+    folder: Path, job_digest: bytes, rows: RowsInJob | None = None, *, durable: bool = True, with_run: bool = False
+) -> UploadState:
     """The state in `folder`, made where there is none. Close `uploads` at the end.
 
-    `durable` False spares the waits for the disk, for a folder that nobody opens again once this process has ended.
+    The key of `rows` is the folder's own, made where there is none. `durable` False spares the waits for the disk, for
+    a folder that nobody opens again once this process has ended.
 
-    Raises StateError where one of the two files is missing or damaged, another run has them open, or a sum of the job
-    was altered. A counter at 0 without a record is new: it is made first, and nothing is released before it is above 0.
+    Raises StateError where one of the files is missing or damaged, another run has them open, or a sum of the job was
+    altered. A counter at 0 without a record is new: it is made first, and nothing is released before it is above 0.
     """
     altered = AlteredRecord(folder / ALTERED_FILE, durable=durable)
     altered.check(job_digest)
@@ -94,7 +130,24 @@ def open_upload_state(folder: Path, job_digest: bytes, *, durable: bool = True) 
     try:
         has_none = uploads.next_value == 0 and not record_path.exists()
         releases = (ReleaseRecord.create if has_none else ReleaseRecord.open)(record_path, durable=durable)
+        if rows is not None:
+            key = read_rows_key(folder)
+            releases.check_key(key)
+            rows = replace(rows, key=key or make_rows_key(folder))
     except BaseException:
         uploads.close()
         raise
-    return UploadState(uploads, releases, job_digest, altered)
+    return UploadState(uploads, releases, job_digest, altered, rows, with_run)
+
+
+def check_upload_state(
+    folder: Path, job_digest: bytes, rows: RowsInJob | None, samples: Mapping[str, Collection[str]]
+) -> None:
+    """Raise as `open_upload_state` and `UploadState.check` of a state that is there, and write nothing."""
+    altered = AlteredRecord(folder / ALTERED_FILE)
+    altered.check(job_digest)
+    with Counter.open(folder / UPLOADS_FILE) as uploads:
+        releases, key = ReleaseRecord.open(folder / RELEASES_FILE), read_rows_key(folder)
+        releases.check_key(key)
+        if rows is not None and key is not None:
+            UploadState(uploads, releases, job_digest, altered, replace(rows, key=key)).check(samples)

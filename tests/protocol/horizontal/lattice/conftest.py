@@ -21,6 +21,7 @@ from hekat.job.job_file import Job
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
 from hekat.protocol.horizontal.lattice_messages import OpenedMessage
+from hekat.protocol.horizontal.opening.release_record import RowsInJob
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training import RoundRecord, TrainingState
 from hekat.protocol.horizontal.upload_state import UploadState, open_upload_state
@@ -199,7 +200,8 @@ def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
 def rehearse_lattice(tmp_path: Path) -> Iterable[Callable[..., LatticeRehearsal]]:
     """Makes a run of `settings` (5 parties, a committee, one round) whose state folders stay for the next one.
 
-    `state_folder` names other ones; `.run()` plays it, with a witness unless told otherwise.
+    `state_folder` names other ones, `rows` what each role's record knows rows by; `.run()` plays it, with a witness
+    unless told otherwise.
     """
     with ExitStack() as open_states:
 
@@ -211,6 +213,8 @@ def rehearse_lattice(tmp_path: Path) -> Iterable[Callable[..., LatticeRehearsal]
             ledger_folder: Path | None = None,
             witness: bool = True,
             timeout_s: float = 30.0,
+            job_digest: bytes = JOB_DIGEST,
+            rows: Callable[[str], RowsInJob | None] = lambda name: None,
             **others: Any,
         ) -> LatticeRehearsal:
             chosen = settings or make_settings()
@@ -218,12 +222,12 @@ def rehearse_lattice(tmp_path: Path) -> Iterable[Callable[..., LatticeRehearsal]
             states: dict[str, UploadState] = {}
             for name in chosen.everyone:
                 if name != chosen.aggregator:
-                    states[name] = open_upload_state(state_folder / name, JOB_DIGEST)
+                    states[name] = open_upload_state(state_folder / name, job_digest, rows(name))
                     open_states.enter_context(states[name].uploads)
             records: list[RoundRecord] = []
             saved: list[TrainingState] = []
             rehearsal = LatticeRehearsal(
-                job=Job("test", JOB_DIGEST, chosen, "rows", None, False, False, witness, timeout_s=timeout_s),
+                job=Job("test", job_digest, chosen, "rows", None, False, False, witness, timeout_s=timeout_s),
                 settings=chosen,
                 tables=tables or make_tables(),
                 party_keys={name: PartyKey.generate() for name in chosen.everyone},

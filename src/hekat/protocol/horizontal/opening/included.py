@@ -62,8 +62,13 @@ class IncludedSet:
 
     @property
     def parties_digest(self) -> bytes:
-        """SHA-256 over label and names: the same for a second attempt of the same step by the same parties."""
-        return _hash(_PARTIES_LABEL, *(party.encode() for party in self.parties))
+        """The same for a second attempt of the same step by the same parties."""
+        return parties_digest_of(self.parties)
+
+
+def parties_digest_of(parties: Iterable[str]) -> bytes:
+    """SHA-256 over label and sorted names."""
+    return _hash(_PARTIES_LABEL, *(party.encode() for party in sorted(parties)))
 
 
 def upload_fields(context: UploadContext, upload_digest: bytes, share_digests: Sequence[bytes]) -> tuple[bytes, ...]:

@@ -171,6 +171,8 @@ class PartyOpening:
         salts = {party: stated.salts.get(party, b"") for party in included.parties}
         with self._stopwatch.measure("open"):
             secret_sum, wrong = self._way.open(self._context(leg, parameters), parameters, releases, salts)
+        if self._member is None and self._way.members:
+            self._state.note_opened(self._participation.parties_in(leg.step), included)
         return secret_sum, sorted([*other, *wrong])
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:

@@ -3,32 +3,54 @@
 For every group of steps of a job (those that sum the same updates): the digest of the parties in the set, and the names
 of the parties of the group (of its sample, where a job has samples) that are not. A second sum in the group, under
 another upload number, is allowed for the same parties only: a sum with other parties, less the first, is somebody's
-update. For every upload number of a session: the digest of the whole statement. The file is `hekat releases 1`, for
-each entry a line "group KEY DIGEST NAME..." or "number KEY DIGEST", key and digest in hex, and a checksum. It says
-nothing about a machine that is put back to an older snapshot.
+update. For every upload number of a session: the digest of the whole statement.
+
+Another job on the same rows makes the same updates, or nearly so. So the sets are also kept by the rows, under a key of
+the record's folder: a job that sums the same rows is held to the sets, and to the parties, of every job before it,
+unless the operator says otherwise for this one job. What differs by one row is other rows, and nothing here notices a
+machine that is put back to an older snapshot.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
+import hmac
 import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
-from hekat.errors import ProtocolError, StateError
-from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.errors import PolicyError, ProtocolError, StateError
+from hekat.protocol.horizontal.opening.included import IncludedSet, parties_digest_of
+from hekat.protocol.horizontal.opening.release_file import Entry, Releases, decode_releases, encode_releases, locked
 from hekat.state.atomic_file import overwrite_file, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
+from hekat.state.disk_errors import read_file
 
-_TITLE = "hekat releases 1"
+OTHER_SUMS_ACCEPTED = "other sums of these rows may tell a party's update"
+ROWS_KEY_BYTES = 32
 _GROUP_LABEL = b"hekat/release-record/group/1"
 _NUMBER_LABEL = b"hekat/release-record/number/1"
-_HEX_DIGITS = 64
-Entry = tuple[str, ...]
-"""A digest, and for a group the names of those that are left out."""
+_KEY_LABEL = b"hekat/release-record/rows-key/1"
+_ROWS_LABEL = b"hekat/release-record/rows/1"
+_JOB_LABEL = b"hekat/release-record/job/1"
+_PARTIES_LABEL = b"hekat/release-record/parties/1"
+_IDENTITIES_LABEL = b"hekat/release-record/identities/1"
+
+
+@dataclass(frozen=True)
+class RowsInJob:
+    """A job's use of one site's rows: their digest, who takes part in the job, under which key the record keeps that.
+
+    `identities` are the job's parties, each as one word: its name, and whatever else tells it from others. `accepted`:
+    the operator of `owner` said that in this job other parties may be summed than before.
+    """
+
+    owner: str
+    digest: bytes = field(repr=False)
+    identities: tuple[str, ...]
+    accepted: bool = False
+    key: bytes = field(default=b"", repr=False)
 
 
 class ReleaseRecord:
@@ -44,7 +66,7 @@ class ReleaseRecord:
     @classmethod
     def create(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
         """A new, empty record. Raises StateError where a file is already there or cannot be written."""
-        with _locked(path):
+        with locked(path):
             if os.path.lexists(path):
                 raise StateError(
                     f"release record {path} is already there",
@@ -52,97 +74,172 @@ class ReleaseRecord:
                     cure="open it instead; a record is never emptied",
                 )
             record = cls(path, durable=durable)
-            record._write(path, _encode({}))
+            record._write(path, encode_releases(Releases()))
         return record
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
         """The record at `path`. Raises StateError where it is missing or damaged: neither is taken for an empty one."""
-        with _locked(path):
-            _decode(read_file(path), path)
-        return cls(path, durable=durable)
+        record = cls(path, durable=durable)
+        record._read()
+        return record
 
-    def allow(self, job_digest: bytes, parties: Collection[str], included: IncludedSet) -> None:
+    def check_key(self, key: bytes | None) -> None:
+        """Raise StateError unless `key` (None: there is none) is the one that this record keeps rows under, if any."""
+        known = self._read().key_digest
+        if known and (key is None or not hmac.compare_digest(known, _digest_of_key(key))):
+            raise StateError(
+                f"release record {self._path} is under another rows key",
+                expected="the key that lay beside it when it was written",
+                got="none" if key is None else "another one",
+                cure="put both files back as they were: under another key no row of an earlier job is known again",
+            )
+
+    def allow(
+        self,
+        job_digest: bytes,
+        parties: Collection[str],
+        included: IncludedSet,
+        rows: RowsInJob | None = None,
+    ) -> None:
         """Note on disk that this set, of the group's `parties`, is released for; return only then. The same set is
         allowed again.
 
         Raises ProtocolError where other parties were released for in this group of this job, or another statement under
-        this upload number; StateError where the record cannot be read or written. Then nothing may be released.
+        this upload number; PolicyError where other parties were for the same rows in another job; StateError where the
+        record cannot be read or written. Then nothing may be released.
         """
         context = included.context
         group_key = _group_key(job_digest, context.group)
         number_key = f"number {_hash(_NUMBER_LABEL, *context.upload_fields)}"
-        left_out = sorted(set(parties) - set(included.parties))
-        entries = {
-            group_key: (included.parties_digest.hex(), *left_out),
-            number_key: (included.digest.hex(),),
-        }
-        with _locked(self._path):
-            known = _decode(read_file(self._path), self._path)
-            if known.get(group_key, entries[group_key]) != entries[group_key]:
+        entry = _set_entry(parties, included)
+        single: dict[str, Entry] = {group_key: entry, number_key: (included.digest.hex(),)}
+        with locked(self._path):
+            before = decode_releases(read_file(self._path), self._path)
+            if before.single.get(group_key, entry) != entry:
                 _refuse(repr(context.group), "the parties that were released for in it")
-            if known.get(number_key, entries[number_key]) != entries[number_key]:
+            if before.single.get(number_key, single[number_key]) != single[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
-            if not entries.items() <= known.items():
-                self._write(self._path, _encode({**known, **entries}))
+            after = before.with_single(single)
+            if rows is not None:
+                if not rows.accepted:
+                    _check_rows(before, job_digest, rows, {context.group: entry[0]})
+                after = _with_rows(after, job_digest, context.group, entry, rows)
+            if after != before:
+                self._write(self._path, encode_releases(after))
 
-    def left_out(self, job_digest: bytes, groups: Collection[str]) -> dict[str, list[str]]:
+    def note_opened(self, job_digest: bytes, parties: Collection[str], included: IncludedSet, rows: RowsInJob) -> None:
+        """Note on disk that others opened the sum of this set, of the group's `parties`, which has these rows in it.
+
+        Raises StateError where the record cannot be read or written.
+        """
+        entry = _set_entry(parties, included)
+        with locked(self._path):
+            before = decode_releases(read_file(self._path), self._path)
+            after = _with_rows(before, job_digest, included.context.group, entry, rows)
+            if after != before:
+                self._write(self._path, encode_releases(after))
+
+    def check_rows(self, job_digest: bytes, rows: RowsInJob, samples: Mapping[str, Collection[str]]) -> None:
+        """Raise PolicyError where these rows were released for in another job, with others than all of a group's
+        `samples` or in a job of other parties. Groups that this job released in already are its own matter.
+
+        To be asked before a run, and whatever the operator accepted: who did learns so what that is about.
+        """
+        sets = {group: parties_digest_of(sample).hex() for group, sample in samples.items()}
+        _check_rows(self._read(), job_digest, rows, sets)
+
+    def left_out(
+        self, job_digest: bytes, groups: Collection[str], rows: RowsInJob | None = None
+    ) -> dict[str, list[str]]:
         """For those of these groups that were released for: the parties of the group that were not in, sorted.
 
-        Raises StateError where the record cannot be read.
+        Of other jobs on the same rows those that `check_rows` lets pass: nobody was left out. Raises StateError where
+        the record cannot be read.
         """
-        with _locked(self._path):
-            known = _decode(read_file(self._path), self._path)
-        keys = {group: _group_key(job_digest, group) for group in groups}
-        return {group: list(known[key][1:]) for group, key in keys.items() if key in known}
+        releases = self._read()
+        found: dict[str, list[str]] = {}
+        for group in groups:
+            own = releases.single.get(_group_key(job_digest, group))
+            if own is not None:
+                found[group] = list(own[1:])
+            elif rows is not None and not rows.accepted and _rows_key(rows, group) in releases.several:
+                found[group] = []
+        return found
+
+    def _read(self) -> Releases:
+        with locked(self._path):
+            return decode_releases(read_file(self._path), self._path)
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Holds `<name>.lock` beside the file, against other processes and other threads."""
-    lock_path = path.with_name(path.name + ".lock")
-    with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
-        handle = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+def _set_entry(parties: Collection[str], included: IncludedSet) -> Entry:
+    return included.parties_digest.hex(), *sorted(set(parties) - set(included.parties))
+
+
+def _with_rows(releases: Releases, job_digest: bytes, group: str, entry: Entry, rows: RowsInJob) -> Releases:
+    of_job = (entry[0], _hash(_JOB_LABEL, job_digest), *entry[1:])
+    several = {_rows_key(rows, group): of_job, _parties_key(rows): _parties_entry(rows)}
+    return releases.with_several(several, _digest_of_key(rows.key))
+
+
+def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Mapping[str, str]) -> None:
+    """Raise PolicyError where other parties than `sets`, digests by group, were released for on these rows."""
+    known = {group: releases.several.get(_rows_key(rows, group), ()) for group in sets}
+    job = _hash(_JOB_LABEL, job_digest)
+    # What this job released for on these rows already, it may again: the sums tell nothing new.
+    ahead = [group for group, entries in known.items() if not any(entry[1] == job for entry in entries)]
+    if not ahead:
+        return
+    own = _parties_entry(rows)
+    for _, *names in (entry for entry in releases.several.get(_parties_key(rows), ()) if entry != own):
+        added, gone = sorted(set(rows.identities) - set(names)), sorted(set(names) - set(rows.identities))
+        told = [*(f"{name} is new" for name in added), *(f"{name} is not in this one" for name in gone)]
+        _refuse_rows(job_digest, rows, "in a job of other parties", ", ".join(told))
+    for group in ahead:
+        for digest, _, *names in known[group]:
+            if digest != sets[group]:
+                got = f"without {', '.join(names)}" if names else "another sample, or all of them"
+                _refuse_rows(job_digest, rows, f"for another set in {group!r}", got)
+
+
+def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str) -> None:
+    raise PolicyError(
+        f"sums of the rows of {rows.owner} were opened {how}",
+        expected="the same parties in every job on the same rows: the difference of two sums is somebody's update",
+        got=got,
+        cure="take part with the same parties; where the difference may be told, say so in the site file, for this job "
+        f'alone: under [party.{rows.owner}.other_sums] the line "{job_digest.hex()}" = "{OTHER_SUMS_ACCEPTED}"',
+    )
 
 
 def _hash(*fields: bytes) -> str:
     return hashlib.sha256(encode_fields(*fields)).hexdigest()
 
 
+def _keyed(rows: RowsInJob, *fields: bytes) -> str:
+    assert len(rows.key) == ROWS_KEY_BYTES  # of the folder that the record lies in
+    return hmac.new(rows.key, encode_fields(*fields, rows.digest), hashlib.sha256).hexdigest()
+
+
+def _digest_of_key(key: bytes) -> str:
+    return _hash(_KEY_LABEL, key)
+
+
 def _group_key(job_digest: bytes, group: str) -> str:
     return f"group {_hash(_GROUP_LABEL, job_digest, group.encode())}"
 
 
-def _encode(entries: Mapping[str, Entry]) -> bytes:
-    lines = (_TITLE, *(" ".join((key, *entry)) for key, entry in entries.items()))
-    body = "".join(f"{line}\n" for line in lines)
-    return f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n".encode()
+def _rows_key(rows: RowsInJob, group: str) -> str:
+    return f"rows {_keyed(rows, _ROWS_LABEL, group.encode())}"
 
 
-def _decode(data: bytes, path: Path) -> dict[str, Entry]:
-    lines = data.split(b"\n")[1:-2]
-    try:
-        fields = [line.decode().split(" ") for line in lines]
-        entries = {f"{kind} {key}": (digest, *names) for kind, key, digest, *names in fields}
-    except ValueError:
-        fields, entries = [], {}
-    whole = all(
-        kind in ("group", "number") and len(key) == len(digest) == _HEX_DIGITS for kind, key, digest, *_ in fields
-    )
-    if not whole or _encode(entries) != data:
-        raise StateError(
-            f"release record {path} is damaged",
-            expected="the file as it was written",
-            got=f"{len(data)} bytes that do not hold together",
-            cure="release nothing more in this job: begin a new one, with a new record",
-        )
-    return entries
+def _parties_key(rows: RowsInJob) -> str:
+    return f"parties {_keyed(rows, _PARTIES_LABEL)}"
+
+
+def _parties_entry(rows: RowsInJob) -> Entry:
+    names = sorted(rows.identities)
+    return _hash(_IDENTITIES_LABEL, *(name.encode() for name in names)), *names
 
 
 def _refuse(what: str, expected: str) -> None:
@@ -150,6 +247,5 @@ def _refuse(what: str, expected: str) -> None:
         f"another set was released for in {what}",
         expected=expected,
         got="another set",
-        cure="the difference of two sums is somebody's update: go on with the same parties only, or begin a new job "
-        "with another training.seed",
+        cure="the difference of two sums is somebody's update: go on with the same parties only",
     )
