@@ -209,7 +209,7 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         ),
         ["x and y keep their state in one folder", "party.y.state"],
     ),
-    "half a state": (half_a_state, ["the state of east is not whole", "no releases.record", "begin a new job"]),
+    "half a state": (half_a_state, ["the state of east is not whole", "no releases.record", "put the folder back"]),
     "a state that is damaged": (damaged_state, ["uploads.counter is damaged", "cure"]),
     "a job of which a sum was altered": (altered_sum_noted, ["was altered in an earlier run, in round-3", "cure"]),
     "a state that is a file": (state_that_is_a_file, ["state", "cure"]),

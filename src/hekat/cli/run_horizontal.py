@@ -20,7 +20,7 @@ from hekat.errors import InputError
 from hekat.job.estimate import Line, estimate
 from hekat.job.prepare import Prepared, prepare
 from hekat.job.run import CHECKPOINT_FILE, run_job
-from hekat.job.upload_states import check_upload_states, roles_without_own_folder
+from hekat.job.upload_states import check_upload_states
 
 
 def run_horizontal(options: argparse.Namespace) -> int:
@@ -34,10 +34,6 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_estimate(prepared, line, options)
     if prepared.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    if roles_without_own_folder(prepared):
-        console.print(
-            "Records of what is opened lie with this run alone: one process plays all parties here.", highlight=False
-        )
     with RunProgress(console) as progress, going_on(progress, options, _has_checkpoint):
         result = run_job(prepared, options.runs, progress, resume_from=options.resume, losses=losses)
     return show_run(result, console, as_json=options.json)

@@ -21,6 +21,7 @@ from hekat.errors import JobError, StateError
 from hekat.job.job_file import Job
 from hekat.job.prepare import Prepared
 from hekat.job.run_events import EVENTS_FILE
+from hekat.job.template_lines import toml_key
 from hekat.protocol.horizontal.group_parties import samples_ahead
 from hekat.protocol.horizontal.opening.release_record import RowsInJob
 from hekat.protocol.horizontal.participation import Participation
@@ -106,7 +107,7 @@ def _no_folder(role: str) -> JobError:
         f"the site file names no state folder for {role}",
         expected="a folder outside of all run folders, for upload numbers and for what was opened",
         got="none, in a job that not this process alone plays",
-        cure=f'add to [party.{role}] of the site file: state = "state/{role}"',
+        cure=f'add to [{toml_key("party", role)}] of the site file: state = "state/{role}"',
     )
 
 
@@ -121,8 +122,8 @@ def _check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
                     f"the state folder of {role} lies among runs",
                     expected="a folder that outlasts every run: another run would know nothing of what this one opened",
                     got=f"{folder}, in {above}",
-                    cure=f'change party.{role}.state in the site file, such as to "state/{role}", and move what is '
-                    "there already",
+                    cure=f'change {toml_key("party", role, "state")} in the site file, such as to "state/{role}", and '
+                    "move what is there already",
                 )
 
 

@@ -32,7 +32,8 @@ class UploadCounterMessage:
 class ReleasedGroupsMessage:
     """Who opens sums to aggregator, once: for whom it has released in earlier runs, in groups that are still ahead.
 
-    `left_out`: by group ("round-3"), the parties of its sample that were not in; none where all were.
+    `left_out`: by group ("round-3"), the parties of its sample that were not in; none where all were, in this job or in
+    another one on the same rows.
     """
 
     left_out: dict[str, list[str]] = public()

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
+from hekat.data.encode_columns import toml_key
 from hekat.errors import PolicyError, ProtocolError, StateError
 from hekat.protocol.horizontal.opening.included import IncludedSet, parties_digest_of
 from hekat.protocol.horizontal.opening.release_file import Entry, Releases, decode_releases, encode_releases, locked
@@ -208,7 +209,8 @@ def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str) -> None
         expected="the same parties in every job on the same rows: the difference of two sums is somebody's update",
         got=got,
         cure="take part with the same parties; where the difference may be told, say so in the site file, for this job "
-        f'alone: under [party.{rows.owner}.other_sums] the line "{job_digest.hex()}" = "{OTHER_SUMS_ACCEPTED}"',
+        f"alone: under [party.{toml_key(rows.owner)}.other_sums] the line "
+        f'"{job_digest.hex()}" = "{OTHER_SUMS_ACCEPTED}"',
     )
 
 
