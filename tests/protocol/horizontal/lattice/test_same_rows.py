@@ -193,6 +193,18 @@ def test_one_member_that_was_not_asked_keeps_the_job_from_beginning(
     assert "rows of d" in error.what
 
 
+def test_an_authority_knows_the_parties_of_another_job_by_their_names(
+    rehearse_lattice, lattice_settings, leave_at, rows_of
+) -> None:
+    settings = lattice_settings(5, "authority")
+    rehearse_lattice(settings, rows=rows_of(settings), hooks={VICTIM: leave_at("round-1")}).run()
+    rehearsal = rehearse_lattice(settings, job_digest=OTHER_JOB, rows=rows_of(settings, "abcde"))
+    error = error_of(rehearsal)
+    assert isinstance(error, PolicyError)
+    assert "rows of notary" in error.what
+    assert rehearsal.upload_states["a"].uploads.next_value == 1, "no upload was begun"
+
+
 def test_another_sample_of_the_same_rows_is_another_set(rehearse_lattice, lattice_settings, rows_of) -> None:
     settings = lattice_settings(5)
     settings = replace(settings, training=replace(settings.training, participation=0.6))
