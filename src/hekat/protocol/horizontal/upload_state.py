@@ -144,10 +144,10 @@ def check_upload_state(
     folder: Path, job_digest: bytes, rows: RowsInJob | None, samples: Mapping[str, Collection[str]]
 ) -> None:
     """Raise as `open_upload_state` and `UploadState.check` of a state that is there, and write nothing."""
-    altered = AlteredRecord(folder / ALTERED_FILE)
-    altered.check(job_digest)
-    with Counter.open(folder / UPLOADS_FILE) as uploads:
+    AlteredRecord(folder / ALTERED_FILE).check(job_digest)
+    with Counter.open(folder / UPLOADS_FILE):
         releases, key = ReleaseRecord.open(folder / RELEASES_FILE), read_rows_key(folder)
         releases.check_key(key)
-        if rows is not None and key is not None:
-            UploadState(uploads, releases, job_digest, altered, replace(rows, key=key)).check(samples)
+        # Without a key no rows were kept yet.
+        if rows is not None and key is not None and not rows.accepted:
+            releases.check_rows(job_digest, replace(rows, key=key), samples)
