@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hekat.channel.party_key import PartyKey
-from hekat.protocol.horizontal.opening.committee import form_committee
+from hekat.protocol.horizontal.opening.committee import form_committee, member_count_of
 from hekat.protocol.horizontal.opening.field import FieldArray
 from hekat.protocol.horizontal.opening.included import (
     UPLOAD_PURPOSE,
@@ -50,7 +50,7 @@ class CommitteeOpening:
     def __init__(self, parameters: LatticeParameters, party_count: int, clock: Callable[[], float]) -> None:
         self._parameters, self._clock = parameters, clock
         self._parties = [f"party {number:03}" for number in range(1, party_count + 1)]
-        self._committee = form_committee(self._parties)
+        self._committee = form_committee(self._parties, self._parties[: member_count_of(len(self._parties))])
         self._way = CommitteeWay(self._committee)
         self._context = UploadContext(SESSION, 1, STEP, parameters.name)
         self._dealers: dict[str, _Dealer] = {}

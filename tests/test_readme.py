@@ -245,7 +245,9 @@ def test_the_sizes_of_committees_are_those_of_the_code(name: str, heading: str, 
     for row in rows:
         stated = [0 if row[column].strip("*") == "none" else int(row[column].strip("*")) for column in columns]
         count = stated[0]
-        made = form_committee([f"p{number}" for number in range(count)], allow_two_parties=count == 2)
+        made = form_committee(
+            names := [f"p{number}" for number in range(count)], names[:7], allow_two_parties=count == 2
+        )
         members = len(made.members)
         borne = equivocation_bound(members, made.threshold)
         spare = members - made.threshold

@@ -32,8 +32,9 @@ def settings_of(party_count: int, **changes) -> HorizontalSettings:
     ],
 )
 def test_who_opens_in_a_committee(party_count, opened, least, spare, against) -> None:
+    drawn = "" if party_count <= 7 else f" of {party_count} parties"
     assert _who_opens(settings_of(party_count)) == (
-        f"no key opens an update: {opened} committee members open each sum, of at least {least} parties; "
+        f"no key opens an update: {opened} committee members{drawn} open each sum, of at least {least} parties; "
         f"{spare} of them may be lost. This holds against the aggregator {against}"
     )
 

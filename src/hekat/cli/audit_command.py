@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyPublicKey
 from hekat.cli.printable import printable
-from hekat.errors import LedgerError
+from hekat.errors import InputError, LedgerError
+from hekat.job.load_any_job import load_any_job
 from hekat.job.vertical.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
@@ -27,18 +29,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "With two ledger files: check that everything one sent the other received, byte for byte.",
         epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold. Public "
         "keys come from the run's parties.json; to rule out that somebody exchanged it, pass the file you pinned with "
-        "--parties.",
+        "--parties, or a job that names party keys with --job.",
     )
     parser.add_argument("paths", type=Path, nargs="+", metavar="RUN or LEDGER", help="a run's folder, or ledger files")
     parser.add_argument("--party", help="only this party's ledger")
     parser.add_argument("--parties", type=Path, help="a JSON file of party names and public party keys")
+    parser.add_argument("--job", type=Path, help="the job file: ledgers are held against the party keys in it")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.set_defaults(handle=run)
 
 
 def run(options: argparse.Namespace) -> int:
     ledgers = [ledger for path in options.paths for ledger in _find_ledgers(path, options.party)]
-    reports = [audit(path, _public_key(path, options.parties)) for path in ledgers]
+    stated = _keys_of_job(options)
+    reports = [audit(path, _public_key(path, options.parties, stated)) for path in ledgers]
     reconciled = [
         reconcile(a, b)
         for number, a in enumerate(reports)
@@ -121,6 +125,7 @@ def _find_missing(options: argparse.Namespace, reports: list[AuditReport]) -> li
     known = {peer.peer for report in reports for peer in report.passed}
     for folder in folders:
         known |= _read_parties(options.parties or folder / PARTIES_FILE).keys()
+    known |= _keys_of_job(options).keys()
     return sorted(known - {report.party for report in reports})
 
 
@@ -159,7 +164,33 @@ def _ledger_of(party: str, found: list[Path], path: Path) -> Path:
     )
 
 
-def _public_key(ledger: Path, parties: Path | None) -> PartyPublicKey:
+def _keys_of_job(options: argparse.Namespace) -> Mapping[str, PartyPublicKey]:
+    """The party keys of the job that --job names; none without it."""
+    if options.job is None:
+        return {}
+    if options.parties is not None:
+        raise InputError("--job and --parties both say whose keys hold", expected="one of them", cure="leave one out")
+    keys = load_any_job(options.job).party_keys
+    if not keys:
+        raise LedgerError(
+            f"{options.job} names no party keys",
+            expected="a job with [party_keys]",
+            got="none",
+            cure="pass the file of pinned public keys with --parties",
+        )
+    return keys
+
+
+def _public_key(ledger: Path, parties: Path | None, stated: Mapping[str, PartyPublicKey]) -> PartyPublicKey:
+    if stated:
+        if ledger.stem not in stated:
+            raise LedgerError(
+                f"the job names no key for the ledger {ledger.name}",
+                expected=f"a ledger of {', '.join(stated)}",
+                got=ledger.stem,
+                cure="give the job file that the run was of",
+            )
+        return stated[ledger.stem]
     source = parties or ledger.resolve().parent.parent / PARTIES_FILE
     text = _read_parties(source).get(ledger.stem)
     if text is None:

@@ -26,6 +26,7 @@ from hekat.engine.select import (
 from hekat.engine.table_memory import MEMORY_VARIABLE
 from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
 from hekat.errors import EngineError
+from hekat.job.approvals import approved_names
 from hekat.job.formats import FORMATS
 from hekat.job.site_file import load_site
 
@@ -61,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     tenancy = nullcontext() if options.site is None else declare_tenancy(load_site(options.site).machine.single_tenant)
     with tenancy:
         findings = examine(options.site)
+        if options.site is not None:
+            findings["approved jobs"] = _describe_approvals(options.site)
     if options.json:
         sys.stdout.write(json.dumps(findings, indent=1) + "\n")
     else:
@@ -85,6 +88,15 @@ def examine(site: Path | None = None) -> dict[str, dict[str, str]]:
         | {name: _describe_gpu_extra(name) for name in _GPU_EXTRAS},
         "files": {form.kind: form.describe() for form in FORMATS},
         "variables": {name: os.environ.get(name, "not set") for name in _VARIABLES},
+    }
+
+
+def _describe_approvals(site: Path) -> dict[str, str]:
+    """What each party of the site has approved, by its state folder."""
+    states = {name: party.state for name, party in load_site(site).parties.items()}
+    return {
+        name: "no state folder" if state is None else ", ".join(approved_names(state)) or "none"
+        for name, state in states.items()
     }
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from hekat.channel import PartyKey
 from hekat.cli.printable import printable
 from hekat.errors import InputError
+from hekat.job.template_lines import toml_key, toml_value
 from hekat.scheme.paillier import generate_keys
 from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key
 
@@ -48,7 +49,8 @@ def _add_party(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser = actions.add_parser(
         "party",
         help="make a party key (Ed25519), with which a party signs what it sends",
-        description="Writes FILE (mode 600) and prints the public key that the other parties pin.",
+        description="Writes FILE (mode 600) and prints the public key that the other parties pin, and the line of "
+        "[party_keys] in the job, where FILE is called as the party is.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="where the key goes; must not exist")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -87,7 +89,9 @@ def generate(options: argparse.Namespace) -> int:
 def make_party_key(options: argparse.Namespace) -> int:
     key = PartyKey.generate()
     key.save(options.file)
-    _print({"private": str(options.file), "pin": key.public.text, "fingerprint": key.fingerprint}, as_json=options.json)
+    line = f"{toml_key(options.file.stem)} = {toml_value(key.public.text)}"
+    facts = {"private": str(options.file), "pin": key.public.text, "fingerprint": key.fingerprint}
+    _print({**facts, "in_party_keys": line}, as_json=options.json)
     return 0
 
 

@@ -21,6 +21,7 @@ from hekat.cli import (
     audit_command,
     doctor_command,
     init_command,
+    job_command,
     keys_command,
     predict_command,
     report_command,
@@ -33,6 +34,7 @@ INTERRUPTED = 130
 DEBUG_VARIABLE = "HEKAT_DEBUG"
 _COMMANDS = (
     init_command,
+    job_command,
     run_command,
     predict_command,
     doctor_command,

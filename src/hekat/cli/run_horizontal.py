@@ -18,6 +18,7 @@ from hekat.cli.run_end import going_on, show_run
 from hekat.cli.tables import show_tables
 from hekat.errors import InputError
 from hekat.job.estimate import Line, estimate
+from hekat.job.load_any_job import check_may_run
 from hekat.job.prepare import Prepared, prepare
 from hekat.job.run import CHECKPOINT_FILE, run_job
 from hekat.job.upload_states import check_upload_states
@@ -77,6 +78,7 @@ def _line_of(options: argparse.Namespace) -> Line | None:
 
 
 def _show_estimate(prepared: Prepared, line: Line | None, options: argparse.Namespace) -> int:
+    check_may_run(prepared.site, prepared.job)
     check_upload_states(prepared, None, options.runs)
     found = estimate(prepared, line)
     if options.json:

@@ -12,6 +12,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.progress import RunProgress
 from hekat.cli.run_end import going_on, show_run
 from hekat.cli.tables import show_tables
+from hekat.job.load_any_job import check_may_run
 from hekat.job.psi.own_rows import INTERSECTION_FOLDER
 from hekat.job.psi.prepare import PreparedIntersection, prepare_intersection
 from hekat.job.psi.run import run_intersection_job
@@ -36,6 +37,7 @@ def run_psi(options: argparse.Namespace) -> int:
 
 def _show_checked(prepared: PreparedIntersection, options: argparse.Namespace) -> int:
     """Whose ids would be compared, and what sizes the others would be told."""
+    check_may_run(prepared.site, prepared.job)
     settings = prepared.job.settings
     counts = {name: len(ids) for name, ids in prepared.ids.items()}
     if options.json:

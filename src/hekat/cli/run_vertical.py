@@ -16,6 +16,7 @@ from hekat.cli.progress import RunProgress
 from hekat.cli.run_end import going_on, show_run
 from hekat.cli.tables import show_tables
 from hekat.errors import InputError
+from hekat.job.load_any_job import check_may_run
 from hekat.job.vertical.checkpoint_files import has_checkpoints
 from hekat.job.vertical.estimate import estimate_vertical
 from hekat.job.vertical.part_file import PARTS_FOLDER
@@ -55,6 +56,7 @@ def run_vertical(options: argparse.Namespace) -> int:
 def _show_checked(prepared: VerticalPrepared, options: argparse.Namespace) -> int:
     """Whose columns would be trained together, how rows are matched, what gradients would tell, what epochs cost."""
     job, settings = prepared.job, prepared.job.settings
+    check_may_run(prepared.site, job)
     start = None if options.start_from is None else load_warm_start(options.start_from, prepared)
     parties = [_describe(prepared, party) for party in settings.parties]
     told: dict[str, Any] = {

@@ -25,7 +25,7 @@ from hekat.protocol.horizontal.lattice_cost import stream_of
 from hekat.protocol.horizontal.opening.sum_check import InnerProducts, row_count
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import OpeningWay
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import make_way, members_for_sizes
 from hekat.protocol.horizontal.recorded_sums import SumShape
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.scheme.lattice import (
@@ -192,7 +192,9 @@ def _calibrate_opening(
     settings: HorizontalSettings, parameters: LatticeParameters, uploaders: Sequence[str]
 ) -> dict[str, float]:
     """Dealing, checking, releasing and opening, with one dealing that stands for every party's."""
-    way: OpeningWay = make_way(settings, bytes(32) if settings.opening == "shared" else b"")
+    way: OpeningWay = make_way(
+        settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
+    )
     context = UploadContext(_SESSION, 0, "cost", parameters.name)
     dealer, degree = uploaders[0], parameters.form.ring.degree
     dealt = way.deal(context, dealer, parameters)

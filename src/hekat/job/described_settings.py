@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hekat.protocol.horizontal.opening.ways import make_way
@@ -14,8 +15,11 @@ CLAIM = "about 140 bits classical by the lattice estimator (MATZOV), about 113 t
 _CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE = 50, 2048
 
 
-def describe_settings(settings: HorizontalSettings) -> dict[str, Any]:
-    """Every setting; those that another protection has are left out."""
+def describe_settings(settings: HorizontalSettings, members: Sequence[str] | None = None) -> dict[str, Any]:
+    """Every setting; those that another protection has are left out.
+
+    `members` are those that were drawn for the job, None where all parties are.
+    """
     training, codec = settings.training, settings.codec
     return {
         "algorithm": training.algorithm,
@@ -35,7 +39,7 @@ def describe_settings(settings: HorizontalSettings) -> dict[str, Any]:
         "rounding": codec.rounding,
         "clipping": codec.clipping,
         "protection": settings.protection,
-        **_describe_protection(settings),
+        **_describe_protection(settings, members),
         **_describe_validation(settings),
         **_describe_participation(settings),
         "weight_max": settings.weight_max,
@@ -81,14 +85,14 @@ def _describe_participation(settings: HorizontalSettings) -> dict[str, Any]:
     return found | ({"min_parties": training.min_parties} if training.min_parties else {})
 
 
-def _describe_protection(settings: HorizontalSettings) -> dict[str, Any]:
+def _describe_protection(settings: HorizontalSettings, members: Sequence[str] | None) -> dict[str, Any]:
     if settings.protection == "paillier":
         return {"key_bits": settings.key_bits}
     if settings.protection == "none":
         return {}
     parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
     ring = parameters.form.ring
-    way = make_way(settings)
+    way = make_way(settings, members=members)
     return {
         "opening": settings.opening,
         "openers": list(way.members) or list(settings.parties),

@@ -24,7 +24,8 @@ from hekat.protocol.horizontal.cost import (
     messages_of_sum,
     packing_of,
 )
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.committee import say_members
+from hekat.protocol.horizontal.opening.ways import make_way, members_for_sizes, needs_draw
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.recorded_sums import SumShape
@@ -251,7 +252,7 @@ def _seconds_of(
     """A role's seconds by step: what the sum takes of it, its signatures, and sealing and opening its messages."""
     count = len(uploaders)
     is_lattice = settings.protection == "lattice"
-    members = make_way(settings).members if is_lattice else ()
+    members = make_way(settings, members=members_for_sizes(settings)).members if is_lattice else ()
     seconds = {
         "seal": traffic.sent_count * seal.seal
         + traffic.sent_bytes * seal.seal_byte
@@ -278,7 +279,11 @@ def _seconds_of(
 
 def _detail(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> str:
     if settings.protection == "lattice":
-        return f"set {choose_parameters(shape.value_bits, uploader_count).name}, opening {settings.opening}"
+        name = choose_parameters(shape.value_bits, uploader_count).name
+        found = f"set {name}, opening {settings.opening}"
+        if not needs_draw(settings):
+            return found
+        return f"{found}: {say_members(settings.parties)} (here the first named stand for them)"
     if settings.protection == "paillier":
         return f"a key of {settings.key_bits} bits"
     return "nothing is encrypted"

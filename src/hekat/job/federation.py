@@ -64,6 +64,10 @@ class Federation:
     """Parties that stop in the middle of that round, to see the others go on."""
     make_model: Callable[[str], PartyModel] | None = None
     """Makes a party's model; None: Hekat's own that the settings name."""
+    accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
+    """Raises where this site forms no committee with the members that were drawn."""
+    members: tuple[str, ...] | None = None
+    """Those that were drawn in the run; None where all parties are members, or nobody is."""
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
     packing: Packing | None = None
@@ -87,6 +91,7 @@ class Federation:
             protocol=PROTOCOL,
             job_digest=self.job.digest,
             ledger_folder=self.ledger_folder,
+            pinned=self.job.party_keys,
         )
         self.stopwatches = sealed_roles.stopwatches
         start = time.perf_counter()
@@ -114,6 +119,11 @@ class Federation:
             loss = self.lost[-1]
             raise PartyStoppedError(loss.what, party=loss.party, step=loss.step, saved=self._saved) from loss.__cause__
         return states[0]
+
+    @property
+    def keeps_older_committee(self) -> bool:
+        """Whether the run goes on with the committee of a release that drew none."""
+        return self.members is not None and not any(state.members.exists() for state in self.upload_states.values())
 
     def _note_loss(self, error: PartyLostError) -> None:
         self.lost.append(error)
@@ -200,6 +210,9 @@ class Federation:
                 with self._reporting:
                     self.not_compared[name] = missing
 
+        def keep_members(members: tuple[str, ...]) -> None:
+            self.members = members
+
         def keep_packing(packing: Packing) -> None:
             self.packing = packing
 
@@ -228,6 +241,9 @@ class Federation:
             upload_state=state,
             patience_s=self._patience_s,
             before=before,
+            accept_members=self.accept_members,
+            on_members=keep_members,
+            names_are_keys=bool(self.job.party_keys),
         )
 
 

@@ -62,6 +62,7 @@ def _top(job: NewGuestJob) -> list[str]:
                 "what a column of texts can hold, and what stands for its empty cells",
             ),
         ]
+    lines.append(example("party_keys", {job.guest: "hekat-party-ed25519:..."}, "of every role: hekat keys party"))
     waits = "seconds to wait for a message; 120 for each role"
     return [*lines, default("timeout_s", TIMEOUT_S_PER_PARTY * role_count, waits)]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
 from hekat.job.any_job import read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.compared_bits import check_compared_bits
 from hekat.job.format_1 import optimiser_settings_of_format_1
+from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.horizontal.settings import (
     PROTECTIONS,
@@ -43,6 +46,8 @@ class Job:
     """Whether rows are held sparse at every party, whatever their source is."""
     compare_bits: tuple[int, ...] = ()
     """Other bits per value that the job is trained at as well, encrypted."""
+    party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
+    """The key that every role signs with; none where the job leaves that open."""
 
 
 def load_job(path: Path) -> Job:
@@ -55,6 +60,7 @@ def load_job(path: Path) -> Job:
     timeout_s = read_timeout(top, len(settings.parties))
     columns = read_columns(top.take_section("columns"))
     sparse = top.take("sparse", bool, False)
+    party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)
     compare = top.take_section("compare")
     compare_alone = compare.take("alone", bool, False)
     compare_plain = compare.take("plain", bool, False)
@@ -78,6 +84,7 @@ def load_job(path: Path) -> Job:
         timeout_s=timeout_s,
         columns=columns,
         sparse=sparse,
+        party_keys=party_keys,
     )
 
 

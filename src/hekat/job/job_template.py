@@ -53,6 +53,7 @@ def _top(job: NewJob) -> list[str]:
         ),
         default("sparse", False, "true: rows are held sparse at every party"),
         example("columns", columns, "what a column of texts can hold, and what stands for its empty cells"),
+        example("party_keys", {job.parties[0]: "hekat-party-ed25519:..."}, "of every role: hekat keys party"),
     ]
 
 

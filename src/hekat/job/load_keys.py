@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from hekat.channel import PartyKey
+from hekat.channel import PartyKey, PartyPublicKey
 from hekat.errors import JobError
 from hekat.job.site_file import Site
 from hekat.scheme.paillier import KeyPair
 from hekat.wire.keyfile import describe_key_file, load_private_key
 
 
-def load_party_keys(site: Site, names: Iterable[str]) -> dict[str, PartyKey]:
-    """The signing keys that the site keeps, by role."""
+def load_party_keys(
+    site: Site, names: Iterable[str], stated: Mapping[str, PartyPublicKey] | None = None
+) -> dict[str, PartyKey]:
+    """The signing keys that the site keeps, by role.
+
+    `stated` are the keys that stand in the job: raises JobError where the site keeps none for one of those roles, or
+    another one.
+    """
     paths = {name: site.parties[name].party_key for name in names if name in site.parties}
-    return {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
+    keys = {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
+    for name, public in (stated or {}).items():
+        if name not in keys:
+            raise JobError(
+                f"the site file has no party key for {name}",
+                expected=f"the private half of key {public.fingerprint}, which the job gives {name}",
+                got=f"no party_key under [party.{name}]",
+                cure=f"add party_key to [party.{name}]; if the job's is not yours, ask its writer for another job",
+            )
+        if keys[name].public != public:
+            raise JobError(
+                f"the party key of {name} is not the job's",
+                expected=f"key {public.fingerprint}, which the job gives {name}",
+                got=f"key {keys[name].fingerprint} at {paths[name]}",
+                cure="use the key that the job names; if that is not yours, somebody else would take part in your name",
+            )
+    return keys
 
 
 def load_key_pair(path: Path, owner: str, key_bits: int, ask_passphrase: Callable[[], bytes] | None) -> KeyPair:

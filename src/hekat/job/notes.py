@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from hekat.data import has_one_class
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.job.party_keys import notes_on_keys
 from hekat.job.prepare import Prepared
 from hekat.job.upload_states import roles_without_own_folder
+from hekat.protocol.horizontal.draw_members import OLDER_COMMITTEE
 from hekat.protocol.horizontal.opening.committee import equivocation_bound
 from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
-from hekat.protocol.horizontal.opening.ways import committee_of
+from hekat.protocol.horizontal.opening.ways import committee_of, members_for_sizes, needs_draw
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training import TrainingState
 from hekat.protocol.horizontal.validation import hold_out, scored_classes
@@ -29,14 +31,16 @@ def make_notes(
     witnessed: bool,
     not_compared: Mapping[str, Sequence[str]] | None = None,
     releases: tuple[str, ...] = (),
+    older_committee: bool = False,
 ) -> list[str]:
     """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats.
 
-    `not_compared`: by party, with whom it could not compare its final model.
-    `releases` of Hekat trained what was resumed.
+    `not_compared`: by party, with whom it could not compare its final model. `releases` of Hekat trained what was
+    resumed. `older_committee`: its members are those of a release that drew none.
     """
     job, settings = prepared.job, prepared.job.settings
-    notes = [*_whom_to_trust(settings), *prepared.model_notes]
+    notes = [*_whom_to_trust(settings, older_committee=older_committee), *notes_on_keys(job.party_keys)]
+    notes += prepared.model_notes
     if settings.protection == "lattice" and roles_without_own_folder(prepared):
         notes.append(
             "one process plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
@@ -116,7 +120,7 @@ def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:
         )
 
 
-def _whom_to_trust(settings: HorizontalSettings) -> Iterator[str]:
+def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> Iterator[str]:
     if settings.protection == "none":
         yield "protection is NONE: the aggregator saw every party's update in the clear"
     elif settings.protection == "paillier":
@@ -130,6 +134,8 @@ def _whom_to_trust(settings: HorizontalSettings) -> Iterator[str]:
             yield f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128"
     else:
         yield _who_opens(settings)
+        if older_committee:
+            yield OLDER_COMMITTEE
         yield "protection 'lattice' has had no review from outside yet: docs/security.md says what it rests on"
 
 
@@ -144,13 +150,14 @@ def _who_opens(settings: HorizontalSettings) -> str:
             "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
             "other not to work with the aggregator"
         )
-    committee = committee_of(settings)
+    committee = committee_of(settings, members_for_sizes(settings))
     members, threshold = len(committee.members), committee.threshold
     spare = members - threshold
     most = equivocation_bound(members, threshold)
     others = committee.least_included - 2
+    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings) else ""
     return (
-        f"no key opens an update: {threshold} of {members} committee members open each sum, of at least "
+        f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
         f"{committee.least_included} parties; {spare or 'none'} of them may be lost. This holds against the aggregator "
         f"{_colluders(most, others, everybody=members == len(settings.parties))}"
     )

@@ -73,7 +73,7 @@ def summarise(
     finished = [run for run in (plain, main) if run is not None]
     return {
         **facts_of_run(run_id, job.name, job.digest),
-        "settings": describe_settings(settings),
+        "settings": describe_settings(settings, main.federation.members),
         "parties": [_describe_party(name, table, settings) for name, table in prepared.tables.items()],
         "test_rows": None if prepared.test_table is None else len(prepared.test_table),
         "task": task,
@@ -99,6 +99,7 @@ def summarise(
             witnessed=main.federation.witness is not None,
             not_compared=main.federation.not_compared,
             releases=main.releases,
+            older_committee=main.federation.keeps_older_committee,
         ),
     }
 

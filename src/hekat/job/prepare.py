@@ -103,7 +103,7 @@ def prepare(
         tables,
         test_table,
         _load_key(site, job, ask_passphrase),
-        load_party_keys(site, settings.everyone),
+        load_party_keys(site, settings.everyone, job.party_keys),
         model_notes,
     )
 

@@ -13,9 +13,11 @@ from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyLostError, PartyStoppedError, StateError
 from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
+from hekat.job.committee_policy import check_members
 from hekat.job.compared_bits import with_bits
 from hekat.job.federation import Federation, Listener
 from hekat.job.job_file import PROTOCOL
+from hekat.job.load_any_job import check_may_run
 from hekat.job.named_timeout import name_timeout_key
 from hekat.job.outcome import Finished, TrainedAlone, summarise
 from hekat.job.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
@@ -73,7 +75,8 @@ def run_job(
     session and a new folder. `losses` names parties that stop in the middle of a round, to see the others go on.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
     anything is written: StateError where there is nothing to resume or upload numbers are lost; PolicyError for losses
-    that cannot be; EngineError where another run in this process says the opposite of the machine's tenancy.
+    that cannot be, or for a job with party keys that not all parties here approved; EngineError where another run in
+    this process says the opposite of the machine's tenancy.
     """
     with declare_tenancy(prepared.site.machine.single_tenant):
         return _run(prepared, root, progress or Silence(), resume_from, losses or {})
@@ -86,6 +89,7 @@ def _run(
     state = None if resumed is None else resumed.state
     own = {} if state is None or resume_from is None else _load_own(resume_from, prepared, state)
     check_losses(prepared.job.settings, losses, 0 if state is None else state.rounds_done)
+    check_may_run(prepared.site, prepared.job)
     check_upload_states(prepared, resume_from, root, 0 if state is None else state.rounds_done)
     directory = create_run_directory(root)
     with logged_run(directory, prepared.job.name, prepared.job.settings.parties, PROTOCOL) as events:
@@ -260,6 +264,7 @@ class _Session:
             resume_own=own or {},
             rehearsed_losses=self._losses if is_main else {},
             make_model=self._prepared.make_model,
+            accept_members=self._check_members if is_main else lambda members: None,
         )
         with self._open_states(settings) as states:
             federation.upload_states = states
@@ -270,6 +275,9 @@ class _Session:
         if state.validation.final is not None:
             self._events.write("validation", phase=phase, rounds=state.rounds_done, metrics=state.validation.final)
         return Finished(federation, state, records, metrics, metrics[-1] if metrics else self._evaluate(state))
+
+    def _check_members(self, members: tuple[str, ...]) -> None:
+        check_members(self._prepared.site.policy, self._job, members)
 
     def _open_states(self, settings: HorizontalSettings) -> AbstractContextManager[dict[str, UploadState]]:
         if settings is self._job.settings:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.errors import JobError
+from hekat.channel import PartyPublicKey
+from hekat.errors import HekatError, JobError
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
@@ -49,6 +50,9 @@ class SitePolicy:
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
     `joined_rows` lets this process put the parties' rows together for a comparison.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model.
+    `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
+    have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
+    committee and updates in a sum that the site takes part in.
     """
 
     protections: tuple[str, ...] = ("lattice", "paillier")
@@ -60,6 +64,9 @@ class SitePolicy:
     column_leak_waiver: bool = False
     joined_rows: bool = False
     max_predictions: int = MAX_PREDICTIONS
+    committee_members: tuple[str, ...] | None = None
+    min_committee_members: int = 2
+    min_parties: int = 2
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,9 @@ def _read_policy(section: Section) -> SitePolicy:
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
         max_predictions=section.take("max_predictions", int, default.max_predictions),
+        committee_members=_read_committee_members(section),
+        min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
+        min_parties=section.take("min_parties", int, default.min_parties),
     )
     section.finish()
     if policy.max_predictions < 0:
@@ -181,6 +191,26 @@ def _read_policy(section: Section) -> SitePolicy:
             cure="correct it in the site file",
         )
     return policy
+
+
+def is_key_line(text: str) -> bool:
+    """Whether an entry of policy.committee_members is a public key: no name of a role has a colon."""
+    return ":" in text
+
+
+def _read_committee_members(section: Section) -> tuple[str, ...] | None:
+    entries = section.take_optional_texts("committee_members")
+    for entry in filter(is_key_line, entries or ()):
+        try:
+            PartyPublicKey.from_text(entry)
+        except HekatError as error:
+            raise JobError(
+                f"{section.place}.committee_members holds what is neither a public party key nor a name",
+                expected=error.expected,
+                got=error.got,
+                cure=error.cure,
+            ) from error
+    return entries
 
 
 def _read_names(section: Section, key: str, known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from hekat.errors import JobError, PolicyError
+from hekat.job.committee_policy import check_committee
 from hekat.job.job_file import Job
 from hekat.job.site_file import Site, SitePolicy
 from hekat.protocol.horizontal.settings import PROTECTIONS
@@ -28,6 +29,7 @@ def check_site_allows(site: Site, job: Job) -> None:
         check_key_bits(policy, settings.key_bits)
     if job.check_exactness:
         check_exactness_check(policy)
+    check_committee(policy, job)
     check_has_tables(site, settings.parties)
     check_holds_nothing(site, settings.aggregator, "aggregator")
     if settings.authority is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from hekat.channel import Channel, PartyKey, SealedChannel
+from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -20,7 +20,10 @@ PARTIES_FILE = "parties.json"
 
 @dataclass
 class SealedRoles:
-    """What the roles of one run share; `party_keys` names them all. `ledger_folder` None: ledgers stay in memory."""
+    """What the roles of one run share; `party_keys` names them all. `ledger_folder` None: ledgers stay in memory.
+
+    `pinned` are the public keys that sessions hold everybody to; where it is empty, those of `party_keys`.
+    """
 
     party_keys: Mapping[str, PartyKey]
     run_id: str
@@ -30,6 +33,7 @@ class SealedRoles:
     stopwatches: dict[str, Stopwatch] = field(default_factory=dict)
     turn: threading.Lock = field(default_factory=threading.Lock)
     """Held by the role that computes; see `run_parties`."""
+    pinned: Mapping[str, PartyPublicKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.party_keys:
@@ -55,7 +59,7 @@ class SealedRoles:
                 after(sealed)
 
     def _seal(self, channel: Channel) -> SealedChannel:
-        pinned = {name: key.public for name, key in self.party_keys.items() if name != channel.party}
+        pinned = self.pinned or {name: key.public for name, key in self.party_keys.items()}
         return SealedChannel(
             channel,
             self.party_keys[channel.party],

@@ -49,6 +49,7 @@ class IntersectionFederation:
             protocol=PROTOCOL,
             job_digest=self.job.digest,
             ledger_folder=self.ledger_folder,
+            pinned=self.job.party_keys,
         )
         self.stopwatches = sealed_roles.stopwatches
         start = time.perf_counter()

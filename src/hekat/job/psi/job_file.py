@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from hekat.channel import PartyPublicKey
 from hekat.errors import JobError
 from hekat.job.any_job import read_head_of, read_timeout
+from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.role_names import check_role_name
@@ -23,6 +26,8 @@ class IntersectionJob:
     settings: IntersectionSettings
     data: str
     timeout_s: float
+    party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
+    """The key that every role signs with; none where the job leaves that open."""
 
 
 def load_intersection_job(path: Path) -> IntersectionJob:
@@ -42,8 +47,9 @@ def load_intersection_job(path: Path) -> IntersectionJob:
     data = top.take("data", str)
     settings = read_intersection(top.take_section("intersection"), guest, hosts)
     timeout_s = read_timeout(top, len(settings.parties))
+    party_keys = read_party_keys(top.take_section(SECTION), settings.parties)
     top.finish()
-    return IntersectionJob(head.name, head.digest, settings, data, timeout_s)
+    return IntersectionJob(head.name, head.digest, settings, data, timeout_s, party_keys)
 
 
 def read_intersection(section: Section, guest: str, hosts: tuple[str, ...]) -> IntersectionSettings:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from hekat.job.party_keys import notes_on_keys
 from hekat.job.party_views import PartyView
 from hekat.job.psi.federation import IntersectionFederation
 from hekat.job.psi.job_file import PROTOCOL
@@ -78,6 +79,7 @@ def _notes(federation: IntersectionFederation, common: int) -> list[str]:
     prepared, settings = federation.prepared, federation.job.settings
     notes = [
         "all parties ran on this one machine, which therefore knows every party's ids",
+        *notes_on_keys(federation.job.party_keys),
         "parties are trusted to give ids that they hold: who makes ids up learns which of these the others have",
         *dict.fromkeys(ids.describe() for ids in prepared.ids.values()),
     ]

@@ -54,7 +54,8 @@ def prepare_intersection(
         check_size(found, settings)
     with declare_tenancy(site.machine.single_tenant):
         get_engine()
-    return PreparedIntersection(job, site, ids, compared, load_party_keys(site, settings.parties))
+    party_keys = load_party_keys(site, settings.parties, job.party_keys)
+    return PreparedIntersection(job, site, ids, compared, party_keys)
 
 
 def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from hekat.engine.tenancy import declare_tenancy
+from hekat.job.load_any_job import check_may_run
 from hekat.job.party_views import views_of_parties
 from hekat.job.progress import Progress, Silence
 from hekat.job.psi.federation import IntersectionFederation
@@ -25,8 +26,10 @@ def run_intersection_job(prepared: PreparedIntersection, root: Path, progress: P
     """Run a prepared intersection on this machine; everything it writes lies in a new folder under `root`.
 
     Raises PartyStoppedError where a party failed, StateError where the disk takes no files, EngineError where another
-    run in this process says the opposite of the machine's tenancy.
+    run in this process says the opposite of the machine's tenancy; PolicyError, before anything is written, for a job
+    with party keys that not all parties here approved.
     """
+    check_may_run(prepared.site, prepared.job)
     with declare_tenancy(prepared.site.machine.single_tenant):
         directory = create_run_directory(root)
         with logged_run(directory, prepared.job.name, prepared.job.settings.parties, PROTOCOL) as events:

@@ -108,6 +108,7 @@ class VerticalFederation:
             protocol=PROTOCOL,
             job_digest=job.digest,
             ledger_folder=self.ledger_folder,
+            pinned=job.party_keys,
         )
         self.stopwatches = sealed_roles.stopwatches
         start = time.perf_counter()

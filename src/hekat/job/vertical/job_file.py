@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
 from hekat.job.any_job import read_columns, read_head_of, read_numbers, read_timeout
+from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.role_names import check_role_name
@@ -36,6 +39,8 @@ class VerticalJob:
     check_exactness: bool = False
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
     sparse: bool = False
+    party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
+    """The key that every role signs with; none where the job leaves that open."""
 
     @property
     def intersection_kind(self) -> str:
@@ -64,6 +69,7 @@ def load_vertical_job(path: Path) -> VerticalJob:
         check_exactness=_read_flag(top.take_section("checks"), "exactness"),
         columns=read_columns(top.take_section("columns")),
         sparse=top.take("sparse", bool, False),
+        party_keys=read_party_keys(top.take_section(SECTION), settings.everyone),
     )
     top.finish()
     _check_test_scores(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from hekat.job.party_keys import notes_on_keys
 from hekat.job.vertical.federation import PartyOutcome, VerticalFederation
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.protocol.vertical_linear.label_leak import ROWS_PER_EQUATION
@@ -17,6 +18,7 @@ def make_vertical_notes(federation: VerticalFederation, outcomes: Mapping[str, P
     notes = [
         "all roles ran on this one machine, which therefore knows every party's rows",
         "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
+        *notes_on_keys(job.party_keys),
         *_who_learns_what(job, len(outcomes[job.settings.guest].rows)),
         *_of_matching(job),
         *_of_tables(federation),

@@ -74,7 +74,8 @@ def prepare_vertical(
         if key_makers(job):
             check_table_memory(settings.key_bits, get_engine())
     keys = _load_key_pairs(site, job, ask_passphrase)
-    return VerticalPrepared(job, site, tables, test_tables, keys, load_party_keys(site, settings.everyone))
+    party_keys = load_party_keys(site, settings.everyone, job.party_keys)
+    return VerticalPrepared(job, site, tables, test_tables, keys, party_keys)
 
 
 def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:

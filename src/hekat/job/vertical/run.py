@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyStoppedError, StateError
+from hekat.job.load_any_job import check_may_run
 from hekat.job.named_timeout import name_timeout_key
 from hekat.job.party_views import PartyView, views_of_parties
 from hekat.job.progress import Progress, Silence
@@ -62,10 +63,11 @@ def run_vertical_job(
     earlier, finished one, of this job or another: training begins with its weights (load_warm_start), not with zeros.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
     anything is written: StateError where there is nothing to resume or to start from, InputError where both are given
-    or the weights are of another model than the job's; EngineError where another run in this process says
-    the opposite of the machine's tenancy.
+    or the weights are of another model than the job's; PolicyError for a job with party keys that not all roles here
+    approved; EngineError where another run in this process says the opposite of the machine's tenancy.
     """
     refuse_two_beginnings(resume_from, start_from)
+    check_may_run(prepared.site, prepared.job)
     with declare_tenancy(prepared.site.machine.single_tenant):
         start = None if start_from is None else load_warm_start(start_from, prepared)
         resumed = {} if resume_from is None else _load_unfinished(resume_from, prepared)

@@ -1,7 +1,8 @@
 """The role of the aggregator: it adds updates it cannot read, has no key that opens them, and keeps one accumulator.
 
 1. receive every party's schema and model; refuse parties whose columns or models differ; tell all to start
-2. receive the public key (paillier), or agree on the first upload's number, and hear of earlier releases (lattice)
+2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and hear of
+   earlier releases (lattice)
 3. serve the standardiser's four sums, and scaffold's one
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
@@ -20,6 +21,7 @@ from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
+from hekat.protocol.horizontal.draw_members import pass_on_draw
 from hekat.protocol.horizontal.group_parties import GroupParties, receive_bound_groups
 from hekat.protocol.horizontal.lane_ceiling import most_lanes
 from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
@@ -34,6 +36,7 @@ from hekat.protocol.horizontal.messages import (
     StartMessage,
 )
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model
+from hekat.protocol.horizontal.opening.ways import needs_draw
 from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.plain_summation import PlainSummation
 from hekat.protocol.horizontal.received import check_ranges
@@ -128,8 +131,11 @@ def make_summation(
             for party in settings.parties
         }
         number = first_upload_number(next_numbers)
-        groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.rounds_done))
-        return LatticeSummation(channel, settings, roster, stopwatch, groups, number, step_timeout_s=run.step_timeout_s)
+        members = pass_on_draw(channel, settings) if needs_draw(settings) else None
+        groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.rounds_done, members))
+        return LatticeSummation(
+            channel, settings, roster, stopwatch, groups, number, members=members, step_timeout_s=run.step_timeout_s
+        )
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     return PaillierSummation(channel, settings, stopwatch, from_bytes(message.public_key, PublicKey))
 

@@ -8,7 +8,7 @@ one, and neither would then find members enough.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
@@ -76,14 +76,20 @@ def tell_released_groups(
 
 
 def receive_bound_groups(
-    channel: RecordedChannel, settings: HorizontalSettings, roster: Roster, rounds_done: int
+    channel: RecordedChannel,
+    settings: HorizontalSettings,
+    roster: Roster,
+    rounds_done: int,
+    members: Sequence[str] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """By group, the parties that it is bound to by what members released in earlier runs.
+
+    `members` are those that were drawn, None where all parties are.
 
     A member that says what cannot be is given up, and what others than those of most say is noted. Raises ProtocolError
     where the former is the key authority, or where too few are left that can release for the same parties.
     """
-    way = make_way(settings)
+    way = make_way(settings, members=members)
     participation = participation_of(channel, settings)
     told = {}
     for member in openers_of(way, settings):

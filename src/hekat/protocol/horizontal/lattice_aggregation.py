@@ -67,7 +67,7 @@ from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
 
-_AGREEMENT_LABEL = b"hekat/lattice/agreement/1"
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
 
 
 class LatticeAggregation:
@@ -186,11 +186,13 @@ class LatticeAggregation:
     def _agree(self, step: str, bits: int, bounds: Mapping[str, float], counters: Sequence[Counter]) -> bytes:
         """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
 
-        An aggregator that told parties different bounds, or sums, would otherwise single one update out.
+        An aggregator that told parties different bounds, or sums, would otherwise single one update out. The members
+        are among it: no sum opens with the updates of parties that take different ones for members.
         """
-        sizes = [encode_number(size) for size in (bits, len(bounds), len(counters))]
+        members = [member.encode() for member in self._opening.members]
+        sizes = [encode_number(size) for size in (bits, len(members), len(bounds), len(counters))]
         digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
-        digest.update(encode_fields(_AGREEMENT_LABEL, step.encode(), self._model_digest, *sizes))
+        digest.update(encode_fields(_AGREEMENT_LABEL, step.encode(), self._model_digest, *sizes, *members))
         # One by one, since standardising wide tables has more counters than one encoding has fields.
         for name, bound in sorted(bounds.items()):
             digest.update(encode_fields(name.encode(), bound.hex().encode()))

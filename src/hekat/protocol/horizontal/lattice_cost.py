@@ -34,7 +34,7 @@ from hekat.protocol.horizontal.opening.shamir import CHECKS
 from hekat.protocol.horizontal.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.opening.way import Dealt, OpeningWay
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import make_way, members_for_sizes
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.recorded_sums import SumShape
 from hekat.protocol.horizontal.sent_message import Sent, message_bytes
@@ -83,7 +83,7 @@ def lattice_messages(
 ) -> Iterator[Sent]:
     """Every message of one sum."""
     parameters = choose_parameters(shape.value_bits, len(uploaders))
-    way = make_way(settings, bytes(32) if settings.opening == "shared" else b"")
+    way = make_way(settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings))
     leg = Leg(shape.step, upload_number, settings.parties)
     lane_count = stream_of(settings, shape).lane_count
     dealt = dealt_by(way, uploaders[0], parameters)

@@ -19,6 +19,24 @@ class RunSecretsMessage:
     shared_key: bytes = sealed("opening `shared`: the key from which every party's round secret follows")
 
 
+@message("horizontal/member-draw", version=1)
+@dataclass(frozen=True)
+class DrawMessage:
+    """Party to aggregator, where members are drawn: its commitment, then the digest of all, then its word; signed."""
+
+    value: bytes = public()
+    signature: bytes = public()
+
+
+@message("horizontal/member-draws", version=1)
+@dataclass(frozen=True)
+class DrawsMessage:
+    """Aggregator to each party: what every party said in that exchange, with its signature."""
+
+    values: dict[str, bytes] = public()
+    signatures: dict[str, bytes] = public()
+
+
 @message("horizontal/upload-counter", version=1)
 @dataclass(frozen=True)
 class UploadCounterMessage:

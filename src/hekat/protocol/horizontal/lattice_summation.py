@@ -9,7 +9,7 @@ received.
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -73,13 +73,17 @@ class LatticeSummation:
         groups: GroupParties,
         number: int,
         *,
+        members: Sequence[str] | None = None,
         step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used. `step_timeout_s`: the time of one upload."""
+        """`number`: the least upload number that no party has used. `members`: those that were drawn, or None.
+
+        `step_timeout_s`: the time of one upload.
+        """
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
         # Without a key the aggregator has all of the way that is public.
-        self._way = make_way(settings)
+        self._way = make_way(settings, members=members)
         self._participation = participation_of(channel, settings)
         self._most_lanes = 0
 

@@ -1,8 +1,8 @@
 """The role of a party: it has rows and labels, and with the others it opens sums of updates.
 
     1. tell the aggregator the table's schema; wait until everybody is there
-    2. lattice: say which upload numbers are used up, and what was released for before; the first party gives all a key
-       for digests (sealed)
+    2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used up, draw the
+       committee's members with the others, and say what was released for before
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
     3. agree on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
@@ -24,6 +24,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregation import Aggregation
 from hekat.protocol.horizontal.beginning import needs_everybody
 from hekat.protocol.horizontal.checked_sum import CHECKS_SUMS
+from hekat.protocol.horizontal.draw_members import PartyDraw
 from hekat.protocol.horizontal.group_parties import keep_to_record, openers_of, tell_released_groups
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
@@ -35,7 +36,7 @@ from hekat.protocol.horizontal.messages import (
 )
 from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.opening.party_opening import PartyOpening
-from hekat.protocol.horizontal.opening.ways import make_way
+from hekat.protocol.horizontal.opening.ways import make_way, needs_draw
 from hekat.protocol.horizontal.packing import Packing
 from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation
 from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
@@ -54,7 +55,9 @@ class PartyRun:
     """What the machine gives a party's role; none of it changes what is sent. `key_pair` is for the leader only.
 
     `upload_state` is what protection `lattice` keeps on disk; `patience_s` how long the party waits for the aggregator
-    (None: as for anybody); `before` as in LatticeAggregation.
+    (None: as for anybody); `before` as in LatticeAggregation. `accept_members` raises where this site forms no
+    committee with the members that were drawn, `on_members` is told them. `names_are_keys`: the job names party keys,
+    so it was begun by a release that draws members.
     """
 
     local: LocalRun
@@ -64,6 +67,9 @@ class PartyRun:
     upload_state: UploadState | None = None
     patience_s: float | None = None
     before: Callable[[str, str], None] = lambda step, part: None
+    accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
+    on_members: Callable[[tuple[str, ...]], None] = lambda members: None
+    names_are_keys: bool = False
 
 
 def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: PartyRun) -> TrainingState:
@@ -106,7 +112,7 @@ def _join_lattice(
     digest_key, shared_key = _share_run_secrets(channel, settings)
     next_number = run.upload_state.uploads.next_value
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
-    way = make_way(settings, shared_key)
+    way = make_way(settings, shared_key, _find_members(channel, settings, run, run.upload_state))
     channel.ledger.note("setup", way.describe(), "public")
     if settings.check_sum:
         channel.ledger.note("setup", CHECKS_SUMS, "public")
@@ -127,6 +133,25 @@ def _join_lattice(
         before=run.before,
     )
     return aggregation, digest_key
+
+
+def _find_members(
+    channel: RecordedChannel, settings: HorizontalSettings, run: PartyRun, state: UploadState
+) -> tuple[str, ...] | None:
+    """The members that all parties drew for the job; None where a committee is all parties, or there is none."""
+    members = None
+    if needs_draw(settings):
+        draw = PartyDraw(
+            channel,
+            settings,
+            state,
+            resumed=run.local.resume_from is not None,
+            may_be_older=not run.names_are_keys,
+            patience_s=run.patience_s,
+        )
+        members = draw.run(run.accept_members)
+        run.on_members(members)
+    return members
 
 
 def _share_run_secrets(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[bytes, bytes]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
 from hekat.protocol.horizontal.opening.included import IncludedSet
+from hekat.protocol.horizontal.opening.member_record import MemberRecord
 from hekat.protocol.horizontal.opening.release_record import ReleaseRecord, RowsInJob
 from hekat.protocol.horizontal.rows_key import make_rows_key, read_rows_key
 from hekat.state import Counter
@@ -25,9 +26,9 @@ MAX_SKIPPED = 1 << 32
 
 @dataclass(frozen=True)
 class UploadState:
-    """A role's open counter of upload numbers and its record of releases, for runs of one job.
+    """A role's open counter of upload numbers and its records of releases and of members, for runs of one job.
 
-    `rows` are those the job sums, where the record is to know them again in another job. `with_run`: both files lie
+    `rows` are those the job sums, where the record is to know them again in another job. `with_run`: the files lie
     with the run, or pass with it, so that another run knows nothing of this one.
     """
 
@@ -35,6 +36,7 @@ class UploadState:
     releases: ReleaseRecord
     job_digest: bytes
     altered: AlteredRecord
+    members: MemberRecord
     rows: RowsInJob | None = None
     with_run: bool = False
 
@@ -137,7 +139,8 @@ def open_upload_state(
     except BaseException:
         uploads.close()
         raise
-    return UploadState(uploads, releases, job_digest, altered, rows, with_run)
+    members = MemberRecord(folder, job_digest, durable=durable)
+    return UploadState(uploads, releases, job_digest, altered, members, rows, with_run)
 
 
 def check_upload_state(

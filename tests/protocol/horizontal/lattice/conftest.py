@@ -20,6 +20,7 @@ from hekat.job.federation import Federation, Listener, copy_state
 from hekat.job.job_file import Job
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
+from hekat.protocol.horizontal import draw_members as draw
 from hekat.protocol.horizontal.lattice_messages import OpenedMessage
 from hekat.protocol.horizontal.opening.release_record import RowsInJob
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
@@ -194,6 +195,12 @@ def one_step_of(parties: Iterable[str], tables: Mapping[str, Table], training: T
 def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """No machine stops in these tests: counters and records are written, and not waited for until they are on disk."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture
+def first_are_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members are the first seven of eight parties, as if these had been drawn: for tests that call members by name."""
+    monkeypatch.setattr(draw, "draw_members", lambda parties, words, count, job_digest: tuple(parties[:count]))
 
 
 @pytest.fixture

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from hekat.protocol.horizontal.aggregation import Counter
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 
 
-def digest_of(bounds: dict[str, float], counters: list[Counter], *, step: str = "s", bits: int = 8) -> bytes:
+def digest_of(
+    bounds: dict[str, float],
+    counters: list[Counter],
+    *,
+    step: str = "s",
+    bits: int = 8,
+    members: tuple[str, ...] = ("a", "b"),
+) -> bytes:
     aggregation = object.__new__(LatticeAggregation)
+    aggregation._opening = SimpleNamespace(members=members)
     aggregation._digest_key, aggregation._model_digest = b"key", b"model"
     return aggregation._agree(step, bits, bounds, counters)
 
@@ -26,6 +36,8 @@ def test_whatever_differs_makes_another_digest() -> None:
         digest_of(bounds, [counters[0], Counter("d", 0, maximum=5)]),
         digest_of({}, counters),
         digest_of(bounds, []),
+        digest_of(bounds, counters, members=("a", "c")),
+        digest_of(bounds, counters, members=("a",)),
     ]
     assert len(set(variants)) == len(variants)
     assert digest_of(dict(reversed(bounds.items())), [Counter("c", 0, maximum=4), counters[1]]) == variants[0]

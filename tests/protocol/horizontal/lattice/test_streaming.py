@@ -92,6 +92,8 @@ class Disk:
 class Alone:
     """The opening of a sum of one's own update."""
 
+    members = ()
+
     def deal(self, leg, parameters, lane_count):
         secret = generate_secret(parameters)
         self._coefficients = secret.coefficients.astype(np.int32)

@@ -45,7 +45,7 @@ class Round:
         self.random = random.Random(seed)
         self.parties = tuple(f"party-{index}" for index in range(party_count))
         self.keys = dict(zip(self.parties, KEYS, strict=False))
-        self.committee: Committee = form_committee(self.parties)
+        self.committee: Committee = form_committee(self.parties, self.parties[:7])
         self.context = UploadContext(session, number, step, "A16-16")
         generator = np.random.default_rng(seed)
         self.secrets = {p: generator.integers(-21, 22, DEGREE).astype(np.int8) for p in self.parties}

@@ -74,12 +74,23 @@ def test_two_parties_only_where_the_job_says_so() -> None:
         form_committee(["a"], allow_two_parties=True)
 
 
-def test_members_are_the_first_parties_at_points_from_one() -> None:
-    committee = form_committee([f"p{i}" for i in range(10)])
-    assert committee.members == tuple(f"p{i}" for i in range(7))
+def test_members_are_those_that_were_drawn_at_points_from_one() -> None:
+    parties = [f"p{i}" for i in range(10)]
+    drawn = [*parties[:2], *parties[4:9]]
+    committee = form_committee(parties, drawn)
+    assert committee.members == tuple(drawn)
     assert [committee.point_of(name) for name in committee.members] == list(range(1, 8))
     assert [committee.name_of(x) for x in range(1, 8)] == list(committee.members)
-    for call in (lambda: form_committee(["a", "b", "a"]), lambda: committee.point_of("p8")):
+    strangers, others = [*drawn[:6], "q"], drawn[::-1]
+    for call in (
+        lambda: form_committee(["a", "b", "a"]),
+        lambda: committee.point_of("p9"),
+        lambda: form_committee(parties),
+        lambda: form_committee(parties, drawn[:6]),
+        lambda: form_committee(parties, strangers),
+        lambda: form_committee(parties, others),
+        lambda: form_committee(parties, [*drawn[:6], drawn[5]]),
+    ):
         with pytest.raises(InputError):
             call()
 

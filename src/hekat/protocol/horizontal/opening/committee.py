@@ -95,13 +95,39 @@ class Committee:
         return self.members[point - 1]
 
 
-def form_committee(parties: Sequence[str], *, allow_two_parties: bool = False) -> Committee:
-    """The first c of the `parties`, in the order in which the job names them. Raises InputError, PolicyError."""
+def form_committee(
+    parties: Sequence[str], members: Sequence[str] | None = None, *, allow_two_parties: bool = False
+) -> Committee:
+    """The committee of the `members`, who were drawn of the `parties`; None where all parties are members.
+
+    Points follow the order in which the job names the parties. Raises InputError, for other members than a draw gives
+    above all, and PolicyError.
+    """
     if len(set(parties)) != len(parties) or len(parties) > MAX_ADDENDS:
         raise InputError("not the parties of a job", expected=f"at most {MAX_ADDENDS} different names")
     least = least_included(len(parties), allow_two_parties=allow_two_parties)
     member_count = member_count_of(len(parties))
-    return Committee(tuple(parties), tuple(parties[:member_count]), threshold_of(member_count), least)
+    chosen = tuple(parties) if members is None else tuple(members)
+    if len(chosen) != member_count or chosen != tuple(name for name in parties if name in chosen):
+        raise InputError(
+            "not the members of a committee",
+            expected=f"{member_count} of the job's parties, in its order",
+            got=f"{len(chosen)} names",
+            cure="members are drawn when a run begins",
+        )
+    return Committee(tuple(parties), chosen, threshold_of(member_count), least)
+
+
+def is_drawn(parties: Sequence[str]) -> bool:
+    """Whether there are more parties than members, so that these are drawn."""
+    return len(parties) > MAX_MEMBERS
+
+
+def say_members(parties: Sequence[str]) -> str:
+    """Who the members are, as far as that is known before a run."""
+    if not is_drawn(parties):
+        return "all parties"
+    return f"{MAX_MEMBERS} of {len(parties)} parties, drawn when the run begins"
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,11 @@ class PartyOpening:
         self._participation = participation_of(channel, settings)
         self._dealt: Dealt | None = None
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Who opens sums, in the order of their points."""
+        return self._way.members
+
     def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
         """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
         context = self._context(leg, parameters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,9 @@ from hekat.protocol.horizontal.opening.committee import (
     deal,
     equivocation_bound,
     form_committee,
+    is_drawn,
     least_included,
+    member_count_of,
     open_sum,
     sum_shares,
 )
@@ -29,19 +31,36 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, secret_from_seed
 
 
-def make_way(settings: HorizontalSettings, shared_key: bytes = b"") -> OpeningWay:
-    """The way that the settings name; `shared_key` is for `shared`, at parties alone."""
+def make_way(settings: HorizontalSettings, shared_key: bytes = b"", members: Sequence[str] | None = None) -> OpeningWay:
+    """The way that the settings name; `shared_key` is for `shared`, at parties alone.
+
+    `members` of the committee are those that were drawn, None where all parties are members. Raises InputError for a
+    committee of others.
+    """
     if settings.opening == "authority":
         assert settings.authority is not None  # checked by the settings
         return AuthorityWay(settings.authority)
     if settings.opening == "shared":
         return SharedWay(shared_key)
-    return CommitteeWay(committee_of(settings))
+    return CommitteeWay(committee_of(settings, members))
 
 
-def committee_of(settings: HorizontalSettings) -> Committee:
+def needs_draw(settings: HorizontalSettings) -> bool:
+    """Whether sums are opened by a committee that is smaller than all parties."""
+    return settings.protection == "lattice" and settings.opening == "committee" and is_drawn(settings.parties)
+
+
+def members_for_sizes(settings: HorizontalSettings) -> tuple[str, ...] | None:
+    """Names that stand for members before these are drawn: for what only depends on how many there are, never in a run.
+
+    None where no draw is needed.
+    """
+    return settings.parties[: member_count_of(len(settings.parties))] if needs_draw(settings) else None
+
+
+def committee_of(settings: HorizontalSettings, members: Sequence[str] | None = None) -> Committee:
     """The job's committee; its least set is that of a round, of which a sample of the parties may be all there is."""
-    committee = form_committee(settings.parties, allow_two_parties=settings.allow_two_parties)
+    committee = form_committee(settings.parties, members, allow_two_parties=settings.allow_two_parties)
     return replace(committee, least_included=least_parties(settings, settings.sample_size))
 
 

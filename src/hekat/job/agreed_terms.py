@@ -1,0 +1,134 @@
+"""What a site agrees to when it approves a job, in short: who, how it is protected, who opens what, what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hekat.job.job_file import Job
+from hekat.job.load_any_job import AnyJob
+from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.vertical.job_file import VerticalJob
+from hekat.protocol.horizontal.opening.committee import (
+    equivocation_bound,
+    member_count_of,
+    say_members,
+    threshold_of,
+)
+from hekat.protocol.horizontal.opening.ways import least_parties
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+
+Term = tuple[str, str]
+
+
+def terms_of(job: AnyJob) -> list[Term]:
+    """What the job asks for, each with a name; its columns are those that every site's own table has."""
+    if isinstance(job, Job):
+        terms = [*_of_horizontal(job.settings), *_of_horizontal_job(job)]
+    elif isinstance(job, VerticalJob):
+        terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
+    else:
+        terms = list(_of_intersection(job.settings))
+    return [("job", job.name), ("protocol", _protocol_of(job)), *terms, ("data", _data_of(job))]
+
+
+def _protocol_of(job: AnyJob) -> str:
+    if isinstance(job, IntersectionJob):
+        return "psi: which ids are common, nothing is trained"
+    if isinstance(job, VerticalJob):
+        return "vertical_linear: other columns of the same people"
+    return "horizontal: other rows, the same columns"
+
+
+def _data_of(job: AnyJob) -> str:
+    test = None if isinstance(job, IntersectionJob) else job.test_data
+    return f"the site's table {job.data!r}" + ("" if test is None else f"; to measure on, {test!r}")
+
+
+def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
+    training = settings.training
+    yield "parties", ", ".join(settings.parties)
+    yield "aggregator", settings.aggregator
+    yield "protection", _protection_of(settings)
+    if settings.protection == "lattice":
+        yield "opening", _opening_of(settings)
+        yield "least updates in a sum", str(least_parties(settings, settings.sample_size))
+    yield "trains", f"{settings.model.name} by {training.algorithm}, up to {training.round_count} rounds"
+    if settings.sample_size < len(settings.parties):
+        yield "in a round", f"{settings.sample_size} of {len(settings.parties)} parties, by the job's digest"
+    yield "rows of a party", f"up to {settings.weight_max}"
+    yield "opened sums", "updates of every round" + ("; means and spreads of columns" if training.standardise else "")
+    if settings.validation.hold_out:
+        yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
+
+
+def _of_horizontal_job(job: Job) -> Iterator[Term]:
+    if job.columns.specs:
+        yield "columns described", ", ".join(spec.name for spec in job.columns.specs)
+    compared = [name for name, wanted in (("alone", job.compare_alone), ("plain", job.compare_plain)) if wanted]
+    compared += [f"{bits} bits" for bits in job.compare_bits]
+    if compared:
+        yield "compared, in one process", ", ".join(compared)
+    if job.check_exactness:
+        yield "exactness", "every sum is held against that of floats, in one process"
+
+
+def _protection_of(settings: HorizontalSettings) -> str:
+    if settings.protection == "none":
+        return "NONE: the aggregator sees every update"
+    if settings.protection == "paillier":
+        return f"paillier: one key of {settings.key_bits} bits that all parties hold"
+    return "lattice: every update under a secret of its own"
+
+
+def _opening_of(settings: HorizontalSettings) -> str:
+    if settings.opening == "authority":
+        return f"by {settings.authority}, which could open every update as well"
+    if settings.opening == "shared":
+        return "by every party: one key that all parties hold"
+    count = member_count_of(len(settings.parties))
+    threshold = threshold_of(count)
+    return (
+        f"by {threshold} of {count} members, {say_members(settings.parties)}; up to "
+        f"{equivocation_bound(count, threshold)} of them may work with the aggregator"
+    )
+
+
+def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
+    training = settings.training
+    yield "guest, who has the labels", settings.guest
+    yield "hosts", ", ".join(settings.hosts)
+    if settings.arbiter is not None:
+        yield "arbiter", f"{settings.arbiter}: opens masked gradients"
+    bits = f", keys of {settings.key_bits} bits" if settings.protection == "paillier" else ""
+    yield "protection", f"{settings.protection.upper() if settings.protection == 'none' else settings.protection}{bits}"
+    yield (
+        "form",
+        "shared_weights: weights stay in shares"
+        if settings.form == "shared_weights"
+        else "arbiter: guest and hosts see their own gradients, equations on the labels",
+    )
+    batch = "all rows" if not training.batch_rows else f"{training.batch_rows} rows"
+    yield "trains", f"{settings.task}, up to {training.epochs} epochs, batches of {batch}"
+    waived = settings.label_leak_accepted
+    yield "label-leak rule", "holds" if waived is None else f"WAIVED: {waived}"
+
+
+def _of_vertical_job(job: VerticalJob) -> Iterator[Term]:
+    yield "rows matched by", job.intersection_kind
+    yield "learn scores", ", ".join(job.prediction.receivers)
+    if job.compare_centralised:
+        yield "compared, in one process", "the joined rows of all parties"
+    if job.check_exactness:
+        yield "exactness", "gradients of all parties are compared in one process"
+
+
+def _of_intersection(settings: IntersectionSettings) -> Iterator[Term]:
+    yield "guest, who compares", settings.guest
+    yield "hosts", ", ".join(settings.hosts)
+    yield "kind", settings.kind + (f", a key of {settings.key_bits} bits" if settings.kind == "rsa_blind" else "")
+    what = "how many ids are common" if settings.cardinality_only else "which of its ids are common"
+    yield f"learn {what}", ", ".join(settings.learners)
+    if settings.allow_single:
+        yield "single ids", "ALLOWED: a party may ask about one person"

@@ -1,0 +1,38 @@
+"""Loads a job of whatever protocol, and says who has to approve it: those that hold rows, or open what others send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hekat.job.any_job import read_head
+from hekat.job.approvals import check_approved
+from hekat.job.job_file import Job, load_job
+from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
+from hekat.job.site_file import Site
+from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
+
+AnyJob = Job | VerticalJob | IntersectionJob
+
+
+def load_any_job(path: Path) -> AnyJob:
+    """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
+    protocol = read_head(path).protocol
+    if protocol == "horizontal":
+        return load_job(path)
+    return load_vertical_job(path) if protocol == "vertical_linear" else load_intersection_job(path)
+
+
+def approvers_of(job: AnyJob) -> tuple[str, ...]:
+    """Every role but a horizontal job's aggregator, which holds no rows and is given nothing that it can open."""
+    if isinstance(job, Job):
+        return tuple(name for name in job.settings.everyone if name != job.settings.aggregator)
+    return job.settings.everyone if isinstance(job, VerticalJob) else job.settings.parties
+
+
+def check_may_run(site: Site, job: AnyJob) -> None:
+    """Raise PolicyError where the job names party keys and not every role of this site has approved it.
+
+    Without keys only one process plays all roles, and its owner's word to run the job is all there is to say.
+    """
+    if job.party_keys:
+        check_approved(site, job.digest, approvers_of(job))
