@@ -1,9 +1,10 @@
 """The draw of the committee's members as a run begins: all commit, all sign what all committed to, all reveal.
 
-Three exchanges through the aggregator, which passes on what it cannot change unnoticed: every word of a party is signed
-for this session. A party reveals its word only once every other one has signed the same list of commitments, and this
-list is on its disk; so all honest parties draw the same members, nobody chooses a word after having seen another, and a
-run that is broken off and begun again draws nothing new (docs/spec/committee.md, The draw).
+Three exchanges through the aggregator, which passes on what it cannot change unnoticed: all that a party says is signed
+for this session; then each tells the aggregator that it accepts the members. A party reveals its word only once every
+other one has signed the same list of commitments, and this list is on its disk; so all honest parties draw the same
+members, nobody chooses a word after having seen another, and a run that is broken off and begun again draws nothing new
+(docs/spec/committee.md, The draw).
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.group_parties import groups_ahead
 from hekat.protocol.horizontal.lattice_messages import DrawMessage, DrawsMessage
 from hekat.protocol.horizontal.opening.committee import member_count_of
-from hekat.protocol.horizontal.opening.member_draw import DIGEST_BYTES, commitment_of, draw_members, list_digest_of
+from hekat.protocol.horizontal.opening.member_draw import (
+    DIGEST_BYTES,
+    commitment_of,
+    draw_members,
+    list_digest_of,
+    members_digest_of,
+)
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.upload_state import UploadState
 
-COMMITMENT, AGREEMENT, WORD = "commitment", "agreement", "word"
+COMMITMENT, AGREEMENT, WORD, ACCEPTED = "commitment", "agreement", "word", "accepted"
 OLDER_COMMITTEE = "the committee is that of the release that began this run: the first parties that the job names"
 _PURPOSE = "hekat/lattice/members"
 _STATE_CURE = "begin a new job, with another training.seed"
@@ -50,6 +57,7 @@ class PartyDraw:
         """
         members = self._keep_first() if self._keeps_older() else self._draw()
         accept(members)
+        self._say(ACCEPTED, members_digest_of(self._channel.job_digest, members))
         self._channel.ledger.note("setup", f"members of the committee: {', '.join(members)}", "public")
         return members
 
@@ -99,10 +107,11 @@ class PartyDraw:
 
     def _exchange(self, part: str, value: bytes) -> dict[str, bytes]:
         """What every party says, this one's `value` among it, each with its signature for this session."""
-        channel, aggregator = self._channel, self._settings.aggregator
-        signature = channel.sign(f"{_PURPOSE}/{part}", channel.session_id, channel.job_digest, value)
-        channel.send(aggregator, f"members/{part}", DrawMessage(value, signature))
-        told = channel.receive(aggregator, f"members/{part}/all", DrawsMessage, timeout_s=self._patience_s)
+        channel = self._channel
+        self._say(part, value)
+        told = channel.receive(
+            self._settings.aggregator, f"members/{part}/all", DrawsMessage, timeout_s=self._patience_s
+        )
         if set(told.values) != set(self._settings.parties) or told.values[channel.party] != value:
             raise ProtocolError(
                 f"the aggregator tells another {part} than this party's, or not that of all",
@@ -115,13 +124,32 @@ class PartyDraw:
                 _check_signed(channel, part, party, one, told.signatures.get(party, b""), "the aggregator states")
         return {party: told.values[party] for party in self._settings.parties}
 
+    def _say(self, part: str, value: bytes) -> None:
+        channel = self._channel
+        signature = channel.sign(f"{_PURPOSE}/{part}", channel.session_id, channel.job_digest, value)
+        channel.send(self._settings.aggregator, f"members/{part}", DrawMessage(value, signature))
+
 
 def pass_on_draw(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[str, ...]:
-    """The aggregator's side: it passes on what parties say, and computes the members as they do.
+    """The aggregator's side: it passes on what parties say, computes the members as they do, and hears that all accept.
 
     Raises ProtocolError that names a party which reveals something else than it committed to, or whose signature does
-    not hold; a party that says nothing ends the run as everywhere.
+    not hold; a party that says nothing, or whose site forms no committee with these members, ends the run.
     """
+    members = _pass_on(channel, settings)
+    digest = members_digest_of(channel.job_digest, members)
+    differing = [party for party, said in _receive(channel, settings, ACCEPTED).items() if said.value != digest]
+    if differing:
+        raise ProtocolError(
+            f"{', '.join(differing)} drew other members",
+            expected=", ".join(members),
+            got="others",
+            cure="run the same release and job everywhere",
+        )
+    return members
+
+
+def _pass_on(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[str, ...]:
     commitments = _collect(channel, settings, COMMITMENT)
     older = [party for party, one in commitments.items() if not one]
     if older:
@@ -158,14 +186,20 @@ def _opens(commitment: bytes, job_digest: bytes, party: str, word: bytes) -> boo
 
 
 def _collect(channel: RecordedChannel, settings: HorizontalSettings, part: str) -> dict[str, bytes]:
-    said = {party: channel.receive(party, f"members/{part}", DrawMessage) for party in settings.parties}
-    for party, one in said.items():
-        _check_signed(channel, part, party, one.value, one.signature, "there comes")
+    """What every party says, told to all."""
+    said = _receive(channel, settings, part)
     values = {party: one.value for party, one in said.items()}
     message = DrawsMessage(values, {party: one.signature for party, one in said.items()})
     for party in settings.parties:
         channel.send(party, f"members/{part}/all", message)
     return values
+
+
+def _receive(channel: RecordedChannel, settings: HorizontalSettings, part: str) -> dict[str, DrawMessage]:
+    said = {party: channel.receive(party, f"members/{part}", DrawMessage) for party in settings.parties}
+    for party, one in said.items():
+        _check_signed(channel, part, party, one.value, one.signature, "there comes")
+    return said
 
 
 def _check_commitments(commitments: Mapping[str, bytes], kept: Mapping[str, bytes]) -> None:

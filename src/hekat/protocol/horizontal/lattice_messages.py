@@ -22,7 +22,7 @@ class RunSecretsMessage:
 @message("horizontal/member-draw", version=1)
 @dataclass(frozen=True)
 class DrawMessage:
-    """Party to aggregator, where members are drawn: its commitment, then the digest of all, then its word; signed."""
+    """Party to aggregator, in a draw of members: its commitment, the digest of all, its word, that it accepts; signed."""
 
     value: bytes = public()
     signature: bytes = public()

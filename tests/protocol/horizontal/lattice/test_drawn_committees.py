@@ -12,6 +12,7 @@ import pytest
 
 from hekat.errors import ChannelError, HekatError, PartyStoppedError, PolicyError, ProtocolError, StateError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal import aggregator
 from hekat.protocol.horizontal import draw_members as draw
 from hekat.protocol.horizontal.lattice_messages import DealtMessage, DrawMessage, DrawsMessage, ShareMessage
 from hekat.protocol.horizontal.opening.member_draw import commitment_of
@@ -258,7 +259,7 @@ def test_a_party_without_a_commitment_stops_the_run_and_spoils_no_record(
 # --- other members at other parties ---------------------------------------------------------------------------
 
 
-def test_parties_with_other_members_open_nothing_together(rehearse_lattice, eight, monkeypatch) -> None:
+def test_parties_with_other_members_open_nothing_together(rehearse_lattice, eight, monkeypatch, tmp_path) -> None:
     """Half of the parties are made to believe in other members: no sum opens, for nobody."""
 
     def other_members(settings: Any, *others: Any) -> tuple[str, ...]:
@@ -266,6 +267,20 @@ def test_parties_with_other_members_open_nothing_together(rehearse_lattice, eigh
         return settings.parties[1:] if party in ("a", "b", "c", "d") else settings.parties[:7]
 
     monkeypatch.setattr(draw, "members_of", other_members)
+    rehearsal = rehearse_lattice(eight, witness=False)
+    assert "a, b, c, d drew other members" in ends_with(rehearsal).what
+    # And where the aggregator does not mind.
+    pass_on = draw._pass_on
+
+    def pass_on_all(channel: RecordedChannel, settings: Any) -> tuple[str, ...]:
+        members = pass_on(channel, settings)
+        draw._receive(channel, settings, draw.ACCEPTED)
+        return members
+
+    monkeypatch.setattr(aggregator, "pass_on_draw", pass_on_all)
+    for party in eight.parties:
+        for path in (tmp_path / "state" / party).glob("members-*"):
+            path.unlink()
     rehearsal = rehearse_lattice(eight, witness=False)
     with pytest.raises(HekatError):
         rehearsal.run()
@@ -329,6 +344,24 @@ def test_not_some_with_the_first_and_some_with_drawn_ones(
     assert error.what == "the parties do not go on with one committee"
 
 
+def test_parties_look_for_that_themselves(
+    rehearse_lattice, two_rounds, stopped_after_one, tmp_path, monkeypatch
+) -> None:
+    """The aggregator wants the first seven, whatever h has drawn: all others lost their records."""
+    state = stopped_after_one()
+    forget_draw(tmp_path / "state", two_rounds, *two_rounds.parties[:7])
+
+    def pass_on(channel: RecordedChannel, settings: Any) -> tuple[str, ...]:
+        draw._collect(channel, settings, draw.COMMITMENT)
+        return draw.first_members(settings)
+
+    monkeypatch.setattr(aggregator, "pass_on_draw", pass_on)
+    rehearsal = rehearse_lattice(two_rounds, resume_from=state, witness=False)
+    with pytest.raises(HekatError):
+        rehearsal.run()
+    assert rehearsal.records == []
+
+
 def test_a_job_with_keys_was_never_begun_by_an_older_release(
     rehearse_lattice, two_rounds, stopped_after_one, tmp_path
 ) -> None:
@@ -350,13 +383,17 @@ def test_sums_of_a_job_that_were_opened_need_its_record(rehearse_lattice, eight,
 # --- what the site says ---------------------------------------------------------------------------------------
 
 
-def test_a_site_refuses_members_before_any_share_is_dealt(play, eight) -> None:
+@pytest.mark.parametrize("refusing", ["all", "a", "h"])
+def test_a_site_refuses_members_before_any_share_is_dealt(play, eight, refusing) -> None:
+    """One site is enough, whether its party was drawn or not."""
+
     def refuse(members: tuple[str, ...]) -> None:
-        raise PolicyError("the site forms no committee with these members", got=", ".join(members))
+        if refusing in ("all", threading.current_thread().name.removeprefix("hekat-")):
+            raise PolicyError("the site forms no committee with these members", got=", ".join(members))
 
     _, watch, error = play(lambda to, step, message: None, settings=eight, accept_members=refuse)
     assert isinstance(error, PartyStoppedError)
-    assert isinstance(error.__cause__, PolicyError)
+    assert "forms no committee" in str(error.__cause__)
     assert watch.senders_of(DealtMessage) == watch.senders_of(ShareMessage) == []
 
 

@@ -16,6 +16,7 @@ DIGEST_BYTES = 32
 _COMMITMENT_LABEL = b"hekat/lattice/members/commitment/1"
 _LIST_LABEL = b"hekat/lattice/members/list/1"
 _SEED_LABEL = b"hekat/lattice/members/seed/1"
+_MEMBERS_LABEL = b"hekat/lattice/members/drawn/1"
 # 16-bit words to draw from: each is passed over with a probability below 1/256, and seven are needed.
 _STREAM_WORDS = 512
 _WORD_VALUES = 1 << 16
@@ -58,6 +59,12 @@ def draw_members(parties: Sequence[str], words: Mapping[str, bytes], count: int,
     """The members that the words of all `parties` give, in the order in which the job names them."""
     drawn = draw_names(words, count, job_digest)
     return tuple(name for name in parties if name in drawn)
+
+
+def members_digest_of(job_digest: bytes, members: Sequence[str]) -> bytes:
+    """What a party signs of the members that it accepts: 32 bytes over their names, in the order of their points."""
+    fields = [member.encode() for member in members]
+    return hashlib.sha256(encode_fields(_MEMBERS_LABEL, job_digest, *fields)).digest()
 
 
 def _sorted_fields(values: Mapping[str, bytes]) -> list[bytes]:
