@@ -22,7 +22,7 @@ class RunSecretsMessage:
 @message("horizontal/member-draw", version=1)
 @dataclass(frozen=True)
 class DrawMessage:
-    """Party to aggregator, in a draw of members: its commitment, the digest of all, its word, that it accepts; signed."""
+    """Party to aggregator, in a draw of members: commitment, digest of all commitments, word, what it accepts."""
 
     value: bytes = public()
     signature: bytes = public()
