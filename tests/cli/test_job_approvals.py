@@ -20,7 +20,7 @@ def keyed(workplace):
     for name, key in keys.items():
         key.save(workplace.folder / f"{name}.key")
     with (workplace.folder / "job.toml").open("a") as file:
-        file.write("\n[party_keys]\n" + "".join(f'{name} = "{key.public.text}"\n' for name, key in keys.items()))
+        file.write("\n[party_keys]\n" + "".join(f'{name} = "{key.pin}"\n' for name, key in keys.items()))
     for name in NAMES[:3]:
         workplace.edit("site.toml", rf"^\[party\.{name}\.data", f"[party.{name}.data")
     text = (workplace.folder / "site.toml").read_text().replace("[party.north]\n", "")
@@ -199,7 +199,7 @@ def test_other_protocols_are_approved_alike(tmp_path, capsys, protocol) -> None:
         assert main(["init", str(folder), "--protocol", protocol]) == 0
     keys = {name: PartyKey.generate() for name in ("alpha", "beta")}
     with (folder / "job.toml").open("a") as file:
-        lines = "".join(f'{name} = "{key.public.text}"\n' for name, key in keys.items())
+        lines = "".join(f'{name} = "{key.pin}"\n' for name, key in keys.items())
         file.write(f"\n[party_keys]\n{lines}")
     site = (folder / "site.toml").read_text()
     for name, key in keys.items():

@@ -53,7 +53,7 @@ def write(folder: Path, text: str, keys: dict[str, str]) -> Path:
 
 
 def lines_of(text: str) -> dict[str, str]:
-    return {name: KEYS[name].public.text for name in ROLES[text]}
+    return {name: KEYS[name].pin for name in ROLES[text]}
 
 
 @every_protocol
@@ -80,12 +80,14 @@ def test_all_roles_have_keys_or_none(tmp_path, text) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "told"),
     [
-        ("b", KEYS["a"].public.text, "a and b one key"),
+        ("b", KEYS["a"].pin, "a and b one key"),
         ("b", KEYS["b"].fingerprint, "party_keys.b"),
+        ("b", KEYS["b"].public.text, "party_keys.b"),
+        ("b", KEYS["b"].public.text + KEYS["other"].pin.removeprefix(KEYS["other"].public.text), "party_keys.b"),
         ("b", "hekat-party-private-ed25519:AAAA", "party_keys.b"),
-        ("d", KEYS["other"].public.text, "party_keys.d is not a setting"),
+        ("d", KEYS["other"].pin, "party_keys.d is not a setting"),
     ],
-    ids=("one key twice", "a fingerprint", "a private key", "a stranger"),
+    ids=("one key twice", "a fingerprint", "a key without proof", "another's proof", "a private key", "a stranger"),
 )
 def test_what_is_no_key_of_a_role_is_refused(tmp_path, name, line, told) -> None:
     with pytest.raises(JobError, match=told) as refusal:
@@ -96,7 +98,7 @@ def test_what_is_no_key_of_a_role_is_refused(tmp_path, name, line, told) -> None
 def test_the_digest_covers_the_keys(tmp_path) -> None:
     lines = lines_of(HORIZONTAL)
     one = load_job(write(tmp_path, HORIZONTAL, lines))
-    other = load_job(write(tmp_path, HORIZONTAL, {**lines, "b": KEYS["other"].public.text}))
+    other = load_job(write(tmp_path, HORIZONTAL, {**lines, "b": KEYS["other"].pin}))
     assert one.digest != other.digest
 
 

@@ -69,6 +69,12 @@ class PartyPublicKey:
         return cls(_decode_line(text, _PUBLIC_PREFIX, "public party key"))
 
     @classmethod
+    def from_line(cls, text: str) -> PartyPublicKey:
+        """The key of a pin, or of a public key alone, where its owner showed elsewhere that it is its own: in a job's
+        `party_keys`, or by the ledgers it signed. Raises KeyRefusedError."""
+        return cls.from_pin(text) if _PROOF_SEPARATOR in text else cls.from_text(text)
+
+    @classmethod
     def from_pin(cls, text: str) -> PartyPublicKey:
         """The key of a line as `PartyKey.pin` gives it: a signature in it shows that its owner has the private half.
 
@@ -180,6 +186,15 @@ class PartyKey:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a PartyKey is not copied or pickled: save it to a file of its own")
+
+
+def is_party_key_file(path: Path) -> bool:
+    """Whether the file begins as `PartyKey.save` writes it; False where there is none to read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PRIVATE_PREFIX)) == _PRIVATE_PREFIX.encode()
+    except OSError:
+        return False
 
 
 def _decode_line(text: str, prefix: str, what: str) -> bytes:

@@ -205,7 +205,7 @@ def _public_key(ledger: Path, parties: Path | None, stated: Mapping[str, PartyPu
             f"the public key of {ledger.stem!r} in {source} is no text",
             expected="the line that `hekat keys party` prints",
         )
-    return PartyPublicKey.from_text(text)
+    return PartyPublicKey.from_line(text)
 
 
 def _read_parties(source: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hekat.channel import PartyKey
+from hekat.channel.party_key import is_party_key_file
 from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.template_lines import toml_key, toml_value
@@ -60,11 +61,12 @@ def _add_party(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "show",
-        help="describe a Paillier key file: kind, bits, fingerprint, protection",
+        help="describe a key file: kind, bits, fingerprint, protection; of a party key the line that others pin",
         description="Says what a Paillier key file holds, without opening it: no passphrase is asked, no key is shown. "
-        "The fingerprint is the same for a private key and its public key.",
+        "The fingerprint is the same for a private key and its public key. Of a party key it prints what "
+        "`hekat keys party` printed.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="a file that `hekat keys generate` wrote")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file that `hekat keys` wrote")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=show)
 
@@ -89,15 +91,22 @@ def generate(options: argparse.Namespace) -> int:
 def make_party_key(options: argparse.Namespace) -> int:
     key = PartyKey.generate()
     key.save(options.file)
-    line = f"{toml_key(options.file.stem)} = {toml_value(key.public.text)}"
-    facts = {"private": str(options.file), "pin": key.public.text, "fingerprint": key.fingerprint}
-    _print({**facts, "in_party_keys": line}, as_json=options.json)
+    _show_party_key(options, key)
     return 0
 
 
 def show(options: argparse.Namespace) -> int:
-    _print(dict(describe_key_file(options.file)), as_json=options.json)
+    if is_party_key_file(options.file):
+        _show_party_key(options, PartyKey.load(options.file))
+    else:
+        _print(dict(describe_key_file(options.file)), as_json=options.json)
     return 0
+
+
+def _show_party_key(options: argparse.Namespace, key: PartyKey) -> None:
+    line = f"{toml_key(options.file.stem)} = {toml_value(key.pin)}"
+    facts = {"private": str(options.file), "pin": key.pin, "fingerprint": key.fingerprint}
+    _print({**facts, "in_party_keys": line}, as_json=options.json)
 
 
 def _check_new(*paths: Path) -> None:

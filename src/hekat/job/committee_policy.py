@@ -63,7 +63,7 @@ def _strangers(policy: SitePolicy, keys: Mapping[str, PartyPublicKey], parties: 
         return []
     if not keys:
         return [party for party in parties if party not in policy.committee_members]
-    allowed = {PartyPublicKey.from_text(line) for line in policy.committee_members if is_key_line(line)}
+    allowed = {PartyPublicKey.from_line(line) for line in policy.committee_members if is_key_line(line)}
     return [party for party in parties if keys[party] not in allowed]
 
 

@@ -1,7 +1,8 @@
 """Party keys that stand in a job: its digest covers them, so that a name in the job is a key and no claim.
 
 The whole public key is written, not its fingerprint: those are 128 bits of a digest, of which a party that makes its
-own keys finds two that are alike in 2^64 steps, and would then be another one to each of the others.
+own keys finds two that are alike in 2^64 steps, and would then be another one to each of the others. Beside it stands a
+signature of the private half: who writes a job cannot give a role a key that its owner does not hold.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def notes_on_keys(party_keys: Mapping[str, PartyPublicKey]) -> list[str]:
 def _read_key(section: Section, role: str) -> PartyPublicKey:
     text = section.take(role, str)
     try:
-        return PartyPublicKey.from_text(text)
+        return PartyPublicKey.from_pin(text)
     except HekatError as error:
         raise JobError(
             f"{SECTION}.{role} is no public party key", expected=error.expected, got=error.got, cure=error.cure

@@ -202,7 +202,7 @@ def _read_committee_members(section: Section) -> tuple[str, ...] | None:
     entries = section.take_optional_texts("committee_members")
     for entry in filter(is_key_line, entries or ()):
         try:
-            PartyPublicKey.from_text(entry)
+            PartyPublicKey.from_line(entry)
         except HekatError as error:
             raise JobError(
                 f"{section.place}.committee_members holds what is neither a public party key nor a name",

@@ -41,8 +41,11 @@ _NO_ROWS_LABEL = b"hekat/rows/none/1"
 
 
 def may_lie_with_run(prepared: Prepared) -> bool:
-    """Whether records may lie with the run: only where this one process plays every party of the job."""
-    return set(prepared.job.settings.parties) <= prepared.tables.keys()
+    """Whether records may lie with the run: only where this one process plays every party of a job that names no keys.
+
+    A job with keys is of several organisations, whose records outlive a run on one machine.
+    """
+    return not prepared.job.party_keys and set(prepared.job.settings.parties) <= prepared.tables.keys()
 
 
 def roles_without_own_folder(prepared: Prepared) -> tuple[str, ...]:
@@ -187,8 +190,9 @@ def _rows_of(prepared: Prepared, role: str) -> RowsInJob:
 
 
 def identities_of(job: Job) -> tuple[str, ...]:
-    """Who takes part, as far as the job tells one party from another: by its name."""
-    return job.settings.parties
+    """Who takes part, as far as the job tells one party from another: by key, or where it names none by name."""
+    keys = job.party_keys
+    return tuple(keys[name].text if keys else name for name in job.settings.parties)
 
 
 def _no_rows_digest(job: Job, identities: tuple[str, ...]) -> bytes:
