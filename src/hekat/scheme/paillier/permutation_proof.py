@@ -51,8 +51,9 @@ def check_roots(n: int, roots: Any, fingerprint: str) -> None:
 
     Small factors of n were looked for before. `fingerprint` names the key in the error.
     """
-    are_roots = isinstance(roots, tuple) and all(isinstance(root, int) and 0 <= root < n for root in roots)
-    if not (are_roots and len(roots) == ROOT_COUNT and _hold(n, roots, _challenges(n))):
+    are_nine = isinstance(roots, tuple) and len(roots) == ROOT_COUNT
+    are_reduced = are_nine and all(isinstance(root, int) and 0 <= root < n for root in roots)
+    if not (are_reduced and _hold(n, roots, _challenges(n))):
         raise KeyRefusedError(
             f"public key {fingerprint} is not shown to be sound",
             expected=f"{ROOT_COUNT} roots that only a key has under which ciphertexts can be re-randomised",
