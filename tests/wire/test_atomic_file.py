@@ -34,6 +34,23 @@ def test_file_is_whole_and_has_its_mode_whatever_the_umask(tmp_path: Path, mode:
     assert listing(tmp_path) == ["key"]
 
 
+def test_the_file_is_on_disk_before_it_has_its_name_and_the_name_before_the_call_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[bool, int, bool]] = []
+    fsync = os.fsync
+
+    def look(handle: int) -> None:
+        status = os.fstat(handle)
+        is_file = stat.S_ISREG(status.st_mode)
+        synced.append((is_file, status.st_size if is_file else 0, (tmp_path / "key").exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    create_file(tmp_path / "key", DATA, mode=0o600)
+    assert synced == [(True, len(DATA), False), (False, 0, True)]
+
+
 def test_never_over_another_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"old")
     with pytest.raises(StateError, match=r"already there and is not written over.*cure: choose another path"):
