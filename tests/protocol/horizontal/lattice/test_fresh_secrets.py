@@ -1,0 +1,57 @@
+"""No secret of an upload, and no key of a run, comes a second time: not at another party, nor in another run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from hekat.protocol.horizontal import party
+from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
+from hekat.protocol.horizontal.opening import ways
+
+WAYS = {"committee": ways.CommitteeWay, "authority": ways.AuthorityWay, "shared": ways.SharedWay}
+
+
+@pytest.mark.parametrize("opening", WAYS)
+def test_two_runs_of_one_job_have_nothing_secret_in_common(
+    opening, rehearse_lattice, lattice_settings, tmp_path, monkeypatch
+) -> None:
+    """The second run starts from other state folders: even the upload's number is the same."""
+    seen: dict[str, list[bytes]] = defaultdict(list)
+    of_run: list[tuple[bytes, bytes]] = []
+    deal, begin, make_way = WAYS[opening].deal, LatticeAggregation.__init__, party.make_way
+
+    def deal_and_keep(self, *arguments):
+        dealt = deal(self, *arguments)
+        seen["secret"].append(dealt.secret.coefficients.tobytes())
+        seen["message"].extend(dealt.messages.values())
+        if opening == "shared":
+            seen["salt"].append(dealt.salt)
+        return dealt
+
+    def begin_and_keep(self, *arguments, digest_key, **others):
+        keys[0].add(digest_key)
+        begin(self, *arguments, digest_key=digest_key, **others)
+
+    def make_and_keep(settings, shared_key=b""):
+        keys[1].add(shared_key)
+        return make_way(settings, shared_key)
+
+    monkeypatch.setattr(WAYS[opening], "deal", deal_and_keep)
+    monkeypatch.setattr(LatticeAggregation, "__init__", begin_and_keep)
+    monkeypatch.setattr(party, "make_way", make_and_keep)
+    for run in ("first", "second"):
+        keys: tuple[set[bytes], set[bytes]] = (set(), set())
+        rehearse_lattice(lattice_settings(3, opening), state_folder=tmp_path / run).run()
+        # All parties of a run have one of each.
+        ((digest_key,), (shared_key,)) = keys
+        of_run.append((digest_key, shared_key))
+    assert len(seen["secret"]) == 6
+    for values in seen.values():
+        assert len(set(values)) == len(values)
+    assert of_run[0][0] != of_run[1][0]
+    assert (of_run[0][1] != of_run[1][1]) == (opening == "shared")
+    for value in (*(key for keys in of_run for key in keys if key), *seen["salt"]):
+        assert len(value) == 32
+        assert len(set(value)) > 8
