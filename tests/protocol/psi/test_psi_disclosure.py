@@ -229,3 +229,10 @@ def test_messages_there_and_back(message, classes) -> None:
     for name, disclosure in disclosure_of(type(message)).items():
         assert disclosure.kind in classes
         assert np.array_equal(getattr(found, name), getattr(message, name))
+
+
+def test_the_digest_of_common_rows_is_of_its_session_alone(intersect) -> None:
+    """Else whoever sees two of them knows whether two runs found the same rows, and could send an old one again."""
+    played = [intersect(FEW, ECDH) for _ in range(2)]
+    digests = {run.channels["bank"].of(CommonRowsMessage)[0].set_digest for run in played}
+    assert len(digests) == 2
