@@ -170,7 +170,8 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
     if not rows:
         return []
     lines = [
-        "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`:",
+        "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`. Where rules on gradients are waived, a run "
+        "would be refused unless job and sites accept in words that labels and columns may be learned:",
         "",
         *_table(["shape", "protection", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
     ]
@@ -179,7 +180,7 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
         scaled = "" if row["share"] == 1 else f", scaled up from a share of {row['share']:g}"
         lines.append(
             _line(
-                row["what"],
+                row["what"] + (", the rules on gradients waived" if row.get("rules_waived") else ""),
                 _protection(row),
                 _seconds(row["scaled_s"]) + scaled,
                 *(_seconds(row["parts_s"][part] / row["share"]) for part in PARTS),

@@ -188,7 +188,7 @@ def _own_public_key(n: int, private_key: PrivateKey | None, path: Path) -> Publi
         raise KeyRefusedError(
             f"{path} holds a public key without a proof that it is sound",
             expected="a file of this release, or the private key that belongs to it",
-            got="a file of a release before 0.2",
+            got="a file of an earlier release",
             cure="ask its owner to write it anew: save_public_key(path, load_private_key(FILE).public)",
         )
     return private_key.public
