@@ -105,7 +105,7 @@ class Alone:
     def sign(self, leg, parameters, digest):
         return StatementMessage(digest, b"", b"")
 
-    def check_included(self, leg, parameters, stated):
+    def check_included(self, leg, parameters, stated, commitment):
         return SimpleNamespace(parties=("a",))
 
     def release(self, leg, included) -> None:
