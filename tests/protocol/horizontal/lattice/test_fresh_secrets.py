@@ -34,9 +34,9 @@ def test_two_runs_of_one_job_have_nothing_secret_in_common(
         keys[0].add(digest_key)
         begin(self, *arguments, digest_key=digest_key, **others)
 
-    def make_and_keep(settings, shared_key=b""):
+    def make_and_keep(settings, shared_key=b"", *others):
         keys[1].add(shared_key)
-        return make_way(settings, shared_key)
+        return make_way(settings, shared_key, *others)
 
     monkeypatch.setattr(WAYS[opening], "deal", deal_and_keep)
     monkeypatch.setattr(LatticeAggregation, "__init__", begin_and_keep)
