@@ -166,12 +166,16 @@ def _flash(content: dict[str, Any], run: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def _waived(row: dict[str, Any]) -> str:
+    return ", rules on gradients waived" if row.get("rules_waived") else ""
+
+
 def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
     if not rows:
         return []
     lines = [
-        "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`. Where rules on gradients are waived, a run "
-        "would be refused unless job and sites accept in words that labels and columns may be learned:",
+        "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`. Where rules on gradients are waived, a "
+        "run is refused unless job and sites accept in words that labels and columns may be learned:",
         "",
         *_table(["shape", "protection", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
     ]
@@ -180,7 +184,7 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
         scaled = "" if row["share"] == 1 else f", scaled up from a share of {row['share']:g}"
         lines.append(
             _line(
-                row["what"] + (", the rules on gradients waived" if row.get("rules_waived") else ""),
+                row["what"] + _waived(row),
                 _protection(row),
                 _seconds(row["scaled_s"]) + scaled,
                 *(_seconds(row["parts_s"][part] / row["share"]) for part in PARTS),
@@ -208,7 +212,7 @@ def _auc(content: dict[str, Any]) -> list[str]:
         ours = "seconds" in row
         lines.append(
             _line(
-                row["what"],
+                row["what"] + _waived(row),
                 f"`{row['trained']}`" if ours else row["trained"],
                 f"{row['auc']:.4f}",
                 f"{row['difference']:+.4f}" if "difference" in row else "",
