@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hekat.channel import PartyPublicKey
 from hekat.engine import select
 from hekat.engine.cuda import availability
 from hekat.engine.select import _instance
@@ -205,11 +206,15 @@ def test_keys_refused(arguments, words, workplace, monkeypatch) -> None:
 
 
 def test_a_party_key_is_pinned_in_the_run(workplace) -> None:
-    made = json.loads(workplace.call("keys", "party", workplace.folder / "east.key", "--json").out)
+    key_file = workplace.folder / "east.key"
+    made = json.loads(workplace.call("keys", "party", key_file, "--json").out)
+    assert json.loads(workplace.call("keys", "show", key_file, "--json").out) == made
     workplace.edit("site.toml", r"\[party\.east\.data", '[party.east]\nparty_key = "east.key"\n[party.east.data')
     assert workplace.run().code == 0
     (folder,) = workplace.folders()
-    assert json.loads((folder / "parties.json").read_text())["east"] == made["pin"]
+    pinned = PartyPublicKey.from_pin(made["pin"])
+    assert json.loads((folder / "parties.json").read_text())["east"] == pinned.text
+    assert pinned.fingerprint == made["fingerprint"]
     assert workplace.call("audit", folder).code == 0
 
 
