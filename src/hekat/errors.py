@@ -118,6 +118,7 @@ class PartyStoppedError(ChannelError):
         # As in PartyLostError; `expelled_by` is for the party itself that was given up on.
         self.notice: object = None
         self.expelled_by = ""
+        self.told_reason = ""
         super().__init__(f"{what}; saved: {saved}" if saved else what, cure=cure)
 
 
@@ -133,6 +134,8 @@ class PartyLostError(ChannelError):
         # Who gave up on it ("" where it left by itself), and a signed word of that (channel.loss_notice), if any.
         self.expelled_by = ""
         self.notice: object = None
+        # What is told of the reason, without any other word: the notice has to be of the same.
+        self.told_reason = ""
         super().__init__(what, cure=cure)
 
 

@@ -6,6 +6,7 @@ import contextlib
 
 import pytest
 
+from hekat.channel.departure import Loss
 from hekat.channel.loss_notice import sign_loss
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, SealError
 
@@ -41,6 +42,23 @@ def test_a_notice_that_is_not_of_this_session_these_parties_and_this_reason_does
     if forged == "another reason":
         notice = type(notice)(notice.by, notice.party, REASON, notice.signature)
     trio.raw["a"].expel("b", REASON, notice)
+    with pytest.raises(SealError, match="in the name of 'a'"):
+        trio.sealed["c"].receive("b", "step")
+
+
+@pytest.mark.parametrize("told", ["told_reason", "what"])
+def test_another_reason_is_not_told_under_a_genuine_notice(make_trio, monkeypatch, told) -> None:
+    """A relay that has the signed words of who gave up on a party tells others of it in its own."""
+    original = Loss.to_others
+
+    def retell(self, consequence):
+        error = original(self, consequence)
+        setattr(error, told, "'a' gave up on it: it stole data")
+        return error
+
+    monkeypatch.setattr(Loss, "to_others", retell)
+    trio = make_trio(may_be_lost=frozenset("b"))
+    trio.sealed["a"].expel("b", REASON)
     with pytest.raises(SealError, match="in the name of 'a'"):
         trio.sealed["c"].receive("b", "step")
 

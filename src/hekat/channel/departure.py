@@ -32,7 +32,7 @@ class Stop:
 
     def to_others(self) -> PartyStoppedError:
         error = self._error(f" ({type(self.error).__name__})", None)
-        error.notice = self.notice
+        error.notice, error.told_reason = self.notice, type(self.error).__name__
         return error
 
     def _error(self, why: str, cause: BaseException | None) -> PartyStoppedError:
@@ -70,6 +70,7 @@ class Loss:
         reason = self._expelled if self.error is None else type(self.error).__name__
         error = self._error(reason, f" ({reason}) {consequence}")
         error.notice, error.expelled_by = self.notice, self.expelled_by
+        error.told_reason = self.reason if self.error is None else reason
         return error
 
     def to_itself(self) -> PartyStoppedError:
@@ -84,7 +85,7 @@ class Loss:
             saved=self.saved,
             cure="resume from the checkpoint in a new session",
         )
-        error.notice, error.expelled_by = self.notice, self.expelled_by
+        error.notice, error.expelled_by, error.told_reason = self.notice, self.expelled_by, self.reason
         return error
 
     def as_stop(self, error: PartyStoppedError) -> Stop:

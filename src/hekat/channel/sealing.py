@@ -376,6 +376,8 @@ class SealedChannel:
             and notice.by == signer
             and notice.party
             == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
+            and notice.reason == error.told_reason
+            and notice.reason in error.what
             and notice.holds(session_id, keys[signer])
         )
         if not holds:

@@ -28,8 +28,9 @@ MARGIN_BITS = 76
 MAX_RESULTS = 1 << (MARGIN_BITS - 40)
 # By how many units at most an opened result is off: what its slot is carried.
 CARRY_UNITS = 1
-# What an opened result costs in encryptions of one number: rows with few columns are packed tightly, wide ones not.
-_OPENING_COST = 5.0
+# What an opened result costs in encryptions of one number, its randomiser r^n above all: rows with few columns are
+# packed tightly, wide ones not.
+_OPENING_COST = 15.0
 
 
 @dataclass(frozen=True)

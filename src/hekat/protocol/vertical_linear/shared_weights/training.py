@@ -42,7 +42,7 @@ from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_i
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
 # Microseconds on two cores: an encryption, an opening, a term of 20 bits and one of 128. Only their ratio matters.
-_ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 200.0, 2.4, 22.0
+_ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 450.0, 2.4, 22.0
 
 
 class Gradients(Protocol):
