@@ -62,13 +62,18 @@ class UploadState:
             self.uploads.next()
         self.releases.allow(self.job_digest, parties, included, self.rows)
 
-    def note_opened(self, parties: Collection[str], included: IncludedSet) -> None:
-        """Note on disk that others opened this set's sum, of a group's `parties`: the rows of this role are in it.
+    def note_upload(self) -> None:
+        """Note on disk of whom the job is in which this role's rows are about to be uploaded; return only then."""
+        if self.rows is not None:
+            self.releases.note_upload(self.rows)
+
+    def note_stated(self, parties: Collection[str], included: IncludedSet) -> None:
+        """Note on disk that others may open this set's sum, of a group's `parties`; return only then.
 
         A role that opens nothing in this job may be asked to in the next one.
         """
         if self.rows is not None:
-            self.releases.note_opened(self.job_digest, parties, included, self.rows)
+            self.releases.note_stated(self.job_digest, parties, included, self.rows)
 
     def note_altered(self, step: str) -> None:
         """Note on disk that a sum of the job was altered: this role takes part in no further run of it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,16 @@ import pytest
 
 from hekat.errors import HekatError, PolicyError, ProtocolError
 from hekat.model import make_model
-from hekat.protocol.horizontal.lattice_messages import ReleasedGroupsMessage
+from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
+from hekat.protocol.horizontal.lattice_messages import (
+    IncludedMessage,
+    OpenedMessage,
+    ReleasedGroupsMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+)
 from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED, RowsInJob
+from hekat.protocol.horizontal.upload_state import UploadState
 
 VICTIM = "e"
 OTHER_JOB = hashlib.sha256(b"the same job with another comment").digest()
@@ -130,7 +139,7 @@ def test_members_release_nothing_for_another_set_whatever_the_aggregator_asks(
     assert error_of(rehearsal) is not None
     assert rehearsal.records == []
     assert "sums of the rows of" in rehearsal.reasons
-    assert "were opened for another set in 'round-1'" in rehearsal.reasons
+    assert "may have been opened for another set in 'round-1'" in rehearsal.reasons
 
 
 def _told(channel: Any, settings: Any) -> dict[str, tuple[str, ...]]:
@@ -226,3 +235,68 @@ def test_a_party_that_is_no_member_knows_its_rows_in_the_next_job(
     error = error_of(rehearse_lattice(last, job_digest=OTHER_JOB, rows=accepted))
     assert isinstance(error, PolicyError)
     assert "rows of h" in error.what
+
+
+@pytest.mark.parametrize("noted", [False, True], ids=["the old way", "the new way"])
+@pytest.mark.parametrize("kept_back", [(SumBeginMessage, SumBlockMessage), (IncludedMessage, SumBeginMessage)])
+def test_an_aggregator_that_keeps_a_sum_to_itself_and_a_friend(
+    kept_back, noted, rehearse_lattice, lattice_settings, lattice_tables, rows_of, meddle, tmp_path, monkeypatch
+) -> None:
+    """The authority released, and knows another job with a party less for another one. Old: nobody else noted it."""
+    five, four, tables = lattice_settings(5, "authority"), lattice_settings(4, "authority"), lattice_tables()
+    if not noted:
+        monkeypatch.setattr(UploadState, "note_upload", lambda state: None)
+        monkeypatch.setattr(UploadState, "note_stated", lambda state, *others: None)
+    opened: dict[str, Any] = {}
+    unmask = LatticeAggregation._unmask
+
+    def spy(aggregation: Any, *others: Any) -> Any:
+        aggregate = unmask(aggregation, *others)
+        opened.setdefault(aggregation._channel.party, aggregate)
+        return aggregate
+
+    def send(to: str, step: str, message: Any) -> list[tuple[str, Any]]:
+        return [] if isinstance(message, kept_back) and to in tuple("bcde") else [(step, message)]
+
+    def take(sender: str, step: str, message: Any) -> Any:
+        if isinstance(message, OpenedMessage):
+            raise HekatError("the aggregator falls over")
+        return message
+
+    monkeypatch.setattr(LatticeAggregation, "_unmask", spy)
+    first = rehearse_lattice(five, rows=rows_of(five), meddlers={"hub": meddle(send, take)}, witness=False)
+    with pytest.raises(HekatError):
+        first.run()
+    assert list(opened) == ["a"]
+    for state in first.upload_states.values():
+        state.uploads.close()
+    shutil.rmtree(tmp_path / "state" / "a")  # the friend forgets
+    second = rehearse_lattice(four, job_digest=OTHER_JOB, rows=rows_of(four), witness=False)
+    if noted:
+        error = error_of(second)
+        assert isinstance(error, PolicyError)
+        assert error.got == "e is not in this one"
+        assert second.records == []
+        return
+    whole = {name: values * sum(len(tables[party]) for party in "abcde") for name, values in opened["a"].mean.items()}
+    assert shows_victim(whole, total_gradient(second.run(), "abcd", tables), tables)
+
+
+@pytest.mark.parametrize("kept_back", [SumBeginMessage, IncludedMessage])
+def test_every_party_has_noted_its_job_before_anything_is_opened(
+    kept_back, rehearse_lattice, lattice_settings, rows_of, meddle, tmp_path
+) -> None:
+    """The eighth is no member. What it is not told it cannot note; of whom the job is it knows."""
+    eight = lattice_settings(8)
+
+    def send(to: str, step: str, message: Any) -> list[tuple[str, Any]]:
+        if isinstance(message, kept_back):
+            raise HekatError("the aggregator falls over")
+        return [(step, message)]
+
+    with pytest.raises(HekatError):
+        rehearse_lattice(eight, rows=rows_of(eight), meddlers={"hub": meddle(send)}, witness=False).run()
+    for name in eight.parties:
+        kinds = {line.split()[0] for line in (tmp_path / "state" / name / "releases.record").read_text().splitlines()}
+        assert "parties" in kinds
+        assert ("rows" in kinds) == (kept_back is SumBeginMessage)

@@ -48,7 +48,7 @@ def test_another_job_on_the_same_rows_is_held_to_the_sets_of_the_first(record: R
     reopened = ReleaseRecord.open(record._path)
     for parties in ("abcde", "abce", "abc"):
         error = refused(reopened, SECOND, parties)
-        assert error.what == "sums of the rows of north were opened for another set in 'round-1'"
+        assert error.what == "sums of the rows of north may have been opened for another set in 'round-1'"
         assert error.got == "without e"
     refused(reopened, SECOND, "abcde", step="round-1/exponents")
     reopened.allow(SECOND, "abcde", included("abcd", 8), ROWS)
@@ -118,12 +118,24 @@ def test_sets_of_other_jobs_are_told_to_the_aggregator(record: ReleaseRecord) ->
     assert record.left_out(SECOND, groups, replace(ROWS, accepted=True)) == {}
 
 
-def test_what_others_opened_counts_as_much(record: ReleaseRecord) -> None:
-    record.note_opened(FIRST, "abcde", included("abcde"), ROWS)
+def test_what_others_may_open_counts_as_much(record: ReleaseRecord) -> None:
+    record.note_stated(FIRST, "abcde", included("abcde"), ROWS)
     assert refused(record, SECOND, "abcd").what.endswith("for another set in 'round-1'")
     assert refused(record, SECOND, "abcd", in_job("abcd")).what.endswith("in a job of other parties")
     # In the same job, where nothing was released here, the group is still free to be released for.
     record.allow(FIRST, "abcde", included("abcd", 9), ROWS)
+
+
+def test_an_upload_binds_its_rows_to_the_parties_of_its_job(record: ReleaseRecord) -> None:
+    """Whoever holds the sum back tells nobody for whom it was opened."""
+    record.note_upload(ROWS)
+    written = record._path.read_bytes()
+    record.note_upload(ROWS)
+    assert record._path.read_bytes() == written
+    record = ReleaseRecord.open(record._path)
+    assert refused(record, SECOND, "abcd", in_job("abcd")).got == "e is not in this one"
+    record.check_rows(SECOND, ROWS, {"round-1": "abcde"})
+    record.check_rows(SECOND, replace(in_job("abcd"), digest=b"s" * 32), {"round-1": "abcd"})
 
 
 def test_the_record_alone_confirms_no_guess_of_rows(record: ReleaseRecord) -> None:

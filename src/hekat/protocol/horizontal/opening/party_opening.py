@@ -98,8 +98,12 @@ class PartyOpening:
             self._member.check_dealt(leg)
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
-        """This party's signature over its upload, of which `upload_digest` is SHA-256."""
+        """This party's signature over its upload, of which `upload_digest` is SHA-256; its job is noted on disk first.
+
+        Signed, it can be opened by others who tell this party nothing more.
+        """
         dealt = self._own()
+        self._state.note_upload()
         fields = upload_fields(self._context(leg, parameters), upload_digest, dealt.digests)
         return StatementMessage(upload_digest, dealt.salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
 
@@ -127,7 +131,7 @@ class PartyOpening:
         return included
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
-        """A member releases its sum of shares for that set; where all parties open by themselves, each notes the set.
+        """A member releases its sum of shares for that set; every other party notes it before anything is opened.
 
         Raises ProtocolError where other parties were released for in this group before.
         """
@@ -135,6 +139,8 @@ class PartyOpening:
             self._member.release(leg, included)
         elif not self._way.members:
             self._state.allow(self._participation.parties_in(leg.step), included)
+        else:
+            self._state.note_stated(self._participation.parties_in(leg.step), included)
 
     def open(
         self,
@@ -176,8 +182,6 @@ class PartyOpening:
         salts = {party: stated.salts.get(party, b"") for party in included.parties}
         with self._stopwatch.measure("open"):
             secret_sum, wrong = self._way.open(self._context(leg, parameters), parameters, releases, salts)
-        if self._member is None and self._way.members:
-            self._state.note_opened(self._participation.parties_in(leg.step), included)
         return secret_sum, sorted([*other, *wrong])
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -129,17 +129,20 @@ class ReleaseRecord:
             if after != before:
                 self._write(self._path, encode_releases(after))
 
-    def note_opened(self, job_digest: bytes, parties: Collection[str], included: IncludedSet, rows: RowsInJob) -> None:
-        """Note on disk that others opened the sum of this set, of the group's `parties`, which has these rows in it.
+    def note_upload(self, rows: RowsInJob) -> None:
+        """Note on disk that these rows are uploaded in a job of its parties: others may open a sum that has them.
+
+        Raises StateError where the record cannot be read or written.
+        """
+        self._add(lambda before: _with_parties(before, rows))
+
+    def note_stated(self, job_digest: bytes, parties: Collection[str], included: IncludedSet, rows: RowsInJob) -> None:
+        """Note on disk that others may open the sum of this set, of the group's `parties`, which has these rows in it.
 
         Raises StateError where the record cannot be read or written.
         """
         entry = _set_entry(parties, included)
-        with locked(self._path):
-            before = decode_releases(read_file(self._path), self._path)
-            after = _with_rows(before, job_digest, included.context.group, entry, rows)
-            if after != before:
-                self._write(self._path, encode_releases(after))
+        self._add(lambda before: _with_rows(before, job_digest, included.context.group, entry, rows))
 
     def check_rows(self, job_digest: bytes, rows: RowsInJob, samples: Mapping[str, Collection[str]]) -> None:
         """Raise PolicyError where these rows were released for in another job, with others than all of a group's
@@ -168,6 +171,13 @@ class ReleaseRecord:
                 found[group] = []
         return found
 
+    def _add(self, change: Callable[[Releases], Releases]) -> None:
+        with locked(self._path):
+            before = decode_releases(read_file(self._path), self._path)
+            after = change(before)
+            if after != before:
+                self._write(self._path, encode_releases(after))
+
     def _read(self) -> Releases:
         with locked(self._path):
             return decode_releases(read_file(self._path), self._path)
@@ -179,8 +189,12 @@ def _set_entry(parties: Collection[str], included: IncludedSet) -> Entry:
 
 def _with_rows(releases: Releases, job_digest: bytes, group: str, entry: Entry, rows: RowsInJob) -> Releases:
     of_job = (entry[0], _hash(_JOB_LABEL, job_digest), *entry[1:])
-    several = {_rows_key(rows, group): of_job, _parties_key(rows): _parties_entry(rows)}
-    return releases.with_several(several, _digest_of_key(rows.key))
+    several = {_rows_key(rows, group): of_job}
+    return _with_parties(releases.with_several(several, _digest_of_key(rows.key)), rows)
+
+
+def _with_parties(releases: Releases, rows: RowsInJob) -> Releases:
+    return releases.with_several({_parties_key(rows): _parties_entry(rows)}, _digest_of_key(rows.key))
 
 
 def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Mapping[str, str]) -> None:
@@ -195,17 +209,17 @@ def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Ma
     for _, *names in (entry for entry in releases.several.get(_parties_key(rows), ()) if entry != own):
         added, gone = sorted(set(rows.identities) - set(names)), sorted(set(names) - set(rows.identities))
         told = [*(f"{name} is new" for name in added), *(f"{name} is not in this one" for name in gone)]
-        _refuse_rows(job_digest, rows, "in a job of other parties", ", ".join(told))
+        _refuse_rows(job_digest, rows, "may have been opened in a job of other parties", ", ".join(told))
     for group in ahead:
         for digest, _, *names in known[group]:
             if digest != sets[group]:
                 got = f"without {', '.join(names)}" if names else "another sample, or all of them"
-                _refuse_rows(job_digest, rows, f"for another set in {group!r}", got)
+                _refuse_rows(job_digest, rows, f"may have been opened for another set in {group!r}", got)
 
 
 def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str) -> None:
     raise PolicyError(
-        f"sums of the rows of {rows.owner} were opened {how}",
+        f"sums of the rows of {rows.owner} {how}",
         expected="the same parties in every job on the same rows: the difference of two sums is somebody's update",
         got=got,
         cure="take part with the same parties; where the difference may be told, say so in the site file, for this job "
