@@ -67,7 +67,7 @@ class PartyDraw:
             return False
         if self._resumed and self._may_be_older:
             return True
-        is_used = bool(self._state.left_out(groups_ahead(self._settings, 0)))
+        is_used = self._state.has_released(groups_ahead(self._settings, 0))
         if self._resumed or is_used:
             raise StateError(
                 f"{self._channel.party} has no record of the members that were drawn for this job",

@@ -79,6 +79,10 @@ class UploadState:
         """Note on disk that a sum of the job was altered: this role takes part in no further run of it."""
         self.altered.note(self.job_digest, step)
 
+    def has_released(self, groups: Collection[str]) -> bool:
+        """Whether this role released in one of these groups of this job, whatever other jobs did."""
+        return bool(self.releases.left_out(self.job_digest, groups))
+
     def left_out(self, groups: Collection[str]) -> dict[str, list[str]]:
         """As `ReleaseRecord.left_out`, of this job and its rows."""
         return self.releases.left_out(self.job_digest, groups, self.rows)

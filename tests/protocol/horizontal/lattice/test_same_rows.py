@@ -124,6 +124,17 @@ def test_rows_are_known_again_under_another_digest_of_the_job(
     assert rehearsal.records == []
 
 
+def test_eight_parties_draw_members_for_another_job_on_the_same_rows(
+    rehearse_lattice, lattice_settings, rows_of
+) -> None:
+    """What other jobs opened says nothing of a draw of this one's members."""
+    settings = lattice_settings(8)
+    rehearse_lattice(settings, rows=rows_of(settings)).run()
+    tuned = rehearse_lattice(settings, job_digest=OTHER_JOB, rows=rows_of(settings))
+    tuned.run()
+    assert tuned.records[0].party_count == 8
+
+
 def test_members_release_nothing_for_another_set_whatever_the_aggregator_asks(
     rehearse_lattice, lattice_settings, leave_at, rows_of, monkeypatch
 ) -> None:
