@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -189,15 +189,15 @@ def _rows_of(prepared: Prepared, role: str) -> RowsInJob:
     return RowsInJob(role, table.rows_digest, identities, accepted)
 
 
-def identities_of(job: Job) -> tuple[str, ...]:
-    """Who takes part, as far as the job tells one party from another: by key, or where it names none by name."""
+def identities_of(job: Job) -> dict[str, str]:
+    """By name, what tells each party from others in any job: its key, or its name where the job has no keys."""
     keys = job.party_keys
-    return tuple(keys[name].text if keys else name for name in job.settings.parties)
+    return {name: keys[name].text if keys else name for name in job.settings.parties}
 
 
-def _no_rows_digest(job: Job, identities: tuple[str, ...]) -> bytes:
+def _no_rows_digest(job: Job, identities: Mapping[str, str]) -> bytes:
     """In the place of rows, for an authority that has none: the parties and what the job calls their rows."""
-    fields = (job.data, *sorted(identities))
+    fields = (job.data, *sorted(identities.values()))
     return hashlib.sha256(encode_fields(_NO_ROWS_LABEL, *(field.encode() for field in fields))).digest()
 
 

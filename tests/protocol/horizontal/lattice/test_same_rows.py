@@ -44,7 +44,7 @@ def rows_of(lattice_tables) -> Callable[..., Callable[[str], RowsInJob | None]]:
                 digest = hashlib.sha256("".join(settings.parties).encode()).digest()
             else:
                 digest = hashlib.sha256(tables[name].features.tobytes()).digest()
-            return RowsInJob(name, digest, settings.parties, accepted=name in accepted)
+            return RowsInJob(name, digest, {party: party for party in settings.parties}, accepted=name in accepted)
 
         return rows
 

@@ -16,7 +16,7 @@ from hekat.protocol.horizontal.opening.upload_context import UploadContext
 from hekat.protocol.horizontal.upload_state import RELEASES_FILE, check_upload_state, open_upload_state
 
 FIRST, SECOND, THIRD = b"1" * 32, b"2" * 32, b"3" * 32
-ROWS = RowsInJob("north", b"r" * 32, tuple("abcde"), key=b"k" * 32)
+ROWS = RowsInJob("north", b"r" * 32, dict(zip("abcde", "abcde", strict=True)), key=b"k" * 32)
 OTHER_ROWS = replace(ROWS, digest=b"s" * 32)
 CONTEXT = UploadContext(b"s" * 32, 7, "round-1", "A16-16")
 
@@ -27,7 +27,7 @@ def included(parties: str, number: int = 7, step: str = "round-1") -> IncludedSe
 
 
 def in_job(parties: str) -> RowsInJob:
-    return replace(ROWS, identities=tuple(parties))
+    return replace(ROWS, identities={name: name for name in parties})
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def record(tmp_path: Path) -> ReleaseRecord:
 def refused(record: ReleaseRecord, job: bytes, parties: str, rows: RowsInJob = ROWS, **context: Any) -> PolicyError:
     before = record._path.read_bytes()
     with pytest.raises(PolicyError) as caught:
-        record.allow(job, rows.identities, included(parties, 9, **context), rows)
+        record.allow(job, tuple(rows.identities), included(parties, 9, **context), rows)
     assert record._path.read_bytes() == before
     return caught.value
 
@@ -68,9 +68,24 @@ def test_another_job_has_the_same_parties(record: ReleaseRecord) -> None:
 
 
 def test_a_name_with_another_key_is_another_party(record: ReleaseRecord) -> None:
-    record.allow(FIRST, "abc", included("abc"), replace(ROWS, identities=("a=1", "b=2", "c=3")))
-    error = refused(record, SECOND, "abc", replace(ROWS, identities=("a=1", "b=2", "c=4")))
-    assert error.got == "c=4 is new, c=3 is not in this one"
+    record.allow(FIRST, "abc", included("abc"), replace(ROWS, identities={"a": "1", "b": "2", "c": "3"}))
+    error = refused(record, SECOND, "abc", replace(ROWS, identities={"a": "1", "b": "2", "c": "4"}))
+    assert error.got == "4 is new, 3 is not in this one"
+
+
+def test_parties_that_exchanged_their_names_are_other_parties_in_a_set(record: ReleaseRecord) -> None:
+    """The job names the same keys; what it calls without d is a set without the party that was e."""
+    keys = dict(zip("abcde", "12345", strict=True))
+    exchanged = keys | {"d": keys["e"], "e": keys["d"]}
+    record.allow(FIRST, "abcde", included("abcd"), replace(ROWS, identities=keys))
+    error = refused(record, SECOND, "abcd", replace(ROWS, identities=exchanged))
+    assert error.what.endswith("for another set in 'round-1'")
+    assert error.got == "without 5"
+    with pytest.raises(PolicyError):
+        record.check_rows(SECOND, replace(ROWS, identities=exchanged), {"round-1": "abcd"})
+    # The same set under its new names is the same.
+    record.check_rows(SECOND, replace(ROWS, identities=exchanged), {"round-1": "abce"})
+    record.allow(SECOND, "abcde", included("abce", 8), replace(ROWS, identities=exchanged))
 
 
 def test_the_operators_word_is_for_one_job(record: ReleaseRecord) -> None:

@@ -43,13 +43,14 @@ _IDENTITIES_LABEL = b"hekat/release-record/identities/1"
 class RowsInJob:
     """A job's use of one site's rows: their digest, who takes part in the job, under which key the record keeps that.
 
-    `identities` are the job's parties, each as one word: its name, and whatever else tells it from others. `accepted`:
-    the operator of `owner` said that in this job other parties may be summed than before.
+    `identities` are the job's parties by the names that it gives them, each as one word that means the same in every
+    job: its key, or where jobs name no keys its name. `accepted`: the operator of `owner` said that in this
+    job other parties may be summed than before.
     """
 
     owner: str
     digest: bytes = field(repr=False)
-    identities: tuple[str, ...]
+    identities: Mapping[str, str]
     accepted: bool = False
     key: bytes = field(default=b"", repr=False)
 
@@ -124,8 +125,8 @@ class ReleaseRecord:
             after = before.with_single(single)
             if rows is not None:
                 if not rows.accepted:
-                    _check_rows(before, job_digest, rows, {context.group: entry[0]})
-                after = _with_rows(after, job_digest, context.group, entry, rows)
+                    _check_rows(before, job_digest, rows, {context.group: _rows_digest(rows, included.parties)})
+                after = _with_rows(after, job_digest, parties, included, rows)
             if after != before:
                 self._write(self._path, encode_releases(after))
 
@@ -141,8 +142,7 @@ class ReleaseRecord:
 
         Raises StateError where the record cannot be read or written.
         """
-        entry = _set_entry(parties, included)
-        self._add(lambda before: _with_rows(before, job_digest, included.context.group, entry, rows))
+        self._add(lambda before: _with_rows(before, job_digest, parties, included, rows))
 
     def check_rows(self, job_digest: bytes, rows: RowsInJob, samples: Mapping[str, Collection[str]]) -> None:
         """Raise PolicyError where these rows were released for in another job, with others than all of a group's
@@ -150,7 +150,7 @@ class ReleaseRecord:
 
         To be asked before a run, and whatever the operator accepted: who did learns so what that is about.
         """
-        sets = {group: parties_digest_of(sample).hex() for group, sample in samples.items()}
+        sets = {group: _rows_digest(rows, sample) for group, sample in samples.items()}
         _check_rows(self._read(), job_digest, rows, sets)
 
     def left_out(
@@ -187,10 +187,18 @@ def _set_entry(parties: Collection[str], included: IncludedSet) -> Entry:
     return included.parties_digest.hex(), *sorted(set(parties) - set(included.parties))
 
 
-def _with_rows(releases: Releases, job_digest: bytes, group: str, entry: Entry, rows: RowsInJob) -> Releases:
-    of_job = (entry[0], _hash(_JOB_LABEL, job_digest), *entry[1:])
-    several = {_rows_key(rows, group): of_job}
+def _with_rows(
+    releases: Releases, job_digest: bytes, parties: Collection[str], included: IncludedSet, rows: RowsInJob
+) -> Releases:
+    left_out = sorted(rows.identities[name] for name in set(parties) - set(included.parties))
+    entry = (_rows_digest(rows, included.parties), _hash(_JOB_LABEL, job_digest), *left_out)
+    several = {_rows_key(rows, included.context.group): entry}
     return _with_parties(releases.with_several(several, _digest_of_key(rows.key)), rows)
+
+
+def _rows_digest(rows: RowsInJob, parties: Collection[str]) -> str:
+    """What a set of the job's parties is known by in other jobs, which may give the same ones other names."""
+    return parties_digest_of(rows.identities[name] for name in parties).hex()
 
 
 def _with_parties(releases: Releases, rows: RowsInJob) -> Releases:
@@ -207,7 +215,8 @@ def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Ma
         return
     own = _parties_entry(rows)
     for _, *names in (entry for entry in releases.several.get(_parties_key(rows), ()) if entry != own):
-        added, gone = sorted(set(rows.identities) - set(names)), sorted(set(names) - set(rows.identities))
+        here = set(rows.identities.values())
+        added, gone = sorted(here - set(names)), sorted(set(names) - here)
         told = [*(f"{name} is new" for name in added), *(f"{name} is not in this one" for name in gone)]
         _refuse_rows(job_digest, rows, "may have been opened in a job of other parties", ", ".join(told))
     for group in ahead:
@@ -254,7 +263,7 @@ def _parties_key(rows: RowsInJob) -> str:
 
 
 def _parties_entry(rows: RowsInJob) -> Entry:
-    names = sorted(rows.identities)
+    names = sorted(rows.identities.values())
     return _hash(_IDENTITIES_LABEL, *(name.encode() for name in names)), *names
 
 
