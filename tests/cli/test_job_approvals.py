@@ -96,6 +96,7 @@ def test_an_approval_is_a_small_file_for_its_owner_and_may_be_given_twice(keyed)
     (path,) = (keyed.folder / "states" / "north" / "approved").iterdir()
     before = path.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)] == [0o700, 0o700]
     assert path.stem == digest_of(keyed)
     assert approve(keyed).code == 0
     assert path.read_bytes() == before

@@ -26,7 +26,9 @@ def approve(site: Site, party: str, job_digest: bytes, job_name: str) -> Path:
     """
     path = _path(_folder_of(site, party), job_digest)
     with disk_errors_as_state_errors(f"the folder {path.parent} cannot be made"):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Folders above a new one get no mode of it: the party's state is for its owner alone as well.
+        path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(exist_ok=True, mode=0o700)
     content = {"format": _FORMAT, "party": party, "job": job_digest.hex(), "name": job_name}
     replace_file(path, json.dumps(content, indent=1).encode() + b"\n")
     return path
