@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hekat.engine import select
-from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
+from hekat.protocol.horizontal.altered_record import AlteredRecord
 from hekat.protocol.horizontal.upload_state import open_upload_state
 from hekat.state import Counter
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -104,7 +104,7 @@ def altered_sum_noted(place) -> None:
     """As a run leaves it that was ended by an altered sum."""
     folder = state_folder_of_east(place)
     digest = hashlib.sha256((place.folder / "job.toml").read_bytes()).digest()
-    AlteredRecord(folder / ALTERED_FILE).note(digest, "round-3")
+    AlteredRecord(folder, digest).note("round-3")
 
 
 def state_that_is_a_file(place) -> None:

@@ -253,3 +253,14 @@ def test_a_missing_folder_is_said_of_the_state_and_not_of_the_disk(workplace) ->
     prepared = prepare(workplace.folder / "job.toml")
     with pytest.raises(StateError, match="the state of north is not whole"):
         check_upload_states(prepared, workplace.folder / "no-run")
+
+
+def test_a_folder_of_which_only_the_key_is_left_is_not_new(workplace) -> None:
+    name_states(workplace, "north", "east", "south")
+    folder = workplace.folder / "state" / "north"
+    folder.mkdir(parents=True)
+    (folder / "rows.key").touch()
+    answer = workplace.run()
+    assert answer.code == 2
+    assert "uploads.counter and releases.record beside rows.key" in answer.err
+    assert not workplace.runs.exists()

@@ -30,6 +30,7 @@ from hekat.protocol.horizontal.upload_state import (
     RELEASES_FILE,
     UPLOADS_FILE,
     UploadState,
+    check_not_emptied,
     check_upload_state,
     open_upload_state,
 )
@@ -82,9 +83,11 @@ def _is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:
     with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
         missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
     if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
+        check_not_emptied(folder)
         return False  # a party's first run
     # A counter at 0 says that there never was a record: its making was cut short.
     if not missing or (resumed_folder is None and missing == [RELEASES_FILE] and not _is_used(folder)):
+        check_not_emptied(folder)
         return not missing
     with_run = Path(resumed_folder or "") / STATE_FOLDER / role
     moved = f"; this run's is in {with_run}: move it there" if resumed_folder and _has_state(with_run) else ""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hekat.errors import AlteredSumError
 from hekat.protocol.horizontal.settings import HorizontalSettings
 
 
-def altered_sum_error(step: str, settings: HorizontalSettings, why: Exception) -> AlteredSumError:
-    """The end of a run in which the secrets' sum was found and does not open what the aggregator sent as the sum."""
+def altered_sum_error(step: str, settings: HorizontalSettings, why: Exception, noted: Path) -> AlteredSumError:
+    """The end of a run in which the secrets' sum was found and does not open what the aggregator sent as the sum.
+
+    `noted`: the party's file that says so.
+    """
     may_be = ["the aggregator altered it", "a party uploaded what it had not dealt, or beyond its lanes"]
     if settings.opening == "authority":
         may_be.append(f"{settings.authority} released another sum of secrets")
@@ -18,5 +23,6 @@ def altered_sum_error(step: str, settings: HorizontalSettings, why: Exception) -
         expected="a sum that opens with the secrets of exactly those uploads",
         got=str(why),
         cure="the run ends here, and this party opens no more sums of the job: compare the ledgers, which hold the "
-        "digests of all uploads and of the sum",
+        f"digests of all uploads and of the sum. It is noted in {noted}; who removes that file goes on with the job, "
+        "and may tell whoever altered the sum one more bit of the updates",
     )

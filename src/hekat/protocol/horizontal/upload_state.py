@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hekat.errors import InputError, PolicyError, ProtocolError
-from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
+from hekat.errors import InputError, PolicyError, ProtocolError, StateError
+from hekat.protocol.horizontal.altered_record import ALTERED_FILES, AlteredRecord
 from hekat.protocol.horizontal.opening.included import IncludedSet
-from hekat.protocol.horizontal.opening.member_record import MemberRecord
+from hekat.protocol.horizontal.opening.member_record import MEMBER_FILES, MemberRecord
 from hekat.protocol.horizontal.opening.release_record import ReleaseRecord, RowsInJob
-from hekat.protocol.horizontal.rows_key import make_rows_key, read_rows_key
+from hekat.protocol.horizontal.rows_key import ROWS_KEY_FILE, make_rows_key, read_rows_key
 from hekat.state import Counter
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
@@ -77,7 +77,7 @@ class UploadState:
 
     def note_altered(self, step: str) -> None:
         """Note on disk that a sum of the job was altered: this role takes part in no further run of it."""
-        self.altered.note(self.job_digest, step)
+        self.altered.note(step)
 
     def has_released(self, groups: Collection[str]) -> bool:
         """Whether this role released in one of these groups of this job, whatever other jobs did."""
@@ -128,11 +128,13 @@ def open_upload_state(
     The key of `rows` is the folder's own, made where there is none. `durable` False spares the waits for the disk, for
     a folder that nobody opens again once this process has ended.
 
-    Raises StateError where one of the files is missing or damaged, another run has them open, or a sum of the job was
-    altered. A counter at 0 without a record is new: it is made first, and nothing is released before it is above 0.
+    Raises StateError where one of the files is missing or damaged, also where only what is written later is there,
+    where another run has them open, or a sum of the job was altered. A counter at 0 without a record is new: it is made
+    first, and nothing is released before it is above 0.
     """
-    altered = AlteredRecord(folder / ALTERED_FILE, durable=durable)
-    altered.check(job_digest)
+    check_not_emptied(folder)
+    altered = AlteredRecord(folder, job_digest, durable=durable)
+    altered.check()
     with disk_errors_as_state_errors(f"the state folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     counter_path, record_path = folder / UPLOADS_FILE, folder / RELEASES_FILE
@@ -152,11 +154,26 @@ def open_upload_state(
     return UploadState(uploads, releases, job_digest, altered, members, rows, with_run)
 
 
+def check_not_emptied(folder: Path) -> None:
+    """Raise StateError where no record of releases is there, but what is only ever written after it."""
+    with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
+        if (folder / RELEASES_FILE).exists():
+            return
+        later = sorted(path.name for name in (ROWS_KEY_FILE, MEMBER_FILES, ALTERED_FILES) for path in folder.glob(name))
+    if later:
+        raise StateError(
+            f"the state in {folder} is not whole",
+            expected=f"{UPLOADS_FILE} and {RELEASES_FILE} beside {', '.join(later)}",
+            got=f"no {RELEASES_FILE}",
+            cure="put the folder back as the last run left it; without it nobody knows what was opened",
+        )
+
+
 def check_upload_state(
     folder: Path, job_digest: bytes, rows: RowsInJob | None, samples: Mapping[str, Collection[str]]
 ) -> None:
     """Raise as `open_upload_state` and `UploadState.check` of a state that is there, and write nothing."""
-    AlteredRecord(folder / ALTERED_FILE).check(job_digest)
+    AlteredRecord(folder, job_digest).check()
     with Counter.open(folder / UPLOADS_FILE):
         releases, key = ReleaseRecord.open(folder / RELEASES_FILE), read_rows_key(folder)
         releases.check_key(key)

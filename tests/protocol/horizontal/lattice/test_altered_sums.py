@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import AlteredSumError, BoundError, StateError
-from hekat.protocol.horizontal.altered_record import ALTERED_FILE, AlteredRecord
+from hekat.protocol.horizontal.altered_record import AlteredRecord
 from hekat.protocol.horizontal.lane_stream import LaneStream
 from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
 from hekat.protocol.horizontal.lattice_messages import DealtMessage, OpenedMessage, OutcomeMessage, SumBlockMessage
@@ -131,9 +131,11 @@ def test_the_first_altered_sum_that_does_not_open_ends_the_run(
     # It cannot begin to count anew.
     with pytest.raises(StateError, match="was altered in an earlier run, in round-1"):
         rehearse_lattice(settings)
-    with pytest.raises(StateError, match="remove the file"):
+    note = AlteredRecord(tmp_path / "state" / "c", JOB_DIGEST).path
+    assert f"It is noted in {note}; who removes that file" in str(error)
+    with pytest.raises(StateError, match=f"remove {note}, which is of this job alone"):
         rehearse_lattice(settings)
-    (tmp_path / "state" / "c" / ALTERED_FILE).unlink()
+    note.unlink()
     rehearse_lattice(settings).run()
 
 
@@ -203,25 +205,37 @@ def _no_sum():
 
 
 def test_a_note_is_of_one_job(tmp_path) -> None:
-    noted = AlteredRecord(tmp_path / ALTERED_FILE)
-    noted.check(JOB_DIGEST)
-    assert not (tmp_path / ALTERED_FILE).exists()
-    noted.note(JOB_DIGEST, "round-3")
-    noted.note(bytes([7]) * 32, "validation/final")
-    noted.check(bytes([9]) * 32)
-    for digest, step in ((JOB_DIGEST, "round-3"), (bytes([7]) * 32, "validation/final")):
+    noted, other = AlteredRecord(tmp_path, JOB_DIGEST), AlteredRecord(tmp_path, bytes([7]) * 32)
+    noted.check()
+    assert not noted.path.exists()
+    noted.note("round-3")
+    other.check()
+    other.note("validation/final")
+    for one, step in ((noted, "round-3"), (other, "validation/final")):
         with pytest.raises(StateError, match=f"in {step}"):
-            AlteredRecord(tmp_path / ALTERED_FILE).check(digest)
-    assert (tmp_path / ALTERED_FILE).stat().st_mode & 0o777 == 0o600
+            one.check()
+    assert noted.path.stat().st_mode & 0o777 == 0o600
+    # What the cure says takes one job's note away.
+    noted.path.unlink()
+    noted.check()
+    with pytest.raises(StateError):
+        other.check()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\n", b"hekat altered sums 2\n", b"hekat altered sums 1", b"hekat altered sums 1\nab round-1\n", b"\xff"],
-)
-def test_a_damaged_note_is_not_taken_for_an_empty_one(content, tmp_path) -> None:
-    (tmp_path / ALTERED_FILE).write_bytes(content)
-    for use in (lambda noted: noted.check(JOB_DIGEST), lambda noted: noted.note(JOB_DIGEST, "round-1")):
-        with pytest.raises(StateError, match="is damaged"):
-            use(AlteredRecord(tmp_path / ALTERED_FILE))
-    assert (tmp_path / ALTERED_FILE).read_bytes() == content
+@pytest.mark.parametrize("change", ["empty", "another title", "another job", "no step", "cut short", "no text"])
+def test_a_damaged_note_is_not_taken_for_an_empty_one(change, tmp_path) -> None:
+    noted = AlteredRecord(tmp_path, JOB_DIGEST)
+    noted.note("round-3")
+    data = noted.path.read_bytes()
+    content = {
+        "empty": b"",
+        "another title": data.replace(b"sum 1", b"sum 2"),
+        "another job": data.replace(b"job 0", b"job 1"),
+        "no step": data.replace(b"round-3", b""),
+        "cut short": data[:-1],
+        "no text": b"\xff" + data,
+    }[change]
+    noted.path.write_bytes(content)
+    with pytest.raises(StateError, match="is damaged"):
+        noted.check()
+    assert noted.path.read_bytes() == content

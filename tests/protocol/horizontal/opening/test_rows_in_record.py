@@ -13,7 +13,12 @@ from hekat.errors import PolicyError, ProtocolError, StateError
 from hekat.protocol.horizontal.opening.included import IncludedSet, IncludedUpload
 from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED, ReleaseRecord, RowsInJob
 from hekat.protocol.horizontal.opening.upload_context import UploadContext
-from hekat.protocol.horizontal.upload_state import RELEASES_FILE, check_upload_state, open_upload_state
+from hekat.protocol.horizontal.upload_state import (
+    RELEASES_FILE,
+    check_not_emptied,
+    check_upload_state,
+    open_upload_state,
+)
 
 FIRST, SECOND, THIRD = b"1" * 32, b"2" * 32, b"3" * 32
 ROWS = RowsInJob("north", b"r" * 32, dict(zip("abcde", "abcde", strict=True)), key=b"k" * 32)
@@ -243,6 +248,25 @@ def test_under_another_key_nothing_is_opened(change: str, tmp_path: Path) -> Non
             check_upload_state(tmp_path / "a", SECOND, ROWS, {})
     assert "no row of an earlier job is known again" in str(caught.value)
     assert path.exists() == (change != "gone")
+
+
+@pytest.mark.parametrize("left", ["rows.key", "members-*.record", "altered-*.record"])
+@pytest.mark.parametrize("lost", [("releases.record",), ("releases.record", "uploads.counter")])
+def test_a_folder_that_lost_its_record_is_not_new(left: str, lost: tuple[str, ...], tmp_path: Path) -> None:
+    """Its counter is gone as well, or at 0 as where a first run was cut short."""
+    state = open_upload_state(tmp_path, FIRST, ROWS)
+    with state.uploads:
+        state.members.word()
+        state.note_altered("round-1")
+    kept = {path.name for path in tmp_path.glob(left)} | ({"uploads.counter"} - set(lost))
+    for path in tmp_path.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    for use in (lambda: open_upload_state(tmp_path, SECOND, ROWS), lambda: check_not_emptied(tmp_path)):
+        with pytest.raises(StateError, match="is not whole") as caught:
+            use()
+        assert "put the folder back" in str(caught.value)
+    assert {path.name for path in tmp_path.iterdir()} == kept, "nothing was made"
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hekat.protocol.horizontal.opening.member_draw import DIGEST_BYTES, WORD_BYT
 from hekat.state.atomic_file import overwrite_file, replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
+MEMBER_FILES = "members-*.record"
 _TITLE = "hekat members 1"
 
 
@@ -32,7 +33,7 @@ class MemberRecord:
     """One party's record of one job's draw. Not `durable`: for a folder that nobody opens after this process."""
 
     def __init__(self, folder: Path, job_digest: bytes, *, durable: bool = True) -> None:
-        self._path, self._job_digest = folder / f"members-{job_digest.hex()[:32]}.record", job_digest
+        self._path, self._job_digest = folder / MEMBER_FILES.replace("*", job_digest.hex()[:32]), job_digest
         self._write = replace_file if durable else overwrite_file
 
     def exists(self) -> bool:

@@ -187,7 +187,7 @@ class PartyOpening:
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
         """What ends the run where the secrets' sum was found and the sum does not open with it; noted on disk first."""
         self._state.note_altered(leg.step)
-        return altered_sum_error(leg.step, self._settings, why)
+        return altered_sum_error(leg.step, self._settings, why, self._state.altered.path)
 
     def _context(self, leg: Leg, parameters: LatticeParameters) -> UploadContext:
         assert leg.agreement is not None  # a party has one

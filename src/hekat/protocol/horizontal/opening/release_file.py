@@ -7,7 +7,7 @@
 | `group KEY DIGEST NAME...` | once a group of a job: the digest of the parties in the set, who was left out |
 | `number KEY DIGEST` | once an upload number of a session: the digest of the whole statement |
 | `key DIGEST` | at most once: which rows key the following lines are under |
-| `rows KEY DIGEST JOB PARTY...` | for a group of rows: as `group`, with a digest of the job; once for each set and job |
+| `rows KEY DIGEST JOB PARTY...` | for a group of rows: as `group`, with a digest of the job; once a set and job |
 | `parties KEY DIGEST PARTY...` | for rows: the digest of a job's parties, and these; once for each job's |
 
 NAME is what the job calls a party. PARTY is the same in every job: its key, or its name where the job has no keys.
