@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import io
 import shlex
+import types
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from hekat.cli import audit_command, predict_command, run_end
+from hekat.errors import AlteredSumError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.job.run import RunResult
 
 
@@ -55,3 +57,28 @@ def test_a_run_with_parts_of_a_model_suggests_to_predict(suggested, tmp_path) ->
 
 def test_a_run_without_parts_does_not(suggested) -> None:
     assert list(suggested("ledger")) == ["audit"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_told"),
+    [
+        (OSError("gone"), True),
+        (ProtocolError("x"), True),
+        (AlteredSumError("x"), False),
+        (ModelsDifferError("x"), False),
+    ],
+)
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_ends_a_run_for_good_is_not_to_be_resumed(cause, is_told, is_own, tmp_path) -> None:
+    """As the party's own error, or as the cause of the stop that all are told of."""
+    error: BaseException = cause
+    if not is_own:
+        error = PartyStoppedError("a stopped", party="a", step="round-2")
+        error.__cause__ = cause
+    progress = types.SimpleNamespace(folder=tmp_path)
+    options = argparse.Namespace(job="job.toml", site=None, runs=run_end.RUNS_FOLDER, passphrase_file=None)
+    with pytest.raises(type(error)) as raised, run_end.going_on(progress, options, lambda folder: True):
+        raise error from error.__cause__
+    notes = raised.value.__notes__
+    assert notes[0] == f"the run lies in {tmp_path}"
+    assert notes[1:] == ([f"go on from its last checkpoint with: hekat run job.toml --resume {tmp_path}"] * is_told)

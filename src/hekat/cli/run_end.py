@@ -26,16 +26,25 @@ RUNS_FOLDER = Path("runs")
 
 @contextmanager
 def going_on(progress: RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
-    """Add to what the body raises where the run lies, and how to take it up again where its folder allows that."""
+    """Add to what the body raises where the run lies, and how to take it up again where both allow that."""
     try:
         yield
     except BaseException as error:
         folder = progress.folder
         if folder is not None:
             error.add_note(f"the run lies in {folder}")
-            if may_go_on(folder):
+            if may_go_on(folder) and not _ends_run(error):
                 error.add_note(f"go on from its last checkpoint with: {_resume_command(options, folder)}")
         raise
+
+
+def _ends_run(error: BaseException | None) -> bool:
+    """Whether it, or what caused it at a party, ended the run for all: a party takes part in no further run of it."""
+    while error is not None:
+        if isinstance(error, HekatError) and error.ends_run:
+            return True
+        error = error.__cause__
+    return False
 
 
 def _resume_command(options: argparse.Namespace, folder: Path) -> str:

@@ -171,10 +171,16 @@ class Federation:
 
     def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
         settings = self.settings
-        done = self.resume_from.rounds_done if self.resume_from else 0
+        resumed = self.resume_from
+        done = resumed.rounds_done if resumed else 0
         if name == settings.aggregator:
-            ended = self.resume_from is not None and self.resume_from.finished
-            run = AggregatorRun(self.stopwatches[name], done, self.job.timeout_s, rounds_finished=ended)
+            run = AggregatorRun(
+                self.stopwatches[name],
+                done,
+                self.job.timeout_s,
+                rounds_finished=resumed is not None and resumed.finished,
+                is_validated=resumed is not None and resumed.validation.final is not None,
+            )
             run_aggregator(channel, settings, run)
             return None
         state = self.upload_states.get(name)

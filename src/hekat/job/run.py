@@ -11,7 +11,7 @@ from typing import Any
 
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import PartyLostError, PartyStoppedError, StateError
+from hekat.errors import ModelsDifferError, PartyLostError, PartyStoppedError, StateError
 from hekat.job.aggregator_view import AggregatorView, view_of_aggregator
 from hekat.job.committee_policy import check_members
 from hekat.job.compared_bits import with_bits
@@ -26,7 +26,7 @@ from hekat.job.progress import Progress, Silence
 from hekat.job.rehearsed_losses import check_losses
 from hekat.job.run_events import logged_run
 from hekat.job.session_keys import session_keys, write_public_keys
-from hekat.job.trained_model import save_trained_model
+from hekat.job.trained_model import MODEL_FILE, save_trained_model
 from hekat.job.training_state_file import Resumed, load_resumed, save_state
 from hekat.job.upload_states import (
     check_upload_states,
@@ -49,6 +49,8 @@ from hekat.state import EventLog, RunDirectory, create_run_directory, replace_fi
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 CHECKPOINT_FILE = "checkpoint.npz"
+DIFFERENT_FILE = "checkpoint.different.npz"
+"""The checkpoint of a run whose parties ended with different models, which none of them goes on from."""
 SUMMARY_FILE = "summary.json"
 
 
@@ -72,7 +74,8 @@ def run_job(
 
     `progress` is told how far the run is; without it the run is silent.
     `resume_from` is the folder of an earlier run of the same job: training goes on from its checkpoint in a new
-    session and a new folder. `losses` names parties that stop in the middle of a round, to see the others go on.
+    session and a new folder; where only the comparison of final models is left, that is made. `losses` names parties
+    that stop in the middle of a round, to see the others go on.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
     anything is written: StateError where there is nothing to resume or upload numbers are lost; PolicyError for losses
     that cannot be, or for a job with party keys that not all parties here approved; EngineError where another run in
@@ -116,7 +119,15 @@ def _describe_progress(record: RoundRecord) -> str:
 def _load_unfinished(folder: Path, prepared: Prepared) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, prepared.job.settings
     with disk_errors_as_state_errors(f"{path} cannot be read"):
-        is_there = path.is_file()
+        is_there, has_model, differs = (file.is_file() for file in (path, folder / MODEL_FILE, folder / DIFFERENT_FILE))
+    if differs:
+        # All parties here would go on from one checkpoint, so that a second comparison could find nothing.
+        raise StateError(
+            f"the parties of the run in {folder} ended with different models",
+            expected="a run that stopped before its parties found that out",
+            got=DIFFERENT_FILE,
+            cure="compare the parties' ledgers, which hold the digests of every sum that came; then begin a new run",
+        )
     if not is_there:
         raise StateError(
             f"there is nothing to resume in {folder}",
@@ -128,7 +139,8 @@ def _load_unfinished(folder: Path, prepared: Prepared) -> Resumed:
     resumed = load_resumed(path, prepared.job, prepared.tables[settings.leader].features.shape[1], model)
     state = resumed.state
     is_validated = not settings.validation.hold_out or state.validation.final is not None
-    if is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
+    # Without its model the comparison of final models is left.
+    if has_model and is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
         raise StateError(
             f"the run in {folder} is finished",
             expected=f"fewer than {settings.training.round_count} rounds, and no early stop",
@@ -136,6 +148,14 @@ def _load_unfinished(folder: Path, prepared: Prepared) -> Resumed:
             cure="begin a new run, with more rounds in the job file if you want more",
         )
     return resumed
+
+
+def _set_aside(folder: Path) -> None:
+    """Leave no checkpoint to go on from where parties ended with different models: this one is of one of them."""
+    path = folder / CHECKPOINT_FILE
+    with disk_errors_as_state_errors(f"{path} could not be set aside, and must not be resumed"):
+        if path.exists():
+            path.rename(folder / DIFFERENT_FILE)
 
 
 def _load_own(folder: Path, prepared: Prepared, state: TrainingState) -> dict[str, OwnState]:
@@ -271,6 +291,8 @@ class _Session:
             try:
                 state = federation.run()
             except PartyStoppedError as error:
+                if is_main and isinstance(error.__cause__, ModelsDifferError):
+                    _set_aside(self._directory.path)
                 raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
         if state.validation.final is not None:
             self._events.write("validation", phase=phase, rounds=state.rounds_done, metrics=state.validation.final)

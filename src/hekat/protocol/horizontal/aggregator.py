@@ -7,6 +7,8 @@
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
 6. where rows are held out, serve one sum more: the validation of the model that training ended with
+
+The parties then compare their models without it. A run that stopped there is resumed for that alone: 1, 2, no sum.
 """
 
 from __future__ import annotations
@@ -56,13 +58,15 @@ Summation = PaillierSummation | PlainSummation | LatticeSummation
 class AggregatorRun:
     """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message.
 
-    `rounds_finished`: the stop rule ended the rounds before, and only the last validation is left.
+    `rounds_finished`: the stop rule ended the rounds before. `is_validated`: the last validation was made before, and
+    is not served again.
     """
 
     stopwatch: Stopwatch
     rounds_done: int = 0
     step_timeout_s: float | None = None
     rounds_finished: bool = False
+    is_validated: bool = False
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -87,7 +91,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
         summation.serve(step)
         if finish_round(roster, step):
             break
-    if settings.validation.hold_out:
+    if settings.validation.hold_out and not run.is_validated:
         summation.serve(FINAL_STEP)
     if isinstance(summation, LatticeSummation):
         summation.finish()

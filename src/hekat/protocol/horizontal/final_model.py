@@ -68,7 +68,7 @@ def compare_final_models(
             f"the final model of {channel.party} could be compared with nobody",
             expected=f"a signed digest of at least one of {', '.join(others)}",
             got="none",
-            cure="resume from the last checkpoint once they are back: the comparison is made again",
+            cure="resume the run once they are back: the comparison is made again. A loop of your own is begun anew",
         )
     return missing
 
