@@ -190,6 +190,15 @@ def test_a_policy_of_the_site_is_answered_before_anything_is_written(keyed) -> N
         keyed.edit("site.toml", re.escape(f"\n{line}"), "")
 
 
+def test_a_site_reads_whether_sums_are_checked_before_it_approves(keyed) -> None:
+    def told() -> str:
+        return json.loads(keyed.call("job", "show", keyed.folder / "job.toml", "--json").out)["terms"]["sums checked"]
+
+    assert told().startswith("NO: an aggregator can alter a sum")
+    keyed.edit("job.toml", 'kind = "lattice"', 'kind = "lattice"\ncheck_sum = true')
+    assert told().startswith("against the uploads that their parties signed")
+
+
 @pytest.mark.parametrize("protocol", ["vertical_linear", "psi"])
 def test_other_protocols_are_approved_alike(tmp_path, capsys, protocol) -> None:
     from hekat.cli.main import main

@@ -53,6 +53,7 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     yield "protection", _protection_of(settings)
     if settings.protection == "lattice":
         yield "opening", _opening_of(settings)
+        yield "sums checked", _checked_sums_of(settings)
         yield "least updates in a sum", str(least_parties(settings, settings.sample_size))
     yield "trains", f"{settings.model.name} by {training.algorithm}, up to {training.round_count} rounds"
     if settings.sample_size < len(settings.parties):
@@ -80,6 +81,12 @@ def _protection_of(settings: HorizontalSettings) -> str:
     if settings.protection == "paillier":
         return f"paillier: one key of {settings.key_bits} bits that all parties hold"
     return "lattice: every update under a secret of its own"
+
+
+def _checked_sums_of(settings: HorizontalSettings) -> str:
+    if settings.check_sum:
+        return "against the uploads that their parties signed: an aggregator alone cannot alter one"
+    return "NO: an aggregator can alter a sum by itself"
 
 
 def _opening_of(settings: HorizontalSettings) -> str:
@@ -111,8 +118,9 @@ def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
     )
     batch = "all rows" if not training.batch_rows else f"{training.batch_rows} rows"
     yield "trains", f"{settings.task}, up to {training.epochs} epochs, batches of {batch}"
-    waived = settings.label_leak_accepted
-    yield "label-leak rule", "holds" if waived is None else f"WAIVED: {waived}"
+    waivers = {"label-leak rule": settings.label_leak_accepted, "column-leak rule": settings.column_leak_accepted}
+    for rule, waived in waivers.items():
+        yield rule, "holds" if waived is None else f"WAIVED: {waived}"
 
 
 def _of_vertical_job(job: VerticalJob) -> Iterator[Term]:

@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from hekat.errors import HekatError, InputError, JobError, PolicyError
+from hekat.job.agreed_terms import terms_of
 from hekat.job.any_job import read_head
 from hekat.job.job_file import load_job
 from hekat.job.vertical.described_settings import describe_vertical_settings
@@ -169,6 +170,23 @@ def test_what_a_job_may_not_say(case, firms) -> None:
         load_vertical_job(firms.write_job(sections, **changes))
     assert words in str(caught.value)
     assert caught.value.expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "section", "words"),
+    [
+        ("label-leak rule", "label_leak", LEAK_ACCEPTED),
+        ("column-leak rule", "column_leak", COLUMN_LEAK_ACCEPTED),
+    ],
+)
+def test_a_site_reads_of_a_waiver_before_it_approves(rule, section, words, firms) -> None:
+    def told_of(sections: str) -> dict[str, str]:
+        return dict(terms_of(load_vertical_job(firms.write_job(sections, arbiter='"auditor"'))))
+
+    told = told_of(firms.ARBITER)
+    told_of_waiver = told_of(f"{firms.ARBITER}[{section}]\naccepted = '{words}'\n")
+    assert (told[rule], told_of_waiver[rule]) == ("holds", f"WAIVED: {words}")
+    assert {name for name in told if told[name] != told_of_waiver[name]} == {rule}
 
 
 def test_a_job_of_another_protocol_is_told_apart(firms) -> None:
