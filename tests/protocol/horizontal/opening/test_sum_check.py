@@ -71,6 +71,7 @@ def test_the_odds_of_another_sum_are_2_to_the_minus_128(name) -> None:
         assert bits <= 53
         # The worst difference is 2^(w - 1): mod 2^64 its product with a word tells 65 - w bits of the word.
         assert row_count(form, addend_count) * min(16, 64 - (bits - 1)) >= 128
+        assert 8 <= row_count(form, addend_count) <= 11, "as docs/spec/committee.md and SECURITY.md say"
 
 
 @pytest.mark.parametrize("bits", [46, 49, 53])

@@ -2,9 +2,10 @@
 
 The aggregator commits to the whole sum V, every field of it, before a challenge r follows from its statement of U.
 Each party of U gives z_i = r v_i of its own upload v_i, and V is the sum of the uploads unless r (V - sum of v_i)
-vanishes by chance. Fields are integers below 2^w, w <= 53; each row of r is of uniform 16-bit words; all is reckoned
-mod 2^64. Where a field of V is off by d, 0 < |d| < 2^w, a row vanishes for one residue mod 2^(65 - w) of its word at
-most, since 2^w does not divide d: with odds of 2^-min(16, 65 - w). There are as many rows as make that 2^-128.
+vanishes by chance. Fields are integers below 2^w; each row of r is of uniform 16-bit words; all is reckoned mod 2^64.
+Where a field of V is off by d, 0 < |d| < 2^w, a row vanishes for one residue mod 2^(65 - w) of its word at most, since
+2^w does not divide d: with odds of 2^-min(16, 65 - w). There are as many rows as make that 2^-128: 8 to 11 in the
+scheme's sets, where w <= 53 up to the most parties that each set takes.
 
 Source: Freivalds 1977 (products checked by random vectors); Fiat and Shamir 1986 (the challenge from a hash).
 """
