@@ -17,7 +17,12 @@ from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, OpenedLossMessage, StartMessage
+from hekat.protocol.vertical_linear.arbiter.messages import (
+    HostReadyMessage,
+    OpenedLossMessage,
+    PublicKeyMessage,
+    StartMessage,
+)
 from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
@@ -57,6 +62,7 @@ READERS |= {
         HostReadyMessage,
         StartMessage,
         OpenedLossMessage,
+        PublicKeyMessage,
         LossShareMessage,
         PredictionCallMessage,
     )

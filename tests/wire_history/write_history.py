@@ -22,7 +22,12 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.vertical_linear.arbiter.messages import HostReadyMessage, OpenedLossMessage, StartMessage
+from hekat.protocol.vertical_linear.arbiter.messages import (
+    HostReadyMessage,
+    OpenedLossMessage,
+    PublicKeyMessage,
+    StartMessage,
+)
 from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
@@ -110,6 +115,7 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
         epochs_done=2,
         finished=False,
     )
+    key = PublicKeyMessage(public_key=b"key", start_digest=bytes(range(32)))
     loss = OpenedLossMessage(values=np.arange(2, dtype=np.uint64).reshape(1, 2))
     share = LossShareMessage(share=np.array([7, 1], np.uint64))
     call = PredictionCallMessage(model_id="model-1", row_count=23, receivers=["bank"], score_bits=12)
@@ -118,6 +124,7 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "shared-products-message.v2": ("ProductsMessage", lambda: to_bytes(ProductsMessage(ciphertexts))),
         "host-ready-message.v2": ("HostReadyMessage", lambda: to_bytes(ready)),
         "start-message.v2": ("StartMessage", lambda: to_bytes(start)),
+        "arbiter-public-key.v2": ("PublicKeyMessage", lambda: to_bytes(key)),
         "opened-loss.v2": ("OpenedLossMessage", lambda: to_bytes(loss)),
         "loss-share.v2": ("LossShareMessage", lambda: to_bytes(share)),
         "prediction-call.v2": ("PredictionCallMessage", lambda: to_bytes(call)),

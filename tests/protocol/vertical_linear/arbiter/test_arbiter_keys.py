@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hekat.engine.limbs import limbs_from_ints
@@ -62,7 +64,7 @@ def test_a_key_that_is_not_proven_stops_the_run(
         send = channel.send
 
         def send_another(to, step, message):
-            forged = PublicKeyMessage(public_key=data) if isinstance(message, PublicKeyMessage) else message
+            forged = replace(message, public_key=data) if isinstance(message, PublicKeyMessage) else message
             return send(to, step, forged if to == victim else message)
 
         channel.send = send_another

@@ -19,7 +19,7 @@ EXAMPLES = [
         epochs_done=2,
         finished=False,
     ),
-    messages.PublicKeyMessage(public_key=b"key"),
+    messages.PublicKeyMessage(public_key=b"key", start_digest=bytes(range(32))),
     messages.OpenedGradientMessage(values=np.arange(6, dtype=np.uint64).reshape(3, 2)),
     messages.OpenedLossMessage(values=np.arange(2, dtype=np.uint64).reshape(1, 2)),
     messages.EpochEndMessage(finished=True),

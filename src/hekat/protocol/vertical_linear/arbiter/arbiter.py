@@ -1,6 +1,7 @@
 """The role of the arbiter: it holds the key and no rows, and opens what guest and hosts mask.
 
-    1. learn from the guest how many rows and columns there are; make the key pair, send the public half
+    1. learn from the guest how many rows and columns there are; make the key pair, send the public half, with a digest
+       of what the guest said
     2. each batch: open the masked gradients of all parties, give each its own back
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
@@ -35,6 +36,7 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     check_key_size,
     describe_lattice,
 )
+from hekat.protocol.vertical_linear.arbiter.same_start import digest_start
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import integers_of, limbs_of
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_BITS, SumLayout
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
@@ -70,7 +72,7 @@ def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run:
     """Serve one run to its end."""
     start = channel.receive(settings.guest, START_STEP, StartMessage)
     layout = SumLayout.of(start, settings)
-    opener = _make_opener(channel, settings, layout, run)
+    opener = _make_opener(channel, settings, layout, run, digest_start(start))
     if start.finished:
         return
     # The guest's intercept is a column of ones.
@@ -87,9 +89,9 @@ def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run:
 
 
 def _make_opener(
-    channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, run: PartyRun
+    channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, run: PartyRun, start_digest: bytes
 ) -> _Opener:
-    """The key pair, or nothing under protection `none`; tells all parties the public half."""
+    """The key pair, or nothing under protection `none`; tells all parties the public half, and what it began with."""
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
         opener: _Opener = _PlainOpener()
@@ -109,7 +111,7 @@ def _make_opener(
         channel.ledger.note("setup", f"made a Paillier key of {settings.key_bits} bits and keeps it", "public")
         opener, public_key = _KeyHolder(pair.private, layout.packing(pair.public)), to_bytes(pair.public)
     for party in settings.parties:
-        channel.send(party, KEY_STEP, PublicKeyMessage(public_key=public_key))
+        channel.send(party, KEY_STEP, PublicKeyMessage(public_key=public_key, start_digest=start_digest))
     return opener
 
 

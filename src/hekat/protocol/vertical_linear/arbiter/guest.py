@@ -1,7 +1,7 @@
 """The role of the guest: it has labels and columns, and adds up the residuals that nobody sees.
 
     1. hear how many rows and columns each host has; refuse what would tell labels before anything of them leaves
-    2. take the arbiter's key
+    2. take the arbiter's key, and its word that it was told the same sizes
     3. each batch: add the hosts' parts and its own, which is encrypted freshly and holds the labels; send the sum, the
        residuals, to all hosts; have its own gradient opened under a mask; make a step
     4. each epoch: add the parts of the loss, have the sum opened under a mask; say whether to go on
@@ -64,7 +64,7 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
     own.note_limited(channel.ledger)
     begun = _begin(channel, own, targets)
     layout = own.lay_out(begun)
-    opening = receive_opening(channel, settings, layout, run.stopwatch)
+    opening = receive_opening(channel, settings, begun, layout, run.stopwatch)
     if run.witness is not None:
         run.witness.begin(channel.party, own.columns.features, targets.values)
     if not begun.finished:

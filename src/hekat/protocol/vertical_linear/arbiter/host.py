@@ -1,7 +1,7 @@
 """The role of a host: it has columns and no labels.
 
     1. check what its gradients would tell; tell the guest how many rows and columns it has
-    2. take the arbiter's key
+    2. take the arbiter's key, and its word that the guest told it the same sizes
     3. each batch: send its part of the residuals, encrypted; get the residuals, encrypted; have its gradient opened
        under a mask; make a step
     4. each epoch: send its part of the loss, encrypted; hear whether to go on
@@ -57,7 +57,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
     start = _announce(channel, own)
     layout = own.lay_out(start)
     _check_guest(channel, own, start)
-    opening = receive_opening(channel, settings, layout, run.stopwatch)
+    opening = receive_opening(channel, settings, start, layout, run.stopwatch)
     if run.witness is not None:
         run.witness.begin(channel.party, own.columns.features)
     if not start.finished:

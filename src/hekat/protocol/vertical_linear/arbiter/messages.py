@@ -43,12 +43,14 @@ class StartMessage:
     finished: bool = public()
 
 
-@message("vertical-linear/public-key", version=1)
+@message("vertical-linear/public-key", version=2)
 @dataclass(frozen=True)
 class PublicKeyMessage:
-    """Arbiter to guest and hosts, once; empty under protection `none`."""
+    """Arbiter to guest and hosts, once; the key is empty under protection `none`. Version 1 had no `start_digest`: what
+    the arbiter was told of the run's sizes, so that all find out whether the guest told them the same."""
 
     public_key: bytes = public()
+    start_digest: bytes = public()
 
 
 @message("vertical-linear/scores", version=1)

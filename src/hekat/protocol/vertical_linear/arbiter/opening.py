@@ -16,7 +16,9 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     OpenedGradientMessage,
     OpenedLossMessage,
     PublicKeyMessage,
+    StartMessage,
 )
+from hekat.protocol.vertical_linear.arbiter.same_start import check_same_start
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.parts_of_time import PLAIN
@@ -64,11 +66,17 @@ class Opening:
 
 
 def receive_opening(
-    channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, stopwatch: Stopwatch
+    channel: RecordedChannel,
+    settings: VerticalLinearSettings,
+    start: StartMessage,
+    layout: SumLayout,
+    stopwatch: Stopwatch,
 ) -> Opening:
-    """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size."""
+    """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size, and
+    ProtocolError where the guest told the arbiter something else than `start`."""
     assert settings.arbiter is not None
     received = channel.receive(settings.arbiter, KEY_STEP, PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
+    check_same_start(received, start, channel.party, settings)
     cut_bits = layout.loss_cut_bits
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
