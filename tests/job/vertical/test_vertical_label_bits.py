@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from hekat.data import Table
 from hekat.errors import PolicyError
+from hekat.job.vertical.leak_check import check_leaks
+from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, LinearTraining, VerticalLinearSettings
 
 
 def test_a_job_of_small_batches_is_refused_before_it_starts(firms) -> None:
@@ -47,3 +53,19 @@ def test_labels_of_which_few_differ_are_refused_before_it_starts_where_rows_are_
     firms.write_table("bank", change=relabel(3))
     with pytest.raises(PolicyError, match="host insurer would tell the labels of a batch; expected at most 18 bits"):
         firms.prepare()
+
+
+def test_columns_of_the_same_few_rows_are_refused_before_it_starts_where_rows_are_known() -> None:
+    rng = np.random.default_rng(3)
+    has = rng.random(5120) < 0.115
+    few = Table(np.where(has[:, np.newaxis], rng.uniform(1, 2, (5120, 4)), 0.0), None, tuple("abcd"), "shop")
+    labels = rng.integers(0, 2, 5120)
+    tables = {"bank": Table(rng.normal(size=(5120, 2)), labels, ("u", "v"), "bank"), "shop": few}
+    job = VerticalLinearSettings(
+        "bank", ("shop",), arbiter="judge", classes=("0", "1"), training=LinearTraining(batch_rows=256)
+    )
+    with pytest.raises(PolicyError, match="4 columns of host shop share so few rows"):
+        check_leaks(tables, job, are_common=True)
+    check_leaks(tables, job, are_common=False)
+    check_leaks(tables, replace(job, label_leak_accepted=LEAK_ACCEPTED), are_common=True)
+    check_leaks(tables, replace(job, training=LinearTraining(batch_rows=0)), are_common=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from hekat.data import Table
 from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical_linear.column_rows import check_column_rows
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
@@ -26,10 +27,10 @@ def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *
     training = settings.training
     most_rows = min(len(table) for table in tables.values())
     batch_rows = min(training.batch_rows or most_rows, most_rows)
+    batches = draw_batches(most_rows, training.batch_rows, training.seed)
     label_bits = most_label_bits(batch_rows, settings)
     if are_common:
         targets = prepare_targets(tables[settings.guest], settings).values
-        batches = draw_batches(most_rows, training.batch_rows, training.seed)
         batch_rows = max(len(rows) for rows in batches)
         label_bits = least_label_bits(targets, batches, settings)
     for party in (*settings.hosts, settings.guest):
@@ -44,3 +45,6 @@ def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *
             columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
             high = count_high_leverage_columns(columns.features, [np.arange(len(table))])
             check_leverage(LeakCount(party, 1, column_count, batch_rows, high), settings)
+            if party != settings.guest and training.standardise:
+                # Before they are rounded columns have fewer values alike, so more rows in which they differ.
+                check_column_rows(party, columns.features, batches, settings.fixed_point.feature_bits, settings)

@@ -65,9 +65,7 @@ def check_label_bits(
     """
     if settings.label_leak_accepted == LEAK_ACCEPTED:
         return
-    number_bits = 0 if settings.classes is not None else target_bits + settings.fixed_point.value_bits
-    # A sum of n terms of b bits has less than 2^(b + 1) n values, every second one possible where terms change sign.
-    told = settings.column_count * column_count * (feature_bits + number_bits + row_count.bit_length())
+    told = column_count * bits_of_column(feature_bits, row_count, settings, target_bits)
     if told > label_bits:
         raise PolicyError(
             f"the gradients of host {party} would tell the labels of a batch",
@@ -76,6 +74,13 @@ def check_label_bits(
             cure="use larger batches, fewer columns or fixed_point.feature_bits, or protection.form = "
             f'"shared_weights", or let the job say label_leak.accepted = "{LEAK_ACCEPTED}"',
         )
+
+
+def bits_of_column(feature_bits: int, row_count: int, settings: VerticalLinearSettings, target_bits: int = 1) -> int:
+    """What the gradients of one column tell of a batch of `row_count` rows, as `check_label_bits` counts."""
+    number_bits = 0 if settings.classes is not None else target_bits + settings.fixed_point.value_bits
+    # A sum of n terms of b bits has less than 2^(b + 1) n values, every second one possible where terms change sign.
+    return settings.column_count * (feature_bits + number_bits + row_count.bit_length())
 
 
 def _arrangement_bits(counts: IntArray) -> float:

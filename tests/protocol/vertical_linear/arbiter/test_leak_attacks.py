@@ -13,6 +13,7 @@ from hekat.data import Table
 from hekat.errors import PartyStoppedError, PolicyError
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
+from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.fixed_point import encode_features
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
@@ -209,6 +210,65 @@ def test_so_do_those_of_a_regression_on_two_values(rehearse, settings_of, rare, 
     assert set(rows[list(four)].tolist()) == set(np.flatnonzero(tables["bank"].labels).tolist())
     run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
     refused(run, "bank", "host shop would tell the labels of a batch; expected at most 35 bits a batch")
+
+
+# --- columns of few rows ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def customers_of_few(tables_of) -> dict[str, Table]:
+    """5,120 rows, of which 11.5 % have values in the host's four columns, and the others none in any."""
+    rng = np.random.default_rng(3)
+    rows = 5120
+    has = rng.permutation(rows) < int(0.115 * rows)
+    tables = take_host_column(tables_of(3, rows=rows), np.where(has[:, np.newaxis], rng.uniform(1, 2, (rows, 4)), 0.0))
+    bank = Table(rng.normal(size=(rows, 2)), (rng.random(rows) < 0.5).astype(np.int64), ("u", "v"), "bank")
+    return {**tables, "bank": bank}
+
+
+def signs_of(count: int) -> np.ndarray:
+    return 1 - 2 * ((np.arange(1 << count)[:, np.newaxis] >> np.arange(count)) & 1)
+
+
+def test_columns_that_are_alike_in_most_rows_tell_the_labels_of_the_others(
+    rehearse, settings_of, customers_of_few, new_notebook, monkeypatch
+) -> None:
+    """As it was before rows were counted: 108 bits on 256 labels passed, while they speak of 26 of these. Of columns
+    x and z that are c and e elsewhere, e x - c z is 0 there."""
+    notebook, tables = new_notebook(), customers_of_few
+    job = settings_of(batch_rows=256, epochs=1, protection="none", accepted=None, columns_accepted=None)
+    run = rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host})
+    with monkeypatch.context() as old:
+        old.setattr(OwnPart, "check_column_rows", lambda own: None)
+        run.run()
+    rows, x, sums = first_sums(notebook, job)
+    told = np.rint(2 * sums).astype(np.int64)
+    few = np.flatnonzero((x != np.median(x, axis=0)).all(axis=1))
+    (elsewhere,) = np.unique(np.delete(x, few, axis=0), axis=0)
+    rests = np.stack([elsewhere[j] * x[few, 0] - elsewhere[0] * x[few, j] for j in range(1, 4)], axis=1)
+    total = np.array([elsewhere[j] * told[0] - elsewhere[0] * told[j] for j in range(1, 4)])
+    # Sums of three numbers are looked up as one.
+    factors = np.random.default_rng(5).integers(-(2**62), 2**62, 3) | 1
+    with np.errstate(over="ignore"):
+        numbers, wanted = rests @ factors, total @ factors
+        half = len(few) // 2
+        first, second = signs_of(half) @ numbers[:half], signs_of(len(few) - half) @ numbers[half:]
+        _, at, other = np.intersect1d(wanted - first, second, return_indices=True)
+    (found,) = np.hstack([signs_of(half)[at], signs_of(len(few) - half)[other]])
+    assert len(few) >= 24
+    assert np.array_equal(found, np.where(tables["bank"].labels[rows[few]] == 1, 1, -1))
+
+
+def test_they_are_refused_at_the_host(rehearse, settings_of, customers_of_few) -> None:
+    job = settings_of(batch_rows=256, epochs=1, protection="none", accepted=None, columns_accepted=None)
+    run = rehearse(job, customers_of_few, witness=False)
+    refused(run, "shop", "4 columns of host shop share so few rows that they would tell the labels of these")
+    assert run.sent["shop"] == []
+
+
+def test_in_one_large_batch_they_are_not_refused(rehearse, settings_of, customers_of_few) -> None:
+    job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None, columns_accepted=None)
+    rehearse(job, customers_of_few, witness=False).run()
 
 
 # --- rows that stand out ----------------------------------------------------------------------------------------------

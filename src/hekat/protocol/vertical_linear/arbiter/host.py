@@ -73,6 +73,7 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
     most_bits = most_label_bits(own.largest_batch, settings)
     check_label_bits(own.party, own.column_count, own.feature_bits, own.largest_batch, most_bits, settings)
     check_leverage(leak, settings)
+    own.check_column_rows()
     ready = HostReadyMessage(
         row_count=own.row_count,
         column_count=own.column_count,

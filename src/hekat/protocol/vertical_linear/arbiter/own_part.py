@@ -18,6 +18,7 @@ from hekat.protocol.vertical_linear.arbiter.lattice_room import check_lattice_ro
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical_linear.column_rows import check_column_rows
 from hekat.protocol.vertical_linear.columns import describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
@@ -113,6 +114,10 @@ class OwnPart:
         the protocol, rounded."""
         high = count_high_leverage_columns(self._floats, self.batches)
         return LeakCount(self.party, len(self.batches), self.column_count + ones, self.row_count, high)
+
+    def check_column_rows(self) -> None:
+        """Raise PolicyError where this host's columns, as they are in the protocol, share too few rows of a batch."""
+        check_column_rows(self.party, self._floats, self.batches, self.feature_bits, self.settings)
 
     @property
     def epochs_done(self) -> int:
