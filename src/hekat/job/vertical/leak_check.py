@@ -16,6 +16,7 @@ from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targ
 from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
 from hekat.protocol.vertical_linear.leverage import count_high_leverage_columns
+from hekat.protocol.vertical_linear.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 
@@ -29,8 +30,8 @@ def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *
     batch_rows = min(training.batch_rows or most_rows, most_rows)
     batches = draw_batches(most_rows, training.batch_rows, training.seed)
     label_bits = most_label_bits(batch_rows, settings)
+    targets = prepare_targets(tables[settings.guest], settings).values
     if are_common:
-        targets = prepare_targets(tables[settings.guest], settings).values
         batch_rows = max(len(rows) for rows in batches)
         label_bits = least_label_bits(targets, batches, settings)
     for party in (*settings.hosts, settings.guest):
@@ -41,6 +42,8 @@ def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *
             # Some feature then is one spread or more from the mean.
             feature_bits = settings.fixed_point.feature_bits
             check_label_bits(party, column_count, feature_bits, batch_rows, label_bits, settings)
+            if are_common:
+                check_number_bits(party, column_count, feature_bits, targets, batches, settings)
         if are_common:
             columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
             high = count_high_leverage_columns(columns.features, [np.arange(len(table))])

@@ -37,14 +37,14 @@ def least_label_bits(targets: FloatArray, batches: Iterable[IntArray], settings:
         values: npt.NDArray[Any] = targets.argmax(axis=1)
     else:
         values = np.rint(np.ldexp(targets[:, 0], settings.fixed_point.value_bits))
-    return min(_arrangement_bits(np.unique(values[rows], return_counts=True)[1]) for rows in batches)
+    return min(arrangement_bits(np.unique(values[rows], return_counts=True)[1]) for rows in batches)
 
 
 def most_label_bits(row_count: int, settings: VerticalLinearSettings) -> float:
     """What a batch's labels can have at most, for all a host knows: classes as frequent as each other, or numbers that
     all differ."""
     if settings.classes is None:
-        return _arrangement_bits(np.ones(row_count, np.int64))
+        return arrangement_bits(np.ones(row_count, np.int64))
     return row_count * math.log2(len(settings.classes))
 
 
@@ -83,7 +83,7 @@ def bits_of_column(feature_bits: int, row_count: int, settings: VerticalLinearSe
     return settings.column_count * (feature_bits + number_bits + row_count.bit_length())
 
 
-def _arrangement_bits(counts: IntArray) -> float:
+def arrangement_bits(counts: IntArray) -> float:
     """log2 of how many orders there are of things of which so many are alike."""
     natural = math.lgamma(int(counts.sum()) + 1) - math.fsum(math.lgamma(count + 1) for count in counts.tolist())
     return max(0.0, natural / math.log(2))

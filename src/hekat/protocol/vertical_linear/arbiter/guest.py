@@ -41,6 +41,7 @@ from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_la
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
 from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
@@ -87,6 +88,9 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
         check_equations(leak, settings)
         check_label_bits(
             host, ready.column_count, ready.feature_bits, own.largest_batch, label_bits, settings, target_bits
+        )
+        check_number_bits(
+            host, ready.column_count, ready.feature_bits, targets.values, own.batches, settings, target_bits
         )
         check_leverage(leak, settings)
         counts.append(ready.column_count)
