@@ -69,3 +69,18 @@ def test_columns_of_the_same_few_rows_are_refused_before_it_starts_where_rows_ar
     check_leaks(tables, job, are_common=False)
     check_leaks(tables, replace(job, label_leak_accepted=LEAK_ACCEPTED), are_common=True)
     check_leaks(tables, replace(job, training=LinearTraining(batch_rows=0)), are_common=True)
+
+
+def test_large_numbers_among_small_ones_are_refused_before_it_starts_where_rows_are_known() -> None:
+    rng = np.random.default_rng(9)
+    amounts = rng.random(1000)
+    shop = Table(rng.uniform(-1, 1, (1000, 40)), None, tuple(f"x{number}" for number in range(40)), "shop")
+    job = VerticalLinearSettings(
+        "bank", ("shop",), arbiter="judge", task="linear", training=LinearTraining(batch_rows=0)
+    )
+    tables = {"bank": Table(rng.normal(size=(1000, 2)), amounts.copy(), ("u", "v"), "bank"), "shop": shop}
+    check_leaks(tables, job, are_common=True)
+    amounts[:12] = 20_000 / 1.5 ** np.arange(12)
+    tables["bank"] = replace(tables["bank"], labels=amounts)
+    with pytest.raises(PolicyError, match="host shop would tell the numbers of a batch"):
+        check_leaks(tables, job, are_common=True)
