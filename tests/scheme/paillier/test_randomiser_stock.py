@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +13,6 @@ import pytest
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
-from hekat.scheme.paillier import randomiser_stock
 from hekat.scheme.paillier.randomiser_stock import DRAWN_TOGETHER, RandomiserStock
 
 ENGINE = get_engine("reference")
@@ -59,10 +60,53 @@ def test_threads_get_different_ones(draw) -> None:
     assert len(set(together)) == 700
 
 
-def test_a_forked_process_draws_its_own(draw, monkeypatch) -> None:
+def values_in_child(stock: RandomiserStock, draw: Callable[[int], ResidueArray]) -> str:
+    """What a forked process gets of `stock`, as text; nothing where it waits for a lock for ever."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            # Ends the process, not the test.
+            signal.alarm(20)
+            os.write(writer, repr(values(stock.take(3, ENGINE, draw))).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+FRESH = repr([DRAWN_TOGETHER, DRAWN_TOGETHER + 1, DRAWN_TOGETHER + 2])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_draws_its_own(draw) -> None:
+    """Whatever its number: that of a parent which ended may come again."""
     stock = RandomiserStock()
     stock.take(3, ENGINE, draw)
-    child = os.getpid() + 1
-    monkeypatch.setattr(randomiser_stock.os, "getpid", lambda: child)
     # What is left of the first draw stays with the parent.
-    assert values(stock.take(3, ENGINE, draw)) == [DRAWN_TOGETHER, DRAWN_TOGETHER + 1, DRAWN_TOGETHER + 2]
+    assert values_in_child(stock, draw) == FRESH
+    assert values(stock.take(3, ENGINE, draw)) == [3, 4, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_while_another_thread_draws_waits_for_nobody(draw) -> None:
+    stock, begun, go_on = RandomiserStock(), threading.Event(), threading.Event()
+
+    def draw_slowly(count: int) -> ResidueArray:
+        drawn = draw(count)
+        begun.set()
+        go_on.wait()
+        return drawn
+
+    with ThreadPoolExecutor(1) as thread:
+        handed = thread.submit(stock.take, 3, ENGINE, draw_slowly)
+        begun.wait()
+        try:
+            assert values_in_child(stock, draw) == FRESH
+        finally:
+            go_on.set()
+    assert values(handed.result()) == [0, 1, 2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,24 +16,21 @@ from hekat.engine.interface import Engine, ResidueArray
 DRAWN_TOGETHER: Final = 32
 
 
-@dataclass
-class _Kept:
-    """Randomisers of one engine that were not handed out yet, and the process that drew them."""
-
-    residues: ResidueArray
-    process: int
-
-
 class RandomiserStock:
     """Randomisers of one key, kept by engine until they are handed out, each once; safe for threads and forks.
 
     They are as secret as what they will hide.
     """
 
-    __slots__ = ("_kept", "_lock")
+    __slots__ = ("__weakref__", "_kept", "_lock")
 
     def __init__(self) -> None:
-        self._kept: dict[int, _Kept] = {}
+        self.empty()
+        _stocks.add(self)
+
+    def empty(self) -> None:
+        """Begin anew, with a lock that nobody holds."""
+        self._kept: dict[int, ResidueArray] = {}
         self._lock = threading.Lock()
 
     def take(self, count: int, engine: Engine, draw: Callable[[int], ResidueArray]) -> ResidueArray:
@@ -41,18 +38,25 @@ class RandomiserStock:
         if not 0 < count < DRAWN_TOGETHER:
             return draw(count)
         with self._lock:
-            kept = self._find(engine)
-            if kept is None or len(kept.residues) < count:
+            # What is kept keeps its engine alive, so an id found here is never another engine's.
+            kept = self._kept.get(id(engine))
+            if kept is None or len(kept) < count:
                 fresh = draw(DRAWN_TOGETHER)
-                residues = fresh if kept is None else engine.concatenate([kept.residues, fresh])
-                kept = self._kept[id(engine)] = _Kept(residues, os.getpid())
-            places = np.arange(len(kept.residues), dtype=np.int64)
-            taken = engine.take(kept.residues, places[:count])
-            kept.residues = engine.take(kept.residues, places[count:])
-            return taken
+                kept = fresh if kept is None else engine.concatenate([kept, fresh])
+            places = np.arange(len(kept), dtype=np.int64)
+            self._kept[id(engine)] = engine.take(kept, places[count:])
+            return engine.take(kept, places[:count])
 
-    def _find(self, engine: Engine) -> _Kept | None:
-        # What is kept keeps its engine alive, so an id found here is never another engine's. A forked process has a
-        # copy of what its parent hands out: both would hide two answers by one randomiser.
-        kept = self._kept.get(id(engine))
-        return kept if kept is not None and kept.process == os.getpid() else None
+
+_stocks: weakref.WeakSet[RandomiserStock] = weakref.WeakSet()
+
+
+def _empty_all() -> None:
+    # A forked process has a copy of what its parent hands out: both would hide two answers by one randomiser. Of a lock
+    # that another thread held it has a copy too, which nobody there lets go.
+    for stock in tuple(_stocks):
+        stock.empty()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_empty_all)
