@@ -39,7 +39,8 @@ def challenges(public: PublicKey) -> list[int]:
 def test_proofs_that_do_not_hold_are_refused(small, rsa_keys):
     proof = prove_permutation(small.keys.private, engine=small.engine)
     roots = small.integers(proof)
-    for values in (roots[::-1], [*roots[:-1], 2], roots[:-1], [*roots, 1], []):
+    one_wrong = ([*roots[:place], 2, *roots[place + 1 :]] for place in range(ROOT_COUNT))
+    for values in (*one_wrong, roots[::-1], roots[:-1], [*roots, 1], []):
         forged = Signatures.from_limbs(small.public, small.limbs(values), small.engine)
         with pytest.raises(KeyRefusedError, match="not shown to blind"):
             check_permutation(small.public, forged)
