@@ -66,7 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--score-bits",
         type=int,
         metavar="N",
-        help="of a vertical model: scores are told to 2^-N (default: as its job says, else 12)",
+        help="of a vertical model: scores are told to 2^-N (default: as its job says, else 12), if --site lets it",
     )
     parser.add_argument(
         "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"

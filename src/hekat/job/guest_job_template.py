@@ -91,7 +91,7 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
         [
             "[prediction]",
             default("receivers", [job.guest], "who learns the scores of new rows; nobody else does"),
-            default("score_bits", SCORE_BITS, "scores are told to 2^-score_bits"),
+            default("score_bits", SCORE_BITS, "scores are told to 2^-score_bits; more need the site's leave"),
         ],
         [
             "[label_leak]",

@@ -14,7 +14,7 @@ from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
-from hekat.protocol.vertical_linear.prediction import MAX_PREDICTIONS
+from hekat.protocol.vertical_linear.prediction import LEAST_SCORE_BITS, MAX_PREDICTIONS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 
@@ -49,7 +49,8 @@ class SitePolicy:
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
     `joined_rows` lets this process put the parties' rows together for a comparison.
-    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model.
+    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
+    are told to 2^-max_score_bits at the finest.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
     committee and updates in a sum that the site takes part in.
@@ -64,6 +65,7 @@ class SitePolicy:
     column_leak_waiver: bool = False
     joined_rows: bool = False
     max_predictions: int = MAX_PREDICTIONS
+    max_score_bits: int = SCORE_BITS
     committee_members: tuple[str, ...] | None = None
     min_committee_members: int = 2
     min_parties: int = 2
@@ -178,6 +180,7 @@ def _read_policy(section: Section) -> SitePolicy:
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
         max_predictions=section.take("max_predictions", int, default.max_predictions),
+        max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
         committee_members=_read_committee_members(section),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
         min_parties=section.take("min_parties", int, default.min_parties),
@@ -188,6 +191,13 @@ def _read_policy(section: Section) -> SitePolicy:
             f"{section.place}.max_predictions is no number of rows",
             expected="0 (none) or more",
             got=str(policy.max_predictions),
+            cure="correct it in the site file",
+        )
+    if not LEAST_SCORE_BITS <= policy.max_score_bits <= MOST_SCORE_BITS:
+        raise JobError(
+            f"{section.place}.max_score_bits is no number of bits of a score",
+            expected=f"{LEAST_SCORE_BITS} to {MOST_SCORE_BITS}",
+            got=str(policy.max_score_bits),
             cure="correct it in the site file",
         )
     return policy

@@ -143,6 +143,7 @@ def policy_lines() -> list[str]:
         ),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
         default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
+        default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
         example("committee_members", ["hekat-party-ed25519:..."], "with whom a committee is formed; names: no keys"),
         default("min_committee_members", policy.min_committee_members, "of a committee under lattice, up to 7"),
         default("min_parties", policy.min_parties, "fewest updates in a sum that is opened under lattice"),

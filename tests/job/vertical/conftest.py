@@ -23,6 +23,7 @@ exactness_check = true
 label_leak_waiver = true
 column_leak_waiver = true
 joined_rows = true
+max_score_bits = 32
 """
 
 

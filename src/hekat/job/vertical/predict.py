@@ -30,6 +30,7 @@ from hekat.job.vertical.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.job.vertical.part_file import SavedPart, load_parts
 from hekat.job.vertical.party_tables import check_same_rows, in_columns_of, load_party_table
 from hekat.job.vertical.prediction_count import PredictionCount
+from hekat.job.vertical.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -71,11 +72,12 @@ def predict_jointly(
     `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Rows are matched as the
     training rows were, and counted at each party (`PredictionCount`). Columns that the model does not know are ignored.
     Raises StateError where parts are missing, InputError or JobError for data that is not, PolicyError where a site
-    lets no more rows be predicted, PartyStoppedError where a party failed.
+    lets no more rows be predicted or no scores be told so finely, PartyStoppedError where a party failed.
     """
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
     settings = PredictionSettings.of(first.part, receivers, score_bits)
+    check_score_bits(site.policy, score_bits)
     check_has_tables(site, settings.parties)
     tables, ignored = _load_tables(site, data_name, saved)
     keys = _load_key_pairs(site, saved, ask_passphrase)

@@ -49,9 +49,21 @@ def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
             got="false",
             cure="set compare.centralised = false in the job",
         )
+    check_score_bits(policy, job.prediction.score_bits)
     check_has_tables(site, settings.parties)
     if settings.arbiter is not None:
         check_holds_no_rows(site, settings.arbiter, "arbiter")
+
+
+def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
+    """Raise PolicyError where scores would be told more finely than the site allows."""
+    if score_bits > policy.max_score_bits:
+        raise PolicyError(
+            "the site does not allow scores to be told so finely",
+            expected=f"to 2^-{policy.max_score_bits} at the finest: policy.max_score_bits",
+            got=f"score_bits = {score_bits}",
+            cure="take fewer score_bits, or let the site's owner raise policy.max_score_bits",
+        )
 
 
 def check_test_rows_allowed(policy: SitePolicy, row_count: int) -> None:
