@@ -230,7 +230,7 @@ def test_scores_are_told_to_twelve_bits_unless_more_are_asked_for(tumours, small
     fine = made.decision_function(X)
     scores = made.set_params(score_bits=12).decision_function(X)
     assert (scores * 2**12 == np.rint(scores * 2**12)).all()
-    assert 0 < np.abs(scores - fine).max() < 1.01 * 2.0**-12
+    assert 0 < np.abs(scores - fine).max() < (1.51 if form == "shared_weights" else 1.01) * 2.0**-12
     assert VerticalLogisticRegression().score_bits == 12
 
 

@@ -14,7 +14,8 @@ With one other party there is nothing to hide behind: the score less one's own p
 (form `shared_weights`) are used by `shared_weights.predict`, where both parties' parts stay hidden.
 
 Scores are told to 2^-score_bits alone. Here each party rounds its own part, always in the same way: asked again, it
-says nothing finer, and no receiver sees what was rounded away.
+says nothing finer, and no receiver sees what was rounded away. Shares get noise that a
+row always gets.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ WordArray = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", np.float64, np.uint64)
 
 SCORE_BITS = 12
-"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-14."""
+"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-13."""
 MAX_PREDICTIONS = 100_000
 """So many rows are predicted with one part of a model unless its site says otherwise: enough for most test tables. What
 scores tell adds up, and no number of them is known to be safe: a site raises it on purpose, not by accident."""
@@ -134,7 +135,7 @@ def predict_scores(
 
     K is 1 for two classes and for a regression, whose scores are in units of its target; else the number of classes.
     In form `arbiter` a score is off by at most half a unit of 2^-score_bits a party, in form `shared_weights` by less
-    than one and one of 2^-value_bits (times the target's spread).
+    than one and a half, of two receivers by less than two, and one of 2^-value_bits (times the target's spread).
 
     Raises:
         InputError: there is no row, or the columns are not those of the part, or hold what is no number.

@@ -1,14 +1,15 @@
 """Joint prediction with weights in shares: the forward step of training on new rows, opened to the receivers alone.
 
 1. both meet with fresh keys, and check that they hold shares of one model
-2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`), truncated to 2^-score_bits
+2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`); who sends shares adds its
+   noise of the row (`score_noise`); both truncate to 2^-score_bits
 3. each sends its shares to the receivers: the score of every row is all that opens
 Of a linear regression the guest's share carries the mean of the target, and a host that receives is told its spread.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
 from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, Scales
+from hekat.protocol.vertical_linear.shared_weights.score_noise import score_noise
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.shared_weights.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
@@ -48,10 +50,11 @@ def predict_on_shares(
 ) -> FloatArray | None:
     """The scores (rows, K) float64 at the receivers, None elsewhere; of a regression in units of its target.
 
-    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than
-    2^-score_bits (times the target's spread), up or down by the toss of a coin: the mean of many answers on one row is
-    finer than any of them. Raises ProtocolError for shares of another model, BoundError for features too large and for
-    too many rows.
+    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than one
+    and a half of 2^-score_bits (times the target's spread), of two receivers by less than two: half a unit is the noise
+    of who sends, the same whenever a row is asked, and less than one is truncation, up or down by the toss of a coin.
+    Many answers on one row find the score with that noise, and nothing finer. Raises ProtocolError for shares of
+    another model, BoundError for features too large and for too many rows.
     """
     is_guest = channel.party == settings.guest
     peer = settings.hosts[0] if is_guest else settings.guest
@@ -80,19 +83,24 @@ def predict_on_shares(
             got=f"{pair.size - 1}",
             cure="use the parts of one training",
         )
-    shares = _score_shares(pair, features, weights, part, settings.told_bits(part))
+    is_sent = peer in settings.receivers
+    shares = _score_shares(pair, features, weights, part, settings.told_bits(part), is_sent=is_sent)
     return _open_scores(channel, part, shares, peer, settings)
 
 
 def _score_shares(
-    pair: Pair, features: npt.NDArray[np.int64], weights: ShareArray, part: ModelPart, told_bits: int
+    pair: Pair, features: Any, weights: ShareArray, part: ModelPart, told_bits: int, *, is_sent: bool
 ) -> ShareArray:
-    """This party's shares of the scores, at 2^-told_bits."""
+    """This party's shares of the scores, at 2^-told_bits; with its noise where they are sent."""
     blocks = []
+    cut_bits = pair.scales.feature_bits + part.value_bits - told_bits
     for start in range(0, features.shape[0], BLOCK_ROWS):
         block = features[start : start + BLOCK_ROWS]
         scores = score_shares(pair, f"predict/rows-{start}", block, weights)
-        blocks.append(pair.truncation.rescale(scores, pair.scales.feature_bits + part.value_bits, told_bits))
+        if is_sent:
+            with pair.stopwatch.measure(PLAIN):
+                scores = add_shares(scores, score_noise(block, weights, cut_bits))
+        blocks.append(pair.truncation.truncate(scores, cut_bits))
     shares = np.concatenate(blocks)
     if not pair.is_guest or part.task != "linear":
         return shares

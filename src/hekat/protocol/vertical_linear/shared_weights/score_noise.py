@@ -1,0 +1,49 @@
+"""Noise below one told unit on a score, always the same of the same row: who asks again learns nothing finer.
+
+A receiver of scores knows its own share to every bit. So what it is sent puts the score between two ends, one unit
+apart and anywhere: n answers about one row would leave the n-th part of a unit. Whoever sends shares therefore adds a
+number that is uniform within half a unit of 0 and follows from its own columns of the row and from what only it knows
+of the model, its shares of the weights. Then all answers together find the score with that number on it, as form
+`arbiter` finds parts that are rounded always in the same way. Other units have other noise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    RING_BITS,
+    ShareArray,
+    constant,
+    shift_right,
+    subtract,
+)
+from hekat.scheme.hash_expansion import frame_hash
+
+DOMAIN: Final = b"hekat/vertical-shared/score-noise/1"
+_WORD_BYTES, _SHARE_BYTES = 8, RING_BITS // 8
+
+
+def score_noise(features: Any, weights: ShareArray, unit_bits: int) -> ShareArray:
+    """Elements of the ring (rows, K, 2) from -2^(unit_bits - 1) to below 2^(unit_bits - 1); 0 < unit_bits < 128.
+
+    `features` (rows, columns) are the sender's own as integers, the same noise dense or sparse; `weights` (size, K, 2)
+    its shares, which only who knows every weight to the last bit could reckon from shares of its own.
+    """
+    from scipy.sparse import csr_array
+
+    target_count = weights.shape[1]
+    framed = frame_hash(DOMAIN, weights.astype("<u8").tobytes(), unit_bits.to_bytes(_WORD_BYTES, "big"))
+    rows = csr_array(features, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    places, values = rows.indices.astype("<i8"), rows.data.astype("<i8")
+    hashed = bytearray()
+    for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        state = framed.copy()
+        state.update(places[start:stop].tobytes() + values[start:stop].tobytes())
+        hashed += state.digest(_SHARE_BYTES * target_count)
+    uniform = np.frombuffer(bytes(hashed), "<u8").astype(np.uint64).reshape(-1, target_count, 2)
+    return subtract(shift_right(uniform, RING_BITS - unit_bits), constant(1 << (unit_bits - 1)))
