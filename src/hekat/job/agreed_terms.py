@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hekat.job.colluders import say_colluders
 from hekat.job.job_file import Job
 from hekat.job.load_any_job import AnyJob
 from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.vertical.job_file import VerticalJob
 from hekat.protocol.horizontal.opening.committee import (
-    equivocation_bound,
     member_count_of,
     say_members,
     threshold_of,
@@ -95,10 +95,9 @@ def _opening_of(settings: HorizontalSettings) -> str:
     if settings.opening == "shared":
         return "by every party: one key that all parties hold"
     count = member_count_of(len(settings.parties))
-    threshold = threshold_of(count)
     return (
-        f"by {threshold} of {count} members, {say_members(settings.parties)}; up to "
-        f"{equivocation_bound(count, threshold)} of them may work with the aggregator"
+        f"by {threshold_of(count)} of {count} members, {say_members(settings.parties)}; no update opens to the "
+        f"aggregator {say_colluders(settings)}"
     )
 
 

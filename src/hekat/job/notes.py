@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from hekat.data import has_one_class
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.job.colluders import say_colluders
 from hekat.job.party_keys import notes_on_keys
 from hekat.job.prepare import Prepared
 from hekat.job.upload_states import roles_without_own_folder
 from hekat.protocol.horizontal.draw_members import OLDER_COMMITTEE
-from hekat.protocol.horizontal.opening.committee import equivocation_bound
 from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.horizontal.opening.ways import committee_of, members_for_sizes, needs_draw
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -152,20 +152,9 @@ def _who_opens(settings: HorizontalSettings) -> str:
         )
     committee = committee_of(settings, members_for_sizes(settings))
     members, threshold = len(committee.members), committee.threshold
-    spare = members - threshold
-    most = equivocation_bound(members, threshold)
-    others = committee.least_included - 2
     drawn = f" of {len(settings.parties)} parties" if needs_draw(settings) else ""
     return (
         f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
-        f"{committee.least_included} parties; {spare or 'none'} of them may be lost. This holds against the aggregator "
-        f"{_colluders(most, others, everybody=members == len(settings.parties))}"
+        f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "
+        f"the aggregator {say_colluders(settings)}"
     )
-
-
-def _colluders(members: int, parties: int, *, everybody: bool) -> str:
-    """Both bounds hold at once; where all parties are members the lower one says it all."""
-    if not everybody:
-        return f"together with up to {members} of these members, and up to {parties} parties in all"
-    most = max(0, min(members, parties))
-    return f"together with up to {most} {'party' if most == 1 else 'parties'}" if most else "alone"
