@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import stat
+from pathlib import Path
 
 import pytest
 
 from hekat.channel import PartyKey
+from hekat.cli.main import main
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("north", "east", "south", "hub")
 
 
@@ -134,6 +137,44 @@ def test_an_approval_has_to_have_a_place(keyed) -> None:
     assert not (keyed.folder / "states").exists()
 
 
+@pytest.mark.parametrize("job", ["hospitals/job.toml", "vertical_credit/job_arbiter.toml", "intersection/job.toml"])
+def test_a_shipped_example_is_shown_without_state_folders(job, capsys) -> None:
+    assert main(["job", "show", str(EXAMPLES / job)]) == 0
+    told = capsys.readouterr().out
+    assert "not approved: no state folder" in told
+    assert main(["job", "show", str(EXAMPLES / job), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["approved"]
+    assert not any(shown["approved"].values())
+
+
+def test_the_site_of_an_aggregator_reads_the_terms_and_approves_nothing(keyed) -> None:
+    site = keyed.folder / "hub.toml"
+    site.write_text('format = 1\n[party.hub]\nparty_key = "hub.key"\n')
+    answer = keyed.call("job", "show", keyed.folder / "job.toml", "--site", site)
+    assert answer.code == 0, answer.err
+    assert "3 of 3 members" in answer.out
+    assert "the aggregator: approves nothing" in answer.out
+    assert digest_of(keyed) in answer.out
+    assert (
+        json.loads(keyed.call("job", "show", keyed.folder / "job.toml", "--site", site, "--json").out)["approved"] == {}
+    )
+    for action in ("approve", "revoke"):
+        answer = keyed.call("job", action, keyed.folder / "job.toml", "--site", site)
+        assert answer.code == 2
+        assert "hub has nothing to approve" in answer.err
+
+
+def test_a_name_of_a_party_hides_no_term(keyed) -> None:
+    """A party may be called as a line of the terms: both are shown."""
+    for file in ("job.toml", "site.toml"):
+        text = (keyed.folder / file).read_text().replace('"east"', '"opening"').replace("[party.east", "[party.opening")
+        (keyed.folder / file).write_text(re.sub("^east = ", "opening = ", text, flags=re.MULTILINE))
+    answer = keyed.call("job", "show", keyed.folder / "job.toml")
+    assert answer.code == 0, answer.err
+    assert [line.split()[1] for line in answer.out.splitlines() if line.startswith("opening ")] == ["by", "not"]
+
+
 def test_a_key_that_is_not_the_jobs_ends_before_anything_is_written(keyed) -> None:
     assert approve(keyed).code == 0
     (keyed.folder / "east.key").unlink()
@@ -201,8 +242,6 @@ def test_a_site_reads_whether_sums_are_checked_before_it_approves(keyed) -> None
 
 @pytest.mark.parametrize("protocol", ["vertical_linear", "psi"])
 def test_other_protocols_are_approved_alike(tmp_path, capsys, protocol) -> None:
-    from hekat.cli.main import main
-
     assert main(["init", str(tmp_path / "job"), "--protocol", protocol, "--example"]) in (0, 2)
     folder = tmp_path / "job"
     if not (folder / "job.toml").exists():

@@ -12,11 +12,12 @@ from hekat.errors import JobError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.any_job import read_head
 from hekat.job.approvals import approve, has_approved, revoke
-from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job
+from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.party_keys import notes_on_keys
 from hekat.job.site_file import Site, load_site
 
 _WITH_THE_OTHERS = "with the other organisations, and each key's fingerprint with its owner, by telephone"
+_APPROVED, _NOT_APPROVED, _APPROVES_NOTHING = "approved", "not approved", "the aggregator: approves nothing"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,7 +47,7 @@ def _add(
     parser = actions.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
     parser.add_argument("job", type=Path, help="the job file")
     parser.add_argument("--site", type=Path, help="the site file (default: site.toml beside the job)")
-    parser.add_argument("--party", help="this party alone (default: every one of the job that the site file has)")
+    parser.add_argument("--party", help="this role alone (default: every one of the job that the site file has)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=handle)
     return parser
@@ -59,62 +60,86 @@ def show_digest(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    job, site, parties = _load(options)
-    _tell(options, job, {party: has_approved(site, party, job.digest) for party in parties})
+    job, site, roles = _load(options)
+    _tell(options, job, {role: _approval_of(job, site, role) for role in roles})
     return 0
 
 
+def _approval_of(job: AnyJob, site: Site, role: str) -> str:
+    """What reading a job needs no place for: the aggregator approves nothing, and a site may have no state folder."""
+    if role not in approvers_of(job):
+        return _APPROVES_NOTHING
+    if site.parties[role].state is None:
+        return "not approved: no state folder"
+    return _APPROVED if has_approved(site, role, job.digest) else _NOT_APPROVED
+
+
 def approve_job(options: argparse.Namespace) -> int:
-    job, site, parties = _load(options)
+    job, site, roles = _load(options)
+    parties = _approvers_among(job, roles)
     for party in parties:  # before anything is written: each has its place
         has_approved(site, party, job.digest)
     for party in parties:
         approve(site, party, job.digest, job.name)
-    _tell(options, job, dict.fromkeys(parties, True))
+    _tell(options, job, dict.fromkeys(parties, _APPROVED))
     return 0
 
 
 def revoke_job(options: argparse.Namespace) -> int:
-    job, site, parties = _load(options)
+    job, site, roles = _load(options)
+    parties = _approvers_among(job, roles)
     for party in parties:
         revoke(site, party, job.digest)
-    _tell(options, job, dict.fromkeys(parties, False))
+    _tell(options, job, dict.fromkeys(parties, _NOT_APPROVED))
     return 0
 
 
 def _load(options: argparse.Namespace) -> tuple[AnyJob, Site, tuple[str, ...]]:
+    """The job, the site, and the roles of the job at the site, or the one of them that was asked for."""
     job = load_any_job(options.job)
     site = load_site(options.site or options.job.parent / "site.toml")
-    here = tuple(name for name in approvers_of(job) if name in site.parties)
+    here = tuple(name for name in roles_of(job) if name in site.parties)
     if options.party is not None and options.party not in here:
         raise JobError(
-            f"{options.party!r} has nothing to approve here",
-            expected=f"one of {', '.join(here)}" if here else "a party of the job under [party.NAME] of the site file",
+            f"{options.party!r} has no part in this job here",
+            expected=f"one of {', '.join(here)}" if here else "a role of the job under [party.NAME] of the site file",
             got=options.party,
-            cure="name a party that both the job and the site file have",
+            cure="name a role that both the job and the site file have",
         )
     if not here:
         raise JobError(
-            "the site file has no party of this job",
-            expected=f"one of {', '.join(approvers_of(job))}",
+            "the site file has no role of this job",
+            expected=f"one of {', '.join(roles_of(job))} under [party.NAME]",
             got=", ".join(sorted(site.parties)) or "none",
-            cure="give the site file of a party that takes part",
+            cure="give the site file of somebody who takes part",
         )
     return job, site, here if options.party is None else (options.party,)
 
 
-def _tell(options: argparse.Namespace, job: AnyJob, approved: dict[str, bool]) -> None:
+def _approvers_among(job: AnyJob, roles: tuple[str, ...]) -> tuple[str, ...]:
+    parties = tuple(role for role in roles if role in approvers_of(job))
+    if not parties:
+        raise JobError(
+            f"{roles[0]} has nothing to approve",
+            expected=f"one of {', '.join(approvers_of(job))}",
+            got="the aggregator, which holds no rows and can open nothing",
+            cure="read the job and compare its digest with the others: hekat job show",
+        )
+    return parties
+
+
+def _tell(options: argparse.Namespace, job: AnyJob, approval: dict[str, str]) -> None:
     terms, keys = terms_of(job), {role: key.fingerprint for role, key in job.party_keys.items()}
     digest = job.digest.hex()
     if options.json:
+        approved = {role: said == _APPROVED for role, said in approval.items() if said != _APPROVES_NOTHING}
         told = {"digest": digest, "terms": dict(terms), "party_keys": keys, "approved": approved}
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return
-    lines = {**dict(terms), **{f"key of {role}": fingerprint for role, fingerprint in keys.items()}}
-    lines |= {party: "approved" if is_approved else "not approved" for party, is_approved in approved.items()}
-    lines["digest"] = digest
-    width = max(map(len, lines))
-    for name, value in lines.items():
+    lines = [*terms, *((f"key of {role}", fingerprint) for role, fingerprint in keys.items())]
+    lines += [*approval.items(), ("digest", digest)]
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
         sys.stdout.write(printable(f"{name:<{width}}  {value}") + "\n")
     for note in notes_on_keys(job.party_keys) or [f"compare the digest {_WITH_THE_OTHERS}"]:
         sys.stdout.write(f"{note}\n")

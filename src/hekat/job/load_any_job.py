@@ -22,11 +22,15 @@ def load_any_job(path: Path) -> AnyJob:
     return load_vertical_job(path) if protocol == "vertical_linear" else load_intersection_job(path)
 
 
+def roles_of(job: AnyJob) -> tuple[str, ...]:
+    """Everybody who takes part in the job."""
+    return job.settings.parties if isinstance(job, IntersectionJob) else job.settings.everyone
+
+
 def approvers_of(job: AnyJob) -> tuple[str, ...]:
     """Every role but a horizontal job's aggregator, which holds no rows and is given nothing that it can open."""
-    if isinstance(job, Job):
-        return tuple(name for name in job.settings.everyone if name != job.settings.aggregator)
-    return job.settings.everyone if isinstance(job, VerticalJob) else job.settings.parties
+    aggregator = job.settings.aggregator if isinstance(job, Job) else None
+    return tuple(name for name in roles_of(job) if name != aggregator)
 
 
 def check_may_run(site: Site, job: AnyJob) -> None:
