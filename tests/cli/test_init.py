@@ -61,6 +61,15 @@ def same_apart_from_said_defaults(said: Site, site: Site) -> bool:
 
 
 @all_variants
+def test_every_party_has_a_place_for_its_approvals(variant) -> None:
+    parties = load_site(variant / "site.toml").parties
+    assert parties
+    assert {name: party.state for name, party in parties.items()} == {
+        name: variant.resolve() / "state" / name for name in parties
+    }
+
+
+@all_variants
 def test_defaults_that_are_uncommented_change_nothing(variant) -> None:
     job, site = load_job(variant / "job.toml"), load_site(variant / "site.toml")
     text = uncomment(variant / "job.toml", _DEFAULT)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hekat.cli.main import main
+from hekat.job.load_any_job import roles_of
 from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
 from hekat.job.site_file import load_site
@@ -43,6 +44,17 @@ def load(folder: Path):
 def variant(tmp_path, request) -> Path:
     assert init(tmp_path, *VARIANTS[request.param]) == 0
     return tmp_path
+
+
+def test_every_role_has_a_place_for_what_outlasts_a_run(variant, capsys) -> None:
+    """Approvals, and counts of predictions: as docs/first_hour.md and docs/vertical.md say of `hekat init`."""
+    site = load_site(variant / "site.toml")
+    assert {name: party.state for name, party in site.parties.items()} == {
+        name: variant.resolve() / "state" / name for name in roles_of(load(variant))
+    }
+    capsys.readouterr()
+    assert main(["job", "approve", str(variant / "job.toml"), "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["approved"].values()) == {True}
 
 
 def test_defaults_that_are_uncommented_change_nothing(variant) -> None:

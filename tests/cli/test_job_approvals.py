@@ -253,7 +253,7 @@ def test_other_protocols_are_approved_alike(tmp_path, capsys, protocol) -> None:
     site = (folder / "site.toml").read_text()
     for name, key in keys.items():
         key.save(folder / f"{name}.key")
-        place = f'party_key = "{name}.key"\nstate = "{name}.state"\n'
+        place = f'party_key = "{name}.key"\n'
         site = re.sub(rf"^\[party\.{name}\].*\n", rf"\g<0>{place}", site, flags=re.MULTILINE)
     (folder / "site.toml").write_text(site)
     capsys.readouterr()

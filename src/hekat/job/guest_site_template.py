@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hekat.job.new_guest_job import NewGuestJob
 from hekat.job.site_file import SITE_FORMAT
-from hekat.job.site_template import COMMENTS, machine_lines, policy_lines
+from hekat.job.site_template import COMMENTS, machine_lines, policy_lines, state_lines
 from hekat.job.template_lines import chosen, default, example, toml_key
 
 _ID = "the column that names a person, in the same writing at all parties; several: a list"
@@ -46,7 +46,8 @@ def _keys(job: NewGuestJob, party: str) -> list[str]:
     if party in job.key_makers:
         made = "a Paillier key of this role: hekat keys generate; else one is made for each run"
         lines.append(example("paillier_key", f"{party}-paillier.key", made))
-    return lines
+    counts = job.trains and party != job.arbiter
+    return lines + state_lines(party, "approvals of jobs" + (", rows predicted with its part" if counts else ""))
 
 
 def _arbiter(job: NewGuestJob) -> list[str]:

@@ -84,15 +84,18 @@ def _party(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
         keys.append(example("paillier_key", "leader.key", "of the first party alone: hekat keys generate; else made"))
     table = [f"[{toml_key('party', party, 'data', job.data_name)}]", *_source(job, party, brief=brief)]
     own = _state(job, party, brief=True) if brief else [*keys, ""]
-    return [f"[{toml_key('party', party)}]", *own, *table] if own else table
+    return [f"[{toml_key('party', party)}]", *own, *table]
 
 
 def _state(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
-    """The folder that outlasts all runs, of a job that needs one."""
-    if job.protection != "lattice":
-        return []
-    said = "" if brief else "upload numbers, and what was opened of its rows: keep it as long as the rows"
-    return [chosen("state", f"state/{party}", said)]
+    """The folder that outlasts all runs."""
+    kept = "upload numbers, what was opened of its rows, approvals of jobs" if job.protection == "lattice" else ""
+    return state_lines(party, "" if brief else kept or "approvals of jobs")
+
+
+def state_lines(party: str, kept: str) -> list[str]:
+    """Where a party keeps what outlasts its runs; `kept` says what, "" nothing."""
+    return [chosen("state", f"state/{party}", f"{kept}: keep it as long as the rows" if kept else "")]
 
 
 def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
