@@ -87,7 +87,7 @@ def test_hekat_init_names_a_folder_for_every_party(workplace) -> None:
         assert state.stat().st_mode & 0o777 == 0o700
     paillier = workplace.folder / "paillier"
     assert workplace.call("init", paillier, "--protection", "paillier").code == 0
-    assert "state" not in (paillier / "site.toml").read_text()
+    assert 'state = "state/alpha"' in (paillier / "site.toml").read_text()
 
 
 @pytest.mark.parametrize("place", ["runs", "runs/kept", "old/{run}/state", "moved/state", "link"])
@@ -149,6 +149,29 @@ def test_the_same_rows_without_a_party_are_refused_before_anything_is_written(op
         assert f'"{digest_of(opened)}" = "{OTHER_SUMS_ACCEPTED}"' in re.sub(r"\s+", " ", answer.err)
     assert len(opened.folders()) == 1
     assert {path: path.read_bytes() for path in (opened.folder / "state").rglob("*") if path.is_file()} == before
+
+
+def test_a_job_after_a_loss_is_told_who_was_lost_and_who_refuses(five) -> None:
+    """The parties are the same in both jobs, so that they are is no help; and all who refuse are named at once."""
+    five.edit("job.toml", "rounds = 3", "rounds = 1")
+    five.edit("job.toml", r"\[protection\]", '[codec]\nclipping = "fixed"\nalpha = 4.0\n\n[protection]')
+    name_states(five, *PARTIES)
+    assert five.run("--lose", "middle:1").code == 0
+    with (five.folder / "job.toml").open("a") as file:
+        file.write("# edited\n")
+    answer = five.run("--dry-run")
+    told = re.sub(r"\s+", " ", answer.err)
+    assert answer.code == 2
+    refusing = [party for party in PARTIES if party != "middle"]
+    assert f"the records of {', '.join(refusing)} refuse this job" in told
+    assert "middle was lost in that earlier job" in told
+    assert "with the same parties" not in told
+    for party in refusing:
+        assert f"[party.{party}.other_sums]" in told
+    with (five.folder / "site.toml").open("a") as file:
+        for party in refusing:
+            file.write(f'\n[party.{party}.other_sums]\n"{digest_of(five)}" = "{OTHER_SUMS_ACCEPTED}"\n')
+    assert five.run("--dry-run").code == 0
 
 
 def test_the_operators_word_lets_one_job_go_on(opened) -> None:

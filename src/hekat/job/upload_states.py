@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
-from hekat.errors import JobError, StateError
+from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.job_file import Job
 from hekat.job.prepare import Prepared
 from hekat.job.run_events import EVENTS_FILE
@@ -65,6 +65,7 @@ def check_upload_states(
     """
     job = prepared.job
     samples = samples_ahead(job.settings, rounds_done, Participation(job.settings, job.digest))
+    refusals: dict[str, PolicyError] = {}
     for role in _roles(job.settings):
         own = _own_folder(prepared, role)
         if own is not None:
@@ -75,7 +76,26 @@ def check_upload_states(
             continue
         folder = own if own is not None else Path(resumed_folder or "") / STATE_FOLDER / role
         if _is_whole(role, folder, resumed_folder):
-            check_upload_state(folder, job.digest, _rows_of(prepared, role), samples)
+            try:
+                check_upload_state(folder, job.digest, _rows_of(prepared, role), samples)
+            except PolicyError as error:
+                refusals[role] = error
+    if refusals:
+        raise _refusal_of_all(refusals)
+
+
+def _refusal_of_all(refusals: Mapping[str, PolicyError]) -> PolicyError:
+    """One error that names every role whose record refuses the job: one by one they would be found in as many runs."""
+    (_, first), *others = refusals.items()
+    if not others:
+        return first
+    tables = ", ".join(f"[{toml_key('party', role, 'other_sums')}]" for role, _ in others)
+    return PolicyError(
+        f"the records of {', '.join(refusals)} refuse this job",
+        expected=first.expected,
+        got="; ".join(f"{error.what}: {error.got}" for error in refusals.values()),
+        cure=f"{first.cure}; the same line under {tables}",
+    )
 
 
 def _is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:

@@ -54,7 +54,8 @@ def test_another_job_on_the_same_rows_is_held_to_the_sets_of_the_first(record: R
     for parties in ("abcde", "abce", "abc"):
         error = refused(reopened, SECOND, parties)
         assert error.what == "sums of the rows of north may have been opened for another set in 'round-1'"
-        assert error.got == "without e"
+        assert error.got == "e was lost in that earlier job, and this one sums all"
+        assert "same parties" not in error.cure
     refused(reopened, SECOND, "abcde", step="round-1/exponents")
     reopened.allow(SECOND, "abcde", included("abcd", 8), ROWS)
     reopened.allow(SECOND, "abcde", included("abcde", 9, "round-2"), ROWS)

@@ -218,21 +218,25 @@ def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Ma
         here = set(rows.identities.values())
         added, gone = sorted(here - set(names)), sorted(set(names) - here)
         told = [*(f"{name} is new" for name in added), *(f"{name} is not in this one" for name in gone)]
-        _refuse_rows(job_digest, rows, "may have been opened in a job of other parties", ", ".join(told))
+        cure = "take part with the same parties"
+        _refuse_rows(job_digest, rows, "may have been opened in a job of other parties", ", ".join(told), cure)
     for group in ahead:
         for digest, _, *names in known[group]:
             if digest != sets[group]:
-                got = f"without {', '.join(names)}" if names else "another sample, or all of them"
-                _refuse_rows(job_digest, rows, f"may have been opened for another set in {group!r}", got)
+                lost = f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} lost in that earlier job"
+                got, cure = "another sample, or all of them", "take part with the same samples"
+                if names:  # the jobs may name the same parties
+                    got, cure = f"{lost}, and this one sums all", "resume that job (--resume), not a new one"
+                _refuse_rows(job_digest, rows, f"may have been opened for another set in {group!r}", got, cure)
 
 
-def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str) -> None:
+def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str, cure: str) -> None:
     raise PolicyError(
         f"sums of the rows of {rows.owner} {how}",
         expected="the same parties in every job on the same rows: the difference of two sums is somebody's update",
         got=got,
-        cure="take part with the same parties; where the difference may be told, say so in the site file, for this job "
-        f"alone: under [party.{toml_key(rows.owner)}.other_sums] the line "
+        cure=f"{cure}; where the difference may be told, say so in the site file, for this job alone: "
+        f"under [party.{toml_key(rows.owner)}.other_sums] the line "
         f'"{job_digest.hex()}" = "{OTHER_SUMS_ACCEPTED}"',
     )
 
