@@ -252,7 +252,8 @@ def test_a_warm_start_begins_with_the_weights_of_another_model(rehearse, setting
     ("rule", "epochs"), [({"stop_at_loss": 0.6}, None), ({"patience": 1, "min_improvement": 1.0}, 2), ({}, 8)]
 )
 def test_training_ends_early_by_the_losses(rehearse, settings_of, tables_of, rule, epochs) -> None:
-    run = rehearse(settings_of(protection="none", epochs=8, **rule), tables_of(7))
+    # One step an epoch, from a loss of log 2; enough rows to be told finely.
+    run = rehearse(settings_of(protection="none", epochs=8, batch_rows=0, **rule), tables_of(7, rows=240))
     run.run()
     losses = run.saved["bank"][-1].losses
     if epochs is None:

@@ -44,4 +44,4 @@ def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, way) -
 def test_both_ledgers_say_how_finely(run_of, settings_of, tables_of, party: str) -> None:
     run = run_of(settings_of(protection="none", epochs=5), tables_of(1), witness=False)
     run.run()
-    assert b"mean square of residuals to 2^-12: 60 bits behind the point" in run.channels[party].ledger.data
+    assert b"mean square of residuals to 2^-11: 60 bits in 5 epochs" in run.channels[party].ledger.data
