@@ -190,7 +190,9 @@ def test_a_guest_with_too_many_columns_is_refused_before_it_starts(firms) -> Non
     assert firms.prepare().job.settings.column_leak_accepted is not None
 
 
-@pytest.mark.parametrize(("party", "told"), [("bank", "columns of hosts"), ("insurer", "labels")])
+@pytest.mark.parametrize(
+    ("party", "told"), [("bank", "single rows of hosts' columns"), ("insurer", "labels of single rows")]
+)
 def test_a_column_with_few_rows_of_its_own_is_refused_before_it_starts(firms, party, told) -> None:
     """Where rows are aligned, and so known to be common."""
     for name in firms.names:
@@ -201,7 +203,7 @@ def test_a_column_with_few_rows_of_its_own_is_refused_before_it_starts(firms, pa
         party,
         change=lambda rows: [[row[0], float(number < 5), *row[2:]] for number, row in enumerate(sorted(rows))],
     )
-    assert f"1 columns of {'guest' if party == 'bank' else 'host'} {party} would tell {told} of single rows" in refusal(
+    assert f"1 column of {'guest' if party == 'bank' else 'host'} {party} would tell {told}" in refusal(
         firms, PolicyError
     )
 

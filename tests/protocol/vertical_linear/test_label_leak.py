@@ -6,7 +6,12 @@ import pytest
 
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
-from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import (
+    COLUMN_LEAK_ACCEPTED,
+    LEAK_ACCEPTED,
+    LinearTraining,
+    VerticalLinearSettings,
+)
 
 
 def job_of(**accepted: str) -> VerticalLinearSettings:
@@ -46,7 +51,35 @@ def test_columns_in_which_a_row_outweighs_the_rest_are_refused_unless_accepted(p
     (other,) = SIDES.keys() - {party}
     count = LeakCount(party, 1, 2, 1000, 1)
     for job in (job_of(), job_of(**SIDES[other][1])):
-        with pytest.raises(PolicyError, match=f"1 columns of {text} of single rows"):
+        told = {"shop": "labels of single rows", "bank": "single rows of hosts' columns"}[party]
+        with pytest.raises(PolicyError, match=f"^1 column of {text.split(' would')[0]} would tell {told}"):
             check_leverage(count, job)
     check_leverage(count, job_of(**accepted))
     check_leverage(LeakCount(party, 1, 2, 1000), job_of())
+
+
+@pytest.mark.parametrize("party", SIDES)
+def test_cures_are_those_that_can_be_followed(party: str) -> None:
+    """No limit that is set already, no form that two hosts may not have; and the site's leave of a waiver."""
+    key = next(iter(SIDES[party][1])).removesuffix("_accepted")
+    two = VerticalLinearSettings("bank", ("shop", "telco"), arbiter="judge", classes=("no", "yes"))
+    unlimited = VerticalLinearSettings(
+        "bank",
+        ("shop",),
+        arbiter="judge",
+        classes=("no", "yes"),
+        training=LinearTraining(limit_spreads=0.0),
+    )
+    for check, count in (
+        (check_leverage, LeakCount(party, 1, 2, 1000, 2)),
+        (check_equations, LeakCount(party, 1, 200, 9)),
+    ):
+        cures = {}
+        for name, job in (("one", job_of()), ("two", two), ("unlimited", unlimited)):
+            with pytest.raises(PolicyError) as caught:
+                check(count, job)
+            cures[name] = caught.value.cure
+            assert f"policy.{key}_waiver = true" in caught.value.cure
+        assert ["shared_weights" in cure for cure in cures.values()] == [True, False, True]
+        limits = [False, False, check is check_leverage]
+        assert ["training.limit_spreads = 3" in cure for cure in cures.values()] == limits

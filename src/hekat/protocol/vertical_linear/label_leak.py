@@ -18,7 +18,12 @@ from dataclasses import dataclass
 
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.leverage import MAX_LEVERAGE
-from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import (
+    ARBITER_LIMIT_SPREADS,
+    COLUMN_LEAK_ACCEPTED,
+    LEAK_ACCEPTED,
+    VerticalLinearSettings,
+)
 
 ROWS_PER_EQUATION = 10
 
@@ -51,40 +56,52 @@ def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
 
     The job may accept either, in words of its own.
     """
-    told, waived, cure = _at_stake(count, settings)
+    told, waived, cures = _at_stake(count, settings)
     if waived or count.equation_count * ROWS_PER_EQUATION <= count.row_count:
         return
     rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
-    batches = f"{count.batch_count} batches" if count.batch_count > 1 else "1 batch"
     raise PolicyError(
         f"the gradients of {told}",
         expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
-        got=f"{count.equation_count}: {batches} x {count.column_count} columns",
-        cure=f"use larger batches or fewer columns, {cure}",
+        got=f"{count.equation_count}: {_say(count.batch_count, 'batch', 'batches')} x "
+        f"{_say(count.column_count, 'column', 'columns')}",
+        cure=", ".join(["use larger batches or fewer columns", *cures]),
     )
 
 
 def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
     """Raise PolicyError where a column tells what others hold of single rows, unless the job accepts that."""
-    told, waived, cure = _at_stake(count, settings)
+    told, waived, cures = _at_stake(count, settings, of="single rows of hosts' columns", labels="labels of single rows")
     if waived or not count.high_leverage_columns:
         return
+    spreads = settings.limit_spreads
+    if settings.training.standardise and not 0 < spreads <= ARBITER_LIMIT_SPREADS:
+        cures = [f"set training.limit_spreads = {ARBITER_LIMIT_SPREADS:g}", *cures]
     raise PolicyError(
-        f"{count.high_leverage_columns} columns of {told} of single rows",
+        f"{_say(count.high_leverage_columns, 'column', 'columns')} of {told}",
         expected=f"no row with more than {MAX_LEVERAGE:g} of a column's sum of squares in a batch, about any centre",
         got="one that outweighs the rest there",
-        cure="leave rare categories out or merge them, take logarithms of long tails, set training.limit_spreads = 3, "
-        f"use larger batches, {cure}",
+        cure=", ".join(
+            ["leave rare categories out or merge them", "take logarithms of long tails", "use larger batches", *cures]
+        ),
     )
 
 
-def _at_stake(count: LeakCount, settings: VerticalLinearSettings) -> tuple[str, bool, str]:
-    """Who would tell what; whether the job accepts it; and what else it can do."""
+def _say(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _at_stake(
+    count: LeakCount, settings: VerticalLinearSettings, *, of: str = "columns of hosts", labels: str = "labels"
+) -> tuple[str, bool, list[str]]:
+    """Who would tell what, `of` the hosts or the `labels`; whether the job accepts it; and what else it can do."""
     if count.party == settings.guest:
-        told, words, key = f"guest {count.party} would tell columns of hosts", COLUMN_LEAK_ACCEPTED, "column_leak"
+        told, words, key = f"guest {count.party} would tell {of}", COLUMN_LEAK_ACCEPTED, "column_leak"
         accepted = settings.column_leak_accepted
     else:
-        told, words, key = f"host {count.party} would tell labels", LEAK_ACCEPTED, "label_leak"
+        told, words, key = f"host {count.party} would tell {labels}", LEAK_ACCEPTED, "label_leak"
         accepted = settings.label_leak_accepted
-    cure = f'or protection.form = "shared_weights", or let the job say {key}.accepted = "{words}"'
-    return told, accepted == words, cure
+    # The other form is for one host.
+    cures = ['set protection.form = "shared_weights" without an arbiter'] if len(settings.hosts) == 1 else []
+    cures.append(f'or let the job say {key}.accepted = "{words}" and every site policy.{key}_waiver = true')
+    return told, accepted == words, cures

@@ -283,7 +283,7 @@ def test_a_column_with_one_row_reads_that_rows_label(rehearse, settings_of, tabl
     ((_, _, gradient),) = notebook.steps
     assert 200 * gradient[WEIGHTS][0, 0] == pytest.approx(0.5 - tables["bank"].labels[17], abs=1e-6)
     run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
-    refused(run, "shop", "1 columns of host shop would tell labels of single rows")
+    refused(run, "shop", "1 column of host shop would tell labels of single rows")
 
 
 @pytest.mark.parametrize("party", ["bank", "shop"])
@@ -297,7 +297,7 @@ def test_columns_are_counted_as_they_are_rounded(rehearse, settings_of, tables_o
     job = replace(job, column_leak_accepted=None)
     rehearse(job, tables, witness=False).run()
     tables[party] = replace(tables[party], features=column)
-    refused(rehearse(job, tables, witness=False), party, "1 columns of .* of single rows")
+    refused(rehearse(job, tables, witness=False), party, "1 column of .* single rows")
 
 
 def test_a_long_tail_reads_the_label_of_the_row_at_its_end(rehearse, settings_of, tables_of, new_notebook) -> None:
@@ -413,7 +413,7 @@ def test_a_column_of_the_guest_with_one_row_reads_that_rows_score_and_is_refused
     assert abs(truth) > 1e-6
     assert score == pytest.approx(truth, rel=1e-3)
     job = replace(job, column_leak_accepted=None)
-    text = "1 columns of guest bank would tell columns of hosts of single rows"
+    text = "1 column of guest bank would tell single rows of hosts' columns"
     refused(rehearse(job, tables, witness=False), "bank", text)
     run = rehearse(job, tables, witness=False, stand_ins={"bank": lax_guest})
     refused(run, "shop", text)
