@@ -69,7 +69,7 @@ def make_notes(
     if earlier:
         notes.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
     for party, missing in sorted((not_compared or {}).items()):
-        notes.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came of them")
+        notes.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came from it")
     if len(settings.parties) == 2:
         notes.append("with two parties each learns the other's update from every sum")
     notes.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
