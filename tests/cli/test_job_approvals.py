@@ -133,7 +133,7 @@ def test_an_approval_has_to_have_a_place(keyed) -> None:
     keyed.edit("site.toml", r'^state = "states/east"\n', "")
     answer = approve(keyed)
     assert answer.code == 2
-    assert "[party.east]" in answer.err
+    assert 'state = "state/east" to [party.east]' in re.sub(r"\s+", " ", answer.err)
     assert not (keyed.folder / "states").exists()
 
 
@@ -163,6 +163,17 @@ def test_the_site_of_an_aggregator_reads_the_terms_and_approves_nothing(keyed) -
         answer = keyed.call("job", action, keyed.folder / "job.toml", "--site", site)
         assert answer.code == 2
         assert "hub has nothing to approve" in answer.err
+
+
+@pytest.mark.parametrize("place", ["runs/east", "old/20260101T000000Z-00ab12/state"])
+def test_no_approval_is_written_among_runs_where_a_run_would_refuse_it(keyed, monkeypatch, place) -> None:
+    monkeypatch.chdir(keyed.folder)
+    keyed.edit("site.toml", r'^state = "states/east"', f'state = "{place}"')
+    answer = approve(keyed)
+    assert answer.code == 2
+    assert "the state folder of east lies among runs" in answer.err
+    assert not (keyed.folder / place).exists()
+    assert not (keyed.folder / "states").exists()
 
 
 def test_a_name_of_a_party_hides_no_term(keyed) -> None:

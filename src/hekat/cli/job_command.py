@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from hekat.cli.printable import printable
+from hekat.cli.run_end import RUNS_FOLDER
 from hekat.errors import JobError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.any_job import read_head
@@ -15,6 +16,7 @@ from hekat.job.approvals import approve, has_approved, revoke
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.party_keys import notes_on_keys
 from hekat.job.site_file import Site, load_site
+from hekat.job.upload_states import check_outlasts_runs
 
 _WITH_THE_OTHERS = "with the other organisations, and each key's fingerprint with its owner, by telephone"
 _APPROVED, _NOT_APPROVED, _APPROVES_NOTHING = "approved", "not approved", "the aggregator: approves nothing"
@@ -79,6 +81,7 @@ def approve_job(options: argparse.Namespace) -> int:
     parties = _approvers_among(job, roles)
     for party in parties:  # before anything is written: each has its place
         has_approved(site, party, job.digest)
+        check_outlasts_runs(party, site.parties[party].state or site.folder, RUNS_FOLDER)
     for party in parties:
         approve(site, party, job.digest, job.name)
     _tell(options, job, dict.fromkeys(parties, _APPROVED))

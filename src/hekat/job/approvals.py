@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.site_file import Site
+from hekat.job.template_lines import toml_key
 from hekat.state import replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
@@ -97,7 +98,7 @@ def _folder_of(site: Site, party: str) -> Path:
             f"{party} has no place for its approvals",
             expected=f"state under [party.{party}] of the site file",
             got="no such party" if held is None else "no state",
-            cure=f'add state = "{party}.state" to [party.{party}]',
+            cure=f'add state = "state/{party}" to [{toml_key("party", party)}]',
         )
     return held.state
 

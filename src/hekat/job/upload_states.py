@@ -69,7 +69,7 @@ def check_upload_states(
     for role in _roles(job.settings):
         own = _own_folder(prepared, role)
         if own is not None:
-            _check_outlasts_runs(role, own, runs)
+            check_outlasts_runs(role, own, runs)
         elif not may_lie_with_run(prepared):
             raise _no_folder(role)
         elif resumed_folder is None:
@@ -137,7 +137,7 @@ def _no_folder(role: str) -> JobError:
     )
 
 
-def _check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
+def check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
     """Raise JobError where the folder lies in one of run folders, which are thrown away, or is itself one."""
     with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
         place = folder.resolve()
