@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hekat.data import Features, is_dense
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_bits import bits_of_column, most_label_bits
+from hekat.protocol.vertical_linear.leak_cures import ways_out
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 
 FloatArray = npt.NDArray[np.float64]
@@ -54,9 +55,13 @@ def check_column_rows(
                 expected=f"for each column {needed:.1f} rows of every batch in which it is not at its most common "
                 "value, no row counted twice",
                 got="fewer",
-                cure="leave out or merge columns that are empty or alike in most rows, use larger batches or fewer "
-                'fixed_point.feature_bits, or protection.form = "shared_weights", or let the job say '
-                f'label_leak.accepted = "{LEAK_ACCEPTED}"',
+                cure=", ".join(
+                    [
+                        "leave out or merge columns that are empty or alike in most rows",
+                        "use larger batches or fewer fixed_point.feature_bits",
+                        *ways_out(settings),
+                    ]
+                ),
             )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import PolicyError
+from hekat.protocol.vertical_linear.leak_cures import ways_out
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 
 FloatArray = npt.NDArray[np.float64]
@@ -71,8 +72,7 @@ def check_label_bits(
             f"the gradients of host {party} would tell the labels of a batch",
             expected=f"at most {math.floor(label_bits)} bits a batch: those of its labels",
             got=f"{told}: {column_count} columns, features of {feature_bits} bits",
-            cure="use larger batches, fewer columns or fixed_point.feature_bits, or protection.form = "
-            f'"shared_weights", or let the job say label_leak.accepted = "{LEAK_ACCEPTED}"',
+            cure=", ".join(["use larger batches, fewer columns or fixed_point.feature_bits", *ways_out(settings)]),
         )
 
 

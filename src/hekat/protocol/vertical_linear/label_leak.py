@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.errors import PolicyError
+from hekat.protocol.vertical_linear.leak_cures import ways_out
 from hekat.protocol.vertical_linear.leverage import MAX_LEVERAGE
 from hekat.protocol.vertical_linear.settings import (
     ARBITER_LIMIT_SPREADS,
@@ -96,12 +97,7 @@ def _at_stake(
 ) -> tuple[str, bool, list[str]]:
     """Who would tell what, `of` the hosts or the `labels`; whether the job accepts it; and what else it can do."""
     if count.party == settings.guest:
-        told, words, key = f"guest {count.party} would tell {of}", COLUMN_LEAK_ACCEPTED, "column_leak"
-        accepted = settings.column_leak_accepted
+        told, waived = f"guest {count.party} would tell {of}", settings.column_leak_accepted == COLUMN_LEAK_ACCEPTED
     else:
-        told, words, key = f"host {count.party} would tell {labels}", LEAK_ACCEPTED, "label_leak"
-        accepted = settings.label_leak_accepted
-    # The other form is for one host.
-    cures = ['set protection.form = "shared_weights" without an arbiter'] if len(settings.hosts) == 1 else []
-    cures.append(f'or let the job say {key}.accepted = "{words}" and every site policy.{key}_waiver = true')
-    return told, accepted == words, cures
+        told, waived = f"host {count.party} would tell {labels}", settings.label_leak_accepted == LEAK_ACCEPTED
+    return told, waived, ways_out(settings, of_guest=count.party == settings.guest)

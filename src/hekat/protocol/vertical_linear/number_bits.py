@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_bits import arrangement_bits, bits_of_column
+from hekat.protocol.vertical_linear.leak_cures import ways_out
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,8 +54,13 @@ def check_number_bits(
                     expected=f"at most {math.floor(arrangement_bits(counts))} bits: those that its numbers hold, so "
                     "rounded",
                     got=f"{math.ceil(column_count * told)}: {column_count} columns, features of {feature_bits} bits",
-                    cure="take logarithms of targets with long tails, use larger batches or fewer columns, or "
-                    f'protection.form = "shared_weights", or let the job say label_leak.accepted = "{LEAK_ACCEPTED}"',
+                    cure=", ".join(
+                        [
+                            "take logarithms of targets with long tails",
+                            "use larger batches or fewer columns",
+                            *ways_out(settings),
+                        ]
+                    ),
                 )
 
 
