@@ -74,7 +74,8 @@ def test_scores_are_carried_two_units_at_most_and_truncated_within_their_bound(c
     whole, truncated = (signed_integers(add_shares(*parts))[:, 0] for parts in zip(*found.values(), strict=True))
     joined = np.hstack([np.full((30, 1), 2**8), features["bank"], features["shop"]]).astype(object)
     exact = joined @ values.astype(object)
-    assert set(whole - exact) == {0, 1, 2}
+    # Rows in the lowest slot of both answers are carried nothing, those above in both two.
+    assert {0, 2} <= set(whole - exact) <= {0, 1, 2}
     error = np.abs(np.array(truncated * 2**8 - exact, np.float64)).max() * 2.0**-40
     assert error <= score_error(scales) == 2.0**-32 * (1 + 2 * 2.0**-8)
 

@@ -75,7 +75,7 @@ def test_as_many_results_as_would_lose_one_are_refused():
 def test_few_columns_are_packed_tightly_and_many_are_not():
     assert choose_slots(163, 2048, 1024, 13).slot_count == 12
     assert choose_slots(163, 3072, 1024, 13).slot_count == 18
-    assert choose_slots(170, 2048, 1024, 5000).slot_count == 1
+    assert choose_slots(170, 2048, 1024, 20_000).slot_count == 1
     assert choose_slots(163, 2048, 3, 1).slot_count == 3
 
 
