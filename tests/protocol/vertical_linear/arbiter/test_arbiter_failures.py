@@ -183,7 +183,9 @@ def test_a_guest_with_impossible_columns_is_refused(rehearse, settings_of, table
         send = channel.send
         channel.send = lambda to, step, message: send(
             # The arbiter is told the truth, so that the guest takes the key.
-            to, step, replace(message, high_leverage_columns=high) if (to, step) == ("shop", "start") else message
+            to,
+            step,
+            replace(message, high_leverage_columns=high) if (to, step) == ("shop", "start") else message,
         )
         return run_guest(channel, table, settings, run)
 
