@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         if any(peer.peer == b.party for peer in a.passed) or any(peer.peer == a.party for peer in b.passed)
     ]
     agree = all(found.agrees for found in reconciled)
-    missing = _find_missing(options, reports)
+    missing = _find_missing(options, reports, stated)
     unsigned = [report.party for report in reports if not report.signed]
     if options.json:
         content = {
@@ -117,7 +117,9 @@ def _warn(missing: list[str], unsigned: list[str], *, agree: bool) -> None:
         sys.stdout.write("\n" + "".join(f"WARNING: {printable(line)}\n" for line in lines))
 
 
-def _find_missing(options: argparse.Namespace, reports: list[AuditReport]) -> list[str]:
+def _find_missing(
+    options: argparse.Namespace, reports: list[AuditReport], stated: Mapping[str, PartyPublicKey]
+) -> list[str]:
     """Parties of an audited folder without a ledger: those with a public key, and those that a ledger tells of."""
     folders = [path for path in options.paths if path.is_dir()]
     if not folders or options.party is not None:
@@ -125,7 +127,7 @@ def _find_missing(options: argparse.Namespace, reports: list[AuditReport]) -> li
     known = {peer.peer for report in reports for peer in report.passed}
     for folder in folders:
         known |= _read_parties(options.parties or folder / PARTIES_FILE).keys()
-    known |= _keys_of_job(options).keys()
+    known |= stated.keys()
     return sorted(known - {report.party for report in reports})
 
 

@@ -99,11 +99,8 @@ class SumChecking:
         self._upload.append((written, value_count))
 
     def receive_commitment(self, leg: Leg) -> bytes:
-        """The commitment to the whole sum. Raises ProtocolError where it is none."""
-        step = leg.name("committed")
-        message = self._channel.receive(self._aggregator, step, SumCommitmentMessage, timeout_s=self._patience_s)
-        check_commitment(message.commitment)
-        return message.commitment
+        """As the function of that name, at this party."""
+        return receive_commitment(self._channel, self._aggregator, leg, self._patience_s)
 
     def tell(self, leg: Leg, parameters: LatticeParameters, included: IncludedSet) -> None:
         """Tell the inner products of this party's upload, where it is in U, and let go of it."""
@@ -176,12 +173,14 @@ class WholeSum:
             )
 
 
-def check_commitment(commitment: bytes) -> None:
-    """Raise ProtocolError unless it is a digest."""
-    if len(commitment) != DIGEST_BYTES:
+def receive_commitment(channel: RecordedChannel, aggregator: str, leg: Leg, patience_s: float | None) -> bytes:
+    """The commitment to the whole sum. Raises ProtocolError unless it is a digest."""
+    message = channel.receive(aggregator, leg.name("committed"), SumCommitmentMessage, timeout_s=patience_s)
+    if len(message.commitment) != DIGEST_BYTES:
         raise ProtocolError(
             "the aggregator does not commit to a sum",
             expected=f"{DIGEST_BYTES} bytes",
-            got=f"{len(commitment)}",
+            got=f"{len(message.commitment)}",
             cure="run the same release and job at the aggregator",
         )
+    return message.commitment

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.checked_sum import check_commitment
+from hekat.protocol.horizontal.checked_sum import receive_commitment
 from hekat.protocol.horizontal.group_parties import keep_to_record, tell_released_groups
-from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage, SumCommitmentMessage
+from hekat.protocol.horizontal.lattice_messages import BeginMessage, IncludedMessage
 from hekat.protocol.horizontal.leg import AUTHORITY_STEP, Leg, check_participants
 from hekat.protocol.horizontal.opening.included import check_included
 from hekat.protocol.horizontal.opening.member import Member
@@ -61,18 +61,10 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
         check_participants(leg, settings)
         context = member.check_dealt(leg)
         stated = channel.receive(settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.patience_s)
-        included = included_set_of(context, stated, _receive_commitment(channel, settings, leg, run.patience_s))
+        commitment = b""
+        if settings.check_sum:
+            commitment = receive_commitment(channel, settings.aggregator, leg, run.patience_s)
+        included = included_set_of(context, stated, commitment)
         parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
         check_included(included, context, parties, least, channel.verify, member.share_digests)
         member.release(leg, included)
-
-
-def _receive_commitment(
-    channel: RecordedChannel, settings: HorizontalSettings, leg: Leg, patience_s: float | None
-) -> bytes:
-    if not settings.check_sum:
-        return b""
-    step = leg.name("committed")
-    message = channel.receive(settings.aggregator, step, SumCommitmentMessage, timeout_s=patience_s)
-    check_commitment(message.commitment)
-    return message.commitment

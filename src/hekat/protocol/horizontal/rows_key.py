@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from hekat.errors import StateError
 from hekat.protocol.horizontal.opening.release_record import ROWS_KEY_BYTES
 from hekat.state.atomic_file import replace_file
+from hekat.state.checksum_line import with_checksum
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 ROWS_KEY_FILE = "rows.key"
@@ -44,5 +44,4 @@ def make_rows_key(folder: Path) -> bytes:
 
 
 def _encode(key: bytes) -> bytes:
-    body = f"{_TITLE}\n{key.hex()}\n".encode()
-    return body + f"{hashlib.sha256(body).hexdigest()}\n".encode()
+    return with_checksum(f"{_TITLE}\n{key.hex()}\n".encode())

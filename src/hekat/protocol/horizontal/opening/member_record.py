@@ -7,7 +7,6 @@ checksum. The word is drawn once for a job and every restart repeats it, so who 
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from hekat.errors import ProtocolError, StateError
 from hekat.protocol.horizontal.opening.member_draw import DIGEST_BYTES, WORD_BYTES
 from hekat.state.atomic_file import overwrite_file, replace_file
+from hekat.state.checksum_line import with_checksum
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 MEMBER_FILES = "members-*.record"
@@ -104,8 +104,7 @@ class MemberRecord:
         lines = [_TITLE, f"job {self._job_digest.hex()}", f"word {kept.word.hex()}"]
         lines += [f"commitment {name} {one.hex()}" for name, one in kept.commitments.items()]
         lines += [f"member {name}" for name in kept.members]
-        body = "".join(f"{line}\n" for line in lines)
-        return f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n".encode()
+        return with_checksum("".join(f"{line}\n" for line in lines).encode())
 
     def _damaged(self) -> StateError:
         return StateError(

@@ -18,7 +18,6 @@ NAME is what the job calls a party. PARTY is the same in every job: its key, or 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hekat.errors import StateError
+from hekat.state.checksum_line import with_checksum
 from hekat.state.disk_errors import disk_errors_as_state_errors
 
 _TITLE = "hekat releases"
@@ -121,8 +121,7 @@ def _is_digest(text: str) -> bool:
 
 
 def _with_checksum(lines: list[str]) -> bytes:
-    body = "".join(f"{line}\n" for line in lines).encode()
-    return body + f"{hashlib.sha256(body).hexdigest()}\n".encode()
+    return with_checksum("".join(f"{line}\n" for line in lines).encode())
 
 
 @contextmanager

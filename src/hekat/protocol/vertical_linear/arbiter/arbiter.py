@@ -38,7 +38,7 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
 )
 from hekat.protocol.vertical_linear.arbiter.same_start import digest_start
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import integers_of, limbs_of
-from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_BITS, SumLayout
+from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout, slot_cut_bits
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
@@ -177,7 +177,7 @@ class _KeyHolder:
         for part, wanted, sender in zip(parts, asked, senders, strict=True):
             _check_count(sender, part.size, wanted)
         opened = decrypt(self._key, Ciphertexts.concatenate(parts)).limbs
-        opened = open_slots(opened, self._key.public, self._packing, cut_bits + GUARD_BITS if cut_bits else 0)
+        opened = open_slots(opened, self._key.public, self._packing, slot_cut_bits(cut_bits))
         ends = np.cumsum([part.size for part in parts])
         return [np.ascontiguousarray(one) for one in np.split(opened, ends[:-1])]
 

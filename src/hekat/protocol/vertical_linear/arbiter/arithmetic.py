@@ -14,7 +14,7 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits
 from hekat.errors import ProtocolError, WireCorruptError
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects, integers_of, limbs_of
-from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_BITS, GUARD_UNITS, SumLayout
+from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout, slot_cut_bits
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add, encrypt, rerandomise
 from hekat.scheme.paillier.row_packing import (
@@ -129,7 +129,7 @@ class PaillierArithmetic:
         return Masked(to_bytes(rerandomise(hidden)), engine.to_host(masks))
 
     def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
-        cut_units = cut_bits + GUARD_BITS if cut_bits else 0
+        cut_units = slot_cut_bits(cut_bits)
         told_bits = self._packing.slot_bits - cut_units
         check_shape(opened.shape, (len(masked.masks), limbs_for_bits(told_bits)), sender)
         values = unmask_slots(opened, masked.masks, self._packing, cut_units)

@@ -86,9 +86,7 @@ def receive_opening(
         products = layout.products(lattice_key.parameters)
         described = describe_lattice(lattice_key, products)
         channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
-        return Opening(
-            channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch, layout.loss_cut_bits
-        )
+        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch, cut_bits)
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")

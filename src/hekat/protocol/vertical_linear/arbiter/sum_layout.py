@@ -28,6 +28,11 @@ GUARD_UNITS = 4
 GUARD_BITS = GUARD_UNITS.bit_length() - 1
 
 
+def slot_cut_bits(cut_bits: int) -> int:
+    """Of a slot, whose lowest bits are the guard units, so many are not told where `cut_bits` of its number are not."""
+    return cut_bits + GUARD_BITS if cut_bits else 0
+
+
 @dataclass(frozen=True)
 class SumLayout:
     """Public sizes of the integers of a run. `columns` are all parties' with the guest's ones, `targets` is K.
