@@ -101,7 +101,8 @@ test-constant-time: $(VENV)/.dev
 	$(call native_tests,native-msan,-DCMAKE_BUILD_TYPE=Release -DHEKAT_MSAN=ON -DCMAKE_CXX_COMPILER=clang++)
 
 # On emulated processors without AVX-512 none of its instructions is met, and the path that needs them is refused.
-WESTMERE := qemu-x86_64 -cpu Westmere $(BIN)/python
+# An environment may name OpenBLAS's kernels for the machine that it is, which the emulated processor lacks.
+WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
 	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
