@@ -197,9 +197,12 @@ def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def first_are_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members are the first seven of eight parties, as if these had been drawn: for tests that call members by name."""
+    """Members are the first seven parties, as if these had been drawn: tests call members, and the others, by name.
+
+    Where the draw itself is tested, a fixture of this name that does nothing stands in its place.
+    """
     monkeypatch.setattr(draw, "draw_members", lambda parties, words, count, job_digest: tuple(parties[:count]))
 
 

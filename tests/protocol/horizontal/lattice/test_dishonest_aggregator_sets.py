@@ -20,8 +20,6 @@ from hekat.protocol.horizontal.lattice_messages import (
     SumBlockMessage,
 )
 
-pytestmark = pytest.mark.usefixtures("first_are_members")
-
 
 def without(stated: IncludedMessage, *left_out: str) -> IncludedMessage:
     return IncludedMessage(

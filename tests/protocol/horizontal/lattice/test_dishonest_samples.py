@@ -22,8 +22,6 @@ from hekat.protocol.horizontal.lattice_messages import (
 )
 from hekat.protocol.horizontal.participation import Participation
 
-pytestmark = pytest.mark.usefixtures("first_are_members")
-
 NAMES = tuple("abcdefghij")
 JOB_DIGEST = bytes(32)
 FIELDS = ("upload_digests", "share_digests", "salts", "signatures")

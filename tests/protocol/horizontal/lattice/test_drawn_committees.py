@@ -23,6 +23,11 @@ JOB = bytes(32)
 WORD, COMMITMENT = "members/word", "members/commitment"
 
 
+@pytest.fixture(autouse=True)
+def first_are_members() -> None:
+    """Not here: members are drawn."""
+
+
 @pytest.fixture
 def eight(lattice_settings) -> Any:
     return lattice_settings(8)

@@ -18,8 +18,6 @@ from hekat.protocol.horizontal.lattice_messages import (
 from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.settings import CodecSettings
 
-pytestmark = pytest.mark.usefixtures("first_are_members")
-
 
 @pytest.fixture
 def three_rounds(lattice_settings):

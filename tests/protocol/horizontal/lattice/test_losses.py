@@ -25,7 +25,7 @@ def in_sum(parties, losses):
 def test_a_round_goes_on_without_a_lost_party(
     party, part, rehearse_lattice, lattice_settings, expect_step, leave_at
 ) -> None:
-    """Eight parties, of whom a (the first) and c are members of the committee of seven and h is none."""
+    """Eight parties: a and c are members of the committee of seven, h is none."""
     settings = lattice_settings(8)
     rehearsal = rehearse_lattice(settings, hooks={party: leave_at("round-1", part)})
     state = rehearsal.run()
