@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.interface import Engine, IndexArray, ResidueArray
+from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
 from hekat.errors import InputError
 from hekat.plaintext_space import PackedPlaintext
@@ -65,6 +66,17 @@ def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
         shape = () if len(packed) == 1 else c.shape
         messages = messages.reshape(*shape, messages.shape[-1])
         return Ciphertexts(c.public, c.engine.mod_mul_one_plus(c.residues, messages))
+
+
+def add_uniform(c: Ciphertexts) -> tuple[Ciphertexts, LimbArray]:
+    """Ciphertexts of c + R mod n in c's shape, not re-randomised, and the R: limbs (c.size, limbs of n) on the host.
+
+    Each R is uniform in [0, n) and drawn for one ciphertext alone: whoever decrypts finds a uniform number, whatever
+    the plaintext was.
+    """
+    masks = c.engine.random_below(c.size, c.public.n)
+    hidden = c.engine.mod_mul_one_plus(c.reshape(-1).residues, masks)
+    return Ciphertexts(c.public, hidden).reshape(c.shape), c.engine.to_host(masks)
 
 
 def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:

@@ -16,7 +16,7 @@ from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactl
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects, integers_of, limbs_of
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout, slot_cut_bits
 from hekat.protocol.vertical_linear.fixed_point import IntArray
-from hekat.scheme.paillier import Ciphertexts, PublicKey, add, encrypt, rerandomise
+from hekat.scheme.paillier import Ciphertexts, PublicKey, add, add_uniform, encrypt, rerandomise
 from hekat.scheme.paillier.row_packing import (
     arrange_columns,
     pack_rows,
@@ -122,11 +122,8 @@ class PaillierArithmetic:
     def mask(self, products: Ciphertexts) -> Masked:
         """Each c as c (1 + m n) r^n, m and r uniform: under a key that is proven to permute a uniform unit mod n^2,
         whatever the key's holder knows and whatever went in."""
-        flat = products.reshape(-1)
-        engine = flat.engine
-        masks = engine.random_below(flat.size, self._key.n)
-        hidden = Ciphertexts(self._key, engine.mod_mul_one_plus(flat.residues, masks))
-        return Masked(to_bytes(rerandomise(hidden)), engine.to_host(masks))
+        hidden, masks = add_uniform(products.reshape(-1))
+        return Masked(to_bytes(rerandomise(hidden)), masks)
 
     def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
         cut_units = slot_cut_bits(cut_bits)

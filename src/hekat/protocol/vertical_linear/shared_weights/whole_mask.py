@@ -10,7 +10,7 @@ from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, constant, negate
 from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout, read_slots
-from hekat.scheme.paillier import Ciphertexts, PrivateKey, add_plain, decrypt
+from hekat.scheme.paillier import Ciphertexts, PrivateKey, add_plain, add_uniform, decrypt
 from hekat.scheme.paillier.encrypt import plaintext_residues
 
 
@@ -19,12 +19,9 @@ def mask_products(products: Ciphertexts, layout: SlotLayout) -> tuple[Ciphertext
 
     Each plaintext v becomes v + offset + R mod n, R uniform in [0, n), drawn for it alone.
     """
-    engine, key = products.engine, products.public
-    masks = engine.random_below(products.size, key.n)
-    raised = add_plain(products, _offset(layout)).reshape(-1)
-    hidden = Ciphertexts(key, engine.mod_mul_one_plus(raised.residues, masks)).reshape(products.shape)
+    hidden, masks = add_uniform(add_plain(products, _offset(layout)))
     offset = constant(1 << layout.value_bits)
-    return hidden, negate(add_shares(read_slots(engine.to_host(masks), layout), offset))
+    return hidden, negate(add_shares(read_slots(masks, layout), offset))
 
 
 def open_products(key: PrivateKey, ciphertexts: Ciphertexts, layout: SlotLayout) -> ShareArray:
