@@ -28,7 +28,7 @@ from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
 from hekat.errors import EngineError
 from hekat.job.approvals import approved_names
 from hekat.job.formats import FORMATS
-from hekat.job.site_file import load_site
+from hekat.job.site_file import Site, load_site
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}
@@ -59,11 +59,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    tenancy = nullcontext() if options.site is None else declare_tenancy(load_site(options.site).machine.single_tenant)
-    with tenancy:
+    site = None if options.site is None else load_site(options.site)
+    with nullcontext() if site is None else declare_tenancy(site.machine.single_tenant):
         findings = examine(options.site)
-        if options.site is not None:
-            findings["approved jobs"] = _describe_approvals(options.site)
+    if site is not None:
+        findings["approved jobs"] = _describe_approvals(site)
     if options.json:
         sys.stdout.write(json.dumps(findings, indent=1) + "\n")
     else:
@@ -91,12 +91,11 @@ def examine(site: Path | None = None) -> dict[str, dict[str, str]]:
     }
 
 
-def _describe_approvals(site: Path) -> dict[str, str]:
+def _describe_approvals(site: Site) -> dict[str, str]:
     """What each party of the site has approved, by its state folder."""
-    states = {name: party.state for name, party in load_site(site).parties.items()}
     return {
-        name: "no state folder" if state is None else ", ".join(approved_names(state)) or "none"
-        for name, state in states.items()
+        name: "no state folder" if party.state is None else ", ".join(approved_names(party.state)) or "none"
+        for name, party in site.parties.items()
     }
 
 

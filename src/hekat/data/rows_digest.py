@@ -91,16 +91,17 @@ def _pattern(values: FloatArray) -> Patterns:
 def _patterns_of_texts(column: RawColumn) -> Patterns:
     """By code; the last one is what code -1, an empty cell, finds."""
     assert isinstance(column, TextColumn)
-    found = [_pattern(np.array([math.nan if text == "" else _as_number(text)]))[0] for text in column.texts]
-    for number, text in enumerate(column.texts):
-        if text and math.isnan(_as_number(text)):
+    numbers = np.array([*map(_as_number, column.texts), math.nan])
+    patterns = _pattern(numbers)
+    for code in np.flatnonzero(np.isnan(numbers[:-1])).tolist():
+        if text := column.texts[code]:
             hashed = hashlib.sha256(_TEXT_LABEL + text.encode()).digest()
-            found[number] = np.uint64(int.from_bytes(hashed[:8], "big"))
-    return np.array([*found, _pattern(np.array([math.nan]))[0]], dtype=np.uint64)
+            patterns[code] = int.from_bytes(hashed[:8], "big")
+    return patterns
 
 
 def _as_number(text: str) -> float:
-    """The finite number that a cell holds, with a decimal point or comma; NaN for any other text."""
+    """The finite number that a cell holds, with a decimal point or comma; NaN for any other text, and for none."""
     try:
         value = float(text.replace(",", "."))
     except ValueError:

@@ -107,10 +107,8 @@ def has_checkpoints(folder: Path) -> bool:
 def _load(path: Path, job: VerticalJob, party: str) -> PartyCheckpoint:
     found, what = load_checkpoint(path, job.digest), f"checkpoint {path}"
     finished = found.codec_state.get(_FINISHED)
-    if found.codec_state.keys() - {_STARTED_FROM, _LIMIT_SPREADS} != {_FINISHED, _KEY, _DIGEST} or finished not in (
-        0.0,
-        1.0,
-    ):
+    has_all = found.codec_state.keys() - {_STARTED_FROM, _LIMIT_SPREADS} == {_FINISHED, _KEY, _DIGEST}
+    if not has_all or finished not in (0.0, 1.0):
         raise refuse_checkpoint(what, "a vertical party's state", "another")
     arrays: Mapping[str, npt.NDArray[Any]] = found.parameters
     for name, values in arrays.items():

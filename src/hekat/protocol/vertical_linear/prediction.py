@@ -14,8 +14,7 @@ With one other party there is nothing to hide behind: the score less one's own p
 (form `shared_weights`) are used by `shared_weights.predict`, where both parties' parts stay hidden.
 
 Scores are told to 2^-score_bits alone. Here each party rounds its own part, always in the same way: asked again, it
-says nothing finer, and no receiver sees what was rounded away. Shares get noise that a
-row always gets.
+says nothing finer, and no receiver sees what was rounded away. Shares get noise that a row always gets.
 """
 
 from __future__ import annotations
