@@ -13,10 +13,10 @@ import numpy as np
 from hekat.data.choose_columns import ChosenColumns
 from hekat.data.column_specs import ColumnSpecs
 from hekat.data.csv_dialect import CsvDialect
-from hekat.data.encode_columns import toml_key
 from hekat.data.ids import make_ids
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.errors import InputError
+from hekat.toml_text import toml_key
 
 
 class CsvRows:
@@ -115,7 +115,7 @@ class CsvRows:
         self._refuse(line, name, bad)
 
     def _refuse(self, line: int, name: str, got: str) -> NoReturn:
-        section = f"[columns.{toml_key(name)}]"
+        section = f"[{toml_key('columns', name)}]"
         cures = {
             "an empty cell": f"fill it in, remove the line, or let the job say fill = NUMBER under {section}",
             "a number with a decimal comma": 'say decimal = "," in the site file',

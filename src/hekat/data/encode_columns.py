@@ -24,6 +24,7 @@ from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
 from hekat.data.rows_digest import digest_of_columns, digest_of_features
 from hekat.data.table import Table
 from hekat.errors import InputError
+from hekat.toml_text import toml_key
 
 _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
@@ -131,7 +132,7 @@ def _encode(encoded: _Encoded, raw: RawTable, name: str, column: RawColumn, spec
             f"{raw.name}: column {name!r} holds texts",
             expected="numbers, or categories that the job lists for all parties",
             got=f"a text, first in {raw.place(first)}",
-            cure=f"write [columns.{toml_key(name)}] categories = [...] into the job, the same at every party, "
+            cure=f"write [{toml_key('columns', name)}] categories = [...] into the job, the same at every party, "
             "or ignore the column in the site file",
         )
     empty = np.flatnonzero(np.isnan(column))
@@ -183,12 +184,6 @@ def _as_texts(column: FloatArray) -> TextColumn:
     return TextColumn(np.where(is_empty, -1, codes.reshape(-1)), tuple(text_of(value) for value in values))
 
 
-def toml_key(name: str) -> str:
-    """`name` as it is written in a TOML file."""
-    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if is_bare else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _filled(count: int, name: str) -> str:
     return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} filled as the job says"
 
@@ -198,7 +193,7 @@ def _empty_cells(raw: RawTable, name: str, rows: IntArray, cure: str) -> InputEr
         f"{raw.name}: column {name!r} has empty cells",
         expected="a value in every row",
         got=f"none in {rows.size} rows, first in {raw.place(int(rows[0]))}",
-        cure=f"fill them in, remove those rows, or let the job say {cure} under [columns.{toml_key(name)}]",
+        cure=f"fill them in, remove those rows, or let the job say {cure} under [{toml_key('columns', name)}]",
     )
 
 
@@ -208,7 +203,8 @@ def _vocabulary_mismatch(raw: RawTable, spec: ColumnSpec, rows: IntArray) -> Inp
         f"{raw.name}: vocabulary mismatch in column {spec.name!r}",
         expected=f"one of the job's categories: {shown}",
         got=f"something else in {rows.size} rows, first in {raw.place(int(rows[0]))}",
-        cure=f"correct the cells, or extend [columns.{toml_key(spec.name)}] in the job by the category or other = true",
+        cure=f"correct the cells, or extend [{toml_key('columns', spec.name)}] in the job by the category or "
+        "other = true",
     )
 
 
@@ -232,7 +228,7 @@ def _no_such_column(lacking: str, spec: ColumnSpec, names: Sequence[str]) -> Inp
     return InputError(
         f"{lacking} feature column {spec.name!r}, which the job describes",
         expected=f"one of {shown}",
-        got=f"[columns.{toml_key(spec.name)}]",
+        got=f"[{toml_key('columns', spec.name)}]",
         cure=f"did you mean {close[0]!r}?"
         if close
         else "rename the column in the data, or remove the section from the job",

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.site_file import Site
-from hekat.job.template_lines import toml_key
 from hekat.state import replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
+from hekat.toml_text import toml_key
 
 FOLDER = "approved"
 _FORMAT = 1

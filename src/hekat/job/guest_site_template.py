@@ -5,7 +5,8 @@ from __future__ import annotations
 from hekat.job.new_guest_job import NewGuestJob
 from hekat.job.site_file import SITE_FORMAT
 from hekat.job.site_template import COMMENTS, machine_lines, policy_lines, state_lines
-from hekat.job.template_lines import chosen, default, example, toml_key
+from hekat.job.template_lines import chosen, default, example
+from hekat.toml_text import toml_key
 
 _ID = "the column that names a person, in the same writing at all parties; several: a list"
 _PATH = "a header of column names, then a row for each person"

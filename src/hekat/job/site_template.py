@@ -7,7 +7,8 @@ from typing import Any
 
 from hekat.job.new_job import DATA_KINDS, NET_MODULE, NET_NAME, NewJob
 from hekat.job.site_file import SITE_FORMAT, SiteMachine, SitePolicy
-from hekat.job.template_lines import chosen, default, example, toml_key
+from hekat.job.template_lines import chosen, default, example
+from hekat.toml_text import toml_key
 
 _LABEL, _IGNORE = "the column to be predicted", "columns that are left out: names, numbers of records"
 COMMENTS: Mapping[str, str] = {

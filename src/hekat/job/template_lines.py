@@ -7,33 +7,27 @@ data = "visits"     # each site maps ...      chosen, or required
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.toml_text import toml_key, toml_text
+
 NO_DEFAULT = "no default; "
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _COMMENT_COLUMN = 40
 
 
 def toml_value(value: Any) -> str:
-    """A text, number, list or table as TOML writes it. JSON's escapes are TOML's."""
+    """A text, number, list or table as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return toml_text(value)
     if isinstance(value, Mapping):
         inside = ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     return repr(value)
-
-
-def toml_key(*parts: str) -> str:
-    """A key, or the dotted name of a table; parts with dots, blanks or other signs in quotes."""
-    return ".".join(part if _BARE_KEY.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in parts)
 
 
 def chosen(key: str, value: Any, comment: str = "") -> str:

@@ -21,7 +21,6 @@ from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.job_file import Job
 from hekat.job.prepare import Prepared
 from hekat.job.run_events import EVENTS_FILE
-from hekat.job.template_lines import toml_key
 from hekat.protocol.horizontal.group_parties import samples_ahead
 from hekat.protocol.horizontal.opening.release_record import RowsInJob
 from hekat.protocol.horizontal.participation import Participation
@@ -36,6 +35,7 @@ from hekat.protocol.horizontal.upload_state import (
 )
 from hekat.state import Counter, is_run_id
 from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.toml_text import toml_key
 
 STATE_FOLDER = "state"
 _NO_ROWS_LABEL = b"hekat/rows/none/1"

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
-from hekat.data.encode_columns import toml_key
 from hekat.errors import PolicyError, ProtocolError, StateError
 from hekat.protocol.horizontal.opening.included import IncludedSet, parties_digest_of
 from hekat.protocol.horizontal.opening.release_file import Entry, Releases, decode_releases, encode_releases, locked
 from hekat.state.atomic_file import overwrite_file, replace_file
 from hekat.state.disk_errors import read_file
+from hekat.toml_text import toml_key
 
 OTHER_SUMS_ACCEPTED = "other sums of these rows may tell a party's update"
 ROWS_KEY_BYTES = 32
@@ -116,33 +116,34 @@ class ReleaseRecord:
         number_key = f"number {_hash(_NUMBER_LABEL, *context.upload_fields)}"
         entry = _set_entry(parties, included)
         single: dict[str, Entry] = {group_key: entry, number_key: (included.digest.hex(),)}
-        with locked(self._path):
-            before = decode_releases(read_file(self._path), self._path)
+
+        def allowed(before: Releases) -> Releases:
             if before.single.get(group_key, entry) != entry:
                 _refuse(repr(context.group), "the parties that were released for in it")
             if before.single.get(number_key, single[number_key]) != single[number_key]:
                 _refuse(f"upload number {context.number}", "the set that was released for under this number")
             after = before.with_single(single)
-            if rows is not None:
-                if not rows.accepted:
-                    _check_rows(before, job_digest, rows, {context.group: _rows_digest(rows, included.parties)})
-                after = _with_rows(after, job_digest, parties, included, rows)
-            if after != before:
-                self._write(self._path, encode_releases(after))
+            if rows is None:
+                return after
+            if not rows.accepted:
+                _check_rows(before, job_digest, rows, {context.group: _rows_digest(rows, included.parties)})
+            return _with_rows(after, job_digest, parties, included, rows)
+
+        self._change(allowed)
 
     def note_upload(self, rows: RowsInJob) -> None:
         """Note on disk that these rows are uploaded in a job of its parties: others may open a sum that has them.
 
         Raises StateError where the record cannot be read or written.
         """
-        self._add(lambda before: _with_parties(before, rows))
+        self._change(lambda before: _with_parties(before, rows))
 
     def note_stated(self, job_digest: bytes, parties: Collection[str], included: IncludedSet, rows: RowsInJob) -> None:
         """Note on disk that others may open the sum of this set, of the group's `parties`, which has these rows in it.
 
         Raises StateError where the record cannot be read or written.
         """
-        self._add(lambda before: _with_rows(before, job_digest, parties, included, rows))
+        self._change(lambda before: _with_rows(before, job_digest, parties, included, rows))
 
     def check_rows(self, job_digest: bytes, rows: RowsInJob, samples: Mapping[str, Collection[str]]) -> None:
         """Raise PolicyError where these rows were released for in another job, with others than all of a group's
@@ -171,7 +172,8 @@ class ReleaseRecord:
                 found[group] = []
         return found
 
-    def _add(self, change: Callable[[Releases], Releases]) -> None:
+    def _change(self, change: Callable[[Releases], Releases]) -> None:
+        """Write what `change` makes of the record, under one lock; where it raises nothing is written."""
         with locked(self._path):
             before = decode_releases(read_file(self._path), self._path)
             after = change(before)
@@ -236,7 +238,7 @@ def _refuse_rows(job_digest: bytes, rows: RowsInJob, how: str, got: str, cure: s
         expected="the same parties in every job on the same rows: the difference of two sums is somebody's update",
         got=got,
         cure=f"{cure}; where the difference may be told, say so in the site file, for this job alone: "
-        f"under [party.{toml_key(rows.owner)}.other_sums] the line "
+        f"under [{toml_key('party', rows.owner, 'other_sums')}] the line "
         f'"{job_digest.hex()}" = "{OTHER_SUMS_ACCEPTED}"',
     )
 
