@@ -1,0 +1,1 @@
+"""Who starts the roles of a run and carries their bytes."""
