@@ -124,6 +124,8 @@ class LocalRelay:
             request.check_fits(self._mine, self.terms.roles)
             connection.settimeout(None)
             with self._changed:
+                if self._refusal is not None:
+                    raise self._refusal
                 if request.role in self._joined:
                     raise _played_twice(request.role)
                 self._joined[request.role] = RoleConnection(connection, on_gone=self._forget)
