@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.errors import InputError
 from hekat.estimator.one_machine import OneMachine
-from hekat.estimator.party_tables import read_parties
+from hekat.estimator.party_tables import check_ids, read_parties
 from hekat.ledger import AuditReport, RecordedChannel
-from hekat.protocol.psi.common_rows import common_rows_of as rows_common_to_all
+from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -46,28 +45,13 @@ def find_common_rows(
     is common.
     """
     parties = read_parties(tables, None, guest)
+    check_ids(parties.values())
     names = tuple(parties)
     settings = IntersectionSettings(names[0], names[1:], kind=intersection)
     machine = OneMachine("psi", timeout_s)
     roles = {name: partial(_role, parties[name], settings) for name in names}
     rows = machine.play(roles, settings)
     return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, machine.audits)
-
-
-def common_rows_of(
-    channel: RecordedChannel, table: Table, settings: IntersectionSettings, stopwatch: Stopwatch
-) -> Rows:
-    """The numbers of this party's rows that all have, in the order common to all. Raises InputError where there are
-    none, or the table has no ids."""
-    if table.ids is None:
-        raise InputError(
-            f"{table.name} has no ids to find common rows by",
-            expected="an id for each row",
-            got="none",
-            cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same records, "
-            "row by row",
-        )
-    return rows_common_to_all(channel, table, settings, stopwatch)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:

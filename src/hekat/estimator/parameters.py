@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import JobError, PolicyError
+from hekat.errors import JobError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
-from hekat.estimator.party_tables import Columns
+from hekat.estimator.party_tables import Columns, check_ids
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction.predict_scores import MAX_PREDICTIONS, SCORE_BITS, PredictionSettings
-from hekat.protocol.vertical_linear.settings import (
-    FixedPoint,
-    Form,
-    LinearTraining,
-    Protection,
-    Task,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 
@@ -166,23 +161,19 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         """Count rows that are about to be predicted with a party's part. Raises PolicyError."""
         predicted: dict[str, int] = self.predicted_rows_
         used = predicted.get(party, 0)
-        if used + row_count > self.max_predictions:
-            raise PolicyError(
-                f"more rows than may be predicted with the part of {party}",
-                expected=f"at most {self.max_predictions} rows in all: the parameter max_predictions",
-                got=f"{row_count} rows after {used}",
-                cure="predict fewer rows, fit anew, or raise max_predictions",
-            )
+        check_prediction_limit(party, row_count, used, self.max_predictions, "the parameter max_predictions")
         predicted[party] = used + row_count
 
     def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
         """How common rows are found: None where no table has ids."""
         has_ids = any(table.ids is not None for table in tables.values())
-        return self._intersection_of(tuple(tables)) if has_ids else None
+        return self._intersection_of(tuple(tables), tables.values()) if has_ids else None
 
-    def _intersection_of(self, parties: tuple[str, ...]) -> IntersectionSettings | None:
+    def _intersection_of(self, parties: tuple[str, ...], tables: Iterable[Table]) -> IntersectionSettings | None:
+        """How `parties` find common rows; `tables` are those that lie here. Raises InputError for one without ids."""
         if self.intersection is None:
             return None
+        check_ids(tables)
         return IntersectionSettings(parties[0], parties[1:], kind=self.intersection)
 
     def _key_of(self, name: str) -> KeyPair | None:

@@ -133,7 +133,7 @@ class VerticalRegression(VerticalParameters, ABC):
         role = TrainingRole(
             settings,
             own,
-            self._intersection_of(settings.parties),
+            self._intersection_of(settings.parties, [] if own is None else [own]),
             self._key_of(channel.party),
             None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
@@ -151,7 +151,7 @@ class VerticalRegression(VerticalParameters, ABC):
         part = self.parts_[channel.party]
         settings = self._prediction_settings(part)
         own = _own_table(table, channel.party)
-        intersection = self._intersection_of(settings.parties)
+        intersection = self._intersection_of(settings.parties, [own])
         count = partial(self._count_predictions, channel.party)
         role = PredictionRole(settings, part, own, intersection, self._key_of(channel.party), count)
         return role(channel, Stopwatch())

@@ -29,7 +29,8 @@ from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.run.horizontal.predict import Predictions, without_strangers
 from hekat.run.horizontal.trained_model import source_columns_of
 from hekat.run.load_keys import load_key_pair, load_party_keys

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hekat.data import Features, is_dense
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -19,7 +19,7 @@ from hekat.data import Features
 from hekat.model import Parameters, make_optimiser
 from hekat.model.optimisers import Optimiser
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 FloatArray = npt.NDArray[np.float64]
 WEIGHTS, INTERCEPT = "weights", "intercept"

@@ -8,7 +8,7 @@ from typing import Any
 from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, Masked, PaillierArithmetic, PlainArithmetic
+from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, IntegerArray, Masked
 from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import (
     GRADIENTS,
@@ -18,8 +18,9 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     PublicKeyMessage,
     StartMessage,
 )
+from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierArithmetic
+from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import PlainArithmetic
 from hekat.protocol.vertical_linear.arbiter.same_start import check_same_start
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import PLAIN

@@ -9,7 +9,7 @@ Of a linear regression the guest's share carries the mean of the target, and a h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
 from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.handshake import OwnSide, meet
 from hekat.protocol.vertical_linear.shared_weights.messages import ScoreSharesMessage
@@ -34,15 +34,12 @@ from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BI
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
-
-if TYPE_CHECKING:
-    from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 FloatArray = npt.NDArray[np.float64]
 
 BLOCK_ROWS = 4096
 SHARES_STEP = "predict/score-shares"
-SPREAD_STEP = "predict/spread"
 
 
 def predict_on_shares(
@@ -113,8 +110,7 @@ def _open_scores(
 ) -> FloatArray | None:
     if peer in settings.receivers:
         channel.send(peer, SHARES_STEP, ScoreSharesMessage(shares=shares))
-        if part.task == "linear" and channel.party == settings.guest:
-            channel.send(peer, SPREAD_STEP, TargetSpreadMessage(part.target_spread))
+        send_target_spread(channel, part, peer)
     if channel.party not in settings.receivers:
         return None
     message = channel.receive(peer, SHARES_STEP, ScoreSharesMessage)
@@ -123,11 +119,4 @@ def _open_scores(
             f"{peer} sent shares of other scores", expected=f"shape {shares.shape}", got=f"{message.shares.shape}"
         )
     scores = to_floats(add_shares(shares, message.shares), settings.told_bits(part))
-    if part.task != "linear":
-        return scores
-    spread = part.target_spread
-    if channel.party != settings.guest:
-        spread = channel.receive(peer, SPREAD_STEP, TargetSpreadMessage).spread
-        if not (np.isfinite(spread) and spread > 0):
-            raise ProtocolError(f"{peer} sent no spread", expected="a finite number above 0", got="another")
-    return scores * spread
+    return scores * find_target_spread(channel, part)

@@ -19,16 +19,13 @@ says nothing finer, and no receiver sees what was rounded away. Shares get noise
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table, arrange_columns, check_finite, describe_schema_difference, is_dense
-from hekat.errors import InputError, JobError, ProtocolError
+from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -39,92 +36,18 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     PartialScoresMessage,
     PredictionCallMessage,
     ScoresMessage,
-    TargetSpreadMessage,
 )
+from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 
 FloatArray = npt.NDArray[np.float64]
 WordArray = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", np.float64, np.uint64)
 
-SCORE_BITS = 12
-"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-13."""
-MAX_PREDICTIONS = 100_000
-"""So many rows are predicted with one part of a model unless its site says otherwise: enough for most test tables. What
-scores tell adds up, and no number of them is known to be safe: a site raises it on purpose, not by accident."""
-LEAST_SCORE_BITS, MOST_SCORE_BITS = 1, 40
-
 CALL_STEP = "predict/call"
-SPREAD_STEP = "predict/spread"
 PARTS_STEP = "predict/parts"
 SCORES_STEP = "predict/scores"
-
-
-@dataclass(frozen=True)
-class PredictionSettings:
-    """Who predicts together, and who learns the scores: `receivers`, of the guest and the hosts; to 2^-score_bits, of a
-    regression in spreads of its target. Raises JobError."""
-
-    guest: str
-    hosts: tuple[str, ...]
-    receivers: tuple[str, ...]
-    score_bits: int = SCORE_BITS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hosts", tuple(self.hosts))
-        object.__setattr__(self, "receivers", _as_names(self.receivers))
-        known = set(self.receivers) <= set(self.parties)
-        if not self.receivers or not known or len(set(self.receivers)) != len(self.receivers):
-            raise JobError(
-                "receivers of a prediction refused",
-                expected=f"one or more of {', '.join(self.parties)}, each once",
-                got=", ".join(map(str, self.receivers)) or "nobody",
-                cure="name parties that hold a part of the model",
-            )
-        bits = self.score_bits
-        if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_SCORE_BITS <= bits <= MOST_SCORE_BITS:
-            raise JobError(
-                "score_bits of a prediction refused",
-                expected=f"{LEAST_SCORE_BITS} to {MOST_SCORE_BITS}: scores are told to 2^-score_bits",
-                got=repr(bits),
-                cure=f"leave it at {SCORE_BITS}, or correct it",
-            )
-
-    @classmethod
-    def of(cls, part: ModelPart, receivers: Sequence[str] = (), score_bits: int = SCORE_BITS) -> PredictionSettings:
-        """Those of the parties of `part`'s model; the guest receives unless others are named."""
-        return cls.between(part.guest, part.hosts, receivers, score_bits)
-
-    @classmethod
-    def between(
-        cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = (), score_bits: int = SCORE_BITS
-    ) -> PredictionSettings:
-        """Those of named parties; the guest receives unless others are named."""
-        return cls(guest, hosts, _as_names(receivers) or (guest,), score_bits)
-
-    @property
-    def parties(self) -> tuple[str, ...]:
-        return (self.guest, *self.hosts)
-
-    def told_bits(self, part: ModelPart) -> int:
-        """Scores of `part`'s model are told to 2^-told_bits: no finer than they are computed."""
-        return min(self.score_bits, part.value_bits)
-
-    @property
-    def summing_party(self) -> str:
-        """The receiver that adds the parts up and passes the scores on."""
-        return self.guest if self.guest in self.receivers else self.receivers[0]
-
-
-def _as_names(receivers: Sequence[str]) -> tuple[str, ...]:
-    """Raises JobError for a bare text, which would be read as a name for each letter."""
-    if isinstance(receivers, str):
-        raise JobError(
-            "receivers of a prediction refused",
-            expected=f"a list or tuple of names, such as [{receivers!r}]",
-            got=f"the text {receivers!r}",
-            cure="put it in brackets, however few they are",
-        )
-    return tuple(receivers)
 
 
 def predict_scores(
@@ -147,8 +70,6 @@ def predict_scores(
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
     if part.form == "shared_weights":
-        from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
-
         return predict_on_shares(channel, part, rows, settings, run)
     with run.stopwatch.measure("plain"):
         own = to_words(_own_scores(part, rows), settings.told_bits(part), len(settings.parties))
@@ -236,8 +157,7 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
 def _send_part(channel: RecordedChannel, part: ModelPart, own: WordArray, settings: PredictionSettings) -> None:
     to = settings.summing_party
     senders = [name for name in settings.parties if name != to]
-    if part.task == "linear" and channel.party == settings.guest:
-        channel.send(to, SPREAD_STEP, TargetSpreadMessage(part.target_spread))
+    send_target_spread(channel, part, to)
     if len(senders) == 1:
         channel.send(to, PARTS_STEP, PartialScoresMessage(own))
     else:
@@ -249,7 +169,7 @@ def _sum_parts(channel: RecordedChannel, part: ModelPart, own: WordArray, settin
     message_type: type[PartialScoresMessage | MaskedScoresMessage] = (
         PartialScoresMessage if len(senders) == 1 else MaskedScoresMessage
     )
-    spread = _target_spread(channel, part, settings)
+    spread = find_target_spread(channel, part)
     total = own
     for name in senders:
         total = total + _checked(channel.receive(name, PARTS_STEP, message_type).values, own.shape)
@@ -260,17 +180,6 @@ def _sum_parts(channel: RecordedChannel, part: ModelPart, own: WordArray, settin
         if receiver != channel.party:
             channel.send(receiver, SCORES_STEP, ScoresMessage(scores))
     return scores
-
-
-def _target_spread(channel: RecordedChannel, part: ModelPart, settings: PredictionSettings) -> float:
-    if part.task != "linear":
-        return 1.0
-    if channel.party == settings.guest:
-        return part.target_spread
-    spread = channel.receive(settings.guest, SPREAD_STEP, TargetSpreadMessage).spread
-    if not (np.isfinite(spread) and spread > 0):
-        raise ProtocolError(f"{settings.guest!r} sent no spread", expected="a finite number above 0", got="another")
-    return spread
 
 
 def _note_what_two_learn(channel: RecordedChannel, settings: PredictionSettings) -> None:
