@@ -23,13 +23,13 @@ from hekat.errors import InputError, PartyStoppedError, StateError
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
+from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_roles import MatchedTable, Matching, match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
@@ -153,43 +153,52 @@ class VerticalFederation:
         if name == job.settings.arbiter:
             run_role(channel, None, job.settings, self._party_run(name, None))
             return None
-        phases = self.phases if name == job.settings.guest else Stopwatch()
-        rows = self._match(name, channel, inputs.tables[name])
-        _check_enough(rows)
-        identity = self._identify(name, rows)
-        self._note_start(channel)
-        with phases.measure(TRAINING):
-            part = run_role(channel, rows, job.settings, self._party_run(name, identity))
-        assert part is not None  # guest and hosts have one
+        trained = match_and_train(
+            channel,
+            inputs.tables[name],
+            job.settings,
+            self._matching(name),
+            partial(self._begin_training, name, channel),
+        )
+        part, rows = trained.part, trained.matched.table
+        self._note_phase(name, TRAINING, trained.seconds)
         self.listener.save_part(part)
         if not inputs.test_tables:
             return PartyOutcome(part, rows, None, None)
-        test_rows = self._match(name, channel, inputs.test_tables[name])
-        with phases.measure(PREDICTION):
+
+        def begin_prediction(matched: MatchedTable) -> PartyRun:
+            self._note_matched(name, matched)
             count = partial(self.listener.count_predictions, part)
-            run = PartyRun(self.stopwatches[name], key_pair=self.key_pairs.get(name), count_predictions=count)
-            scores = predict_scores(channel, part, test_rows, job.prediction, run)
-        return PartyOutcome(part, rows, test_rows, scores)
+            return PartyRun(self.stopwatches[name], key_pair=self.key_pairs.get(name), count_predictions=count)
 
-    def _match(self, name: str, channel: RecordedChannel, table: Table) -> Table:
-        """The rows of `table` that all parties have, in the order common to all."""
-        start = time.perf_counter()
-        rows = table if self.inputs.job.intersection is None else self._intersect(name, channel, table)
-        seconds = time.perf_counter() - start
-        if name == self.inputs.job.settings.guest:
-            self.matching_s.append(seconds)
-            self.phases.seconds[INTERSECTION] += seconds
-        self.listener.on_common(name, len(rows))
-        return rows
+        predicted = match_and_predict(
+            channel, part, inputs.test_tables[name], job.prediction, self._matching(name), begin_prediction
+        )
+        self._note_phase(name, PREDICTION, predicted.seconds)
+        return PartyOutcome(part, rows, predicted.matched.table, predicted.scores)
 
-    def _intersect(self, name: str, channel: RecordedChannel, table: Table) -> Table:
-        intersection, tell = self.inputs.job.intersection, self.listener.on_matching
-        assert intersection is not None
-
+    def _matching(self, name: str) -> Matching:
         def report(work: str, done: int, total: int) -> None:
-            tell(f"{name}: {work}", done, total)
+            self.listener.on_matching(f"{name}: {work}", done, total)
 
-        return table.take(common_rows_of(channel, table, intersection, self.stopwatches[name], report))
+        return Matching(self.inputs.job.intersection, self.stopwatches[name], report)
+
+    def _begin_training(self, name: str, channel: RecordedChannel, matched: MatchedTable) -> PartyRun:
+        self._note_matched(name, matched)
+        _check_enough(matched.table)
+        identity = self._identify(name, matched.table)
+        self._note_start(channel)
+        return self._party_run(name, identity)
+
+    def _note_matched(self, name: str, matched: MatchedTable) -> None:
+        if name == self.inputs.job.settings.guest:
+            self.matching_s.append(matched.seconds)
+        self._note_phase(name, INTERSECTION, matched.seconds)
+        self.listener.on_common(name, len(matched.table))
+
+    def _note_phase(self, name: str, phase: str, seconds: float) -> None:
+        if name == self.inputs.job.settings.guest:
+            self.phases.seconds[phase] += seconds
 
     def _identify(self, name: str, rows: Table) -> RowIdentity:
         """Of the rows that are trained on. Raises StateError where a resumed run trained on others."""
