@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 
@@ -57,3 +58,19 @@ class PartyRun:
     """Told how many rows are to be predicted before anything of that leaves; raises PolicyError to refuse them."""
     exactness_check: Any = None
     """Where given (one machine only), it is told each step's values, to hold them against centralised training."""
+
+    @property
+    def epochs_done(self) -> int:
+        """Epochs that the run that is resumed had done; 0 without one."""
+        return 0 if self.resume_from is None else self.resume_from.epochs_done
+
+    def had_ended(self, epochs: int) -> bool:
+        """Whether the run that is resumed had come to the end of a training of `epochs`."""
+        resumed = self.resume_from
+        return resumed is not None and (resumed.finished or resumed.epochs_done >= epochs)
+
+    def end_epoch(self, channel: RecordedChannel, state: PartState, record: EpochRecord) -> None:
+        """Save the party's state after an epoch, note in the channel that it is saved, and tell of the epoch."""
+        self.save(state)
+        channel.note_saved(f"{channel.party}'s part after epoch {record.epoch}")
+        self.on_epoch(record)

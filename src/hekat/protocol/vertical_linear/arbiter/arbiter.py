@@ -27,11 +27,11 @@ from hekat.protocol.vertical_linear.arbiter.openers import Asked, BfvOpener, Ope
 from hekat.protocol.vertical_linear.arbiter.opening import (
     KEY_STEP,
     NO_PROTECTION,
-    check_key_size,
     describe_bfv_key,
 )
 from hekat.protocol.vertical_linear.arbiter.same_start import digest_start
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
+from hekat.protocol.vertical_linear.key_size import check_key_size
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
@@ -83,7 +83,7 @@ def _make_opener(
     else:
         with run.stopwatch.measure(KEYS):
             pair = run.key_pair or generate_keys(settings.key_bits)
-        check_key_size(pair.public, settings)
+        check_key_size(pair.public, settings.key_bits, channel.party)
         channel.ledger.note("setup", f"made a Paillier key of {settings.key_bits} bits and keeps it", "public")
         opener, public_key = PaillierOpener(pair.private, layout.packing(pair.public)), to_bytes(pair.public)
     for party in settings.parties:
