@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.data import Table
 from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.job.horizontal.job_file import PROTOCOL, Job
@@ -19,7 +19,8 @@ from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
@@ -85,28 +86,27 @@ class Federation:
 
     def run(self) -> TrainingState:
         """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""
-        sealed_roles = SealedRoles(
-            party_keys={name: self.party_keys[name] for name in self.settings.everyone},
+        sessions = make_sessions(
+            {name: self.party_keys[name] for name in self.settings.everyone},
             run_id=self.run_id,
             protocol=PROTOCOL,
             job_digest=self.job.digest,
             ledger_folder=self.ledger_folder,
-            pinned=self.job.party_keys,
+            public_keys=self.job.party_keys,
         )
-        self.stopwatches = sealed_roles.stopwatches
+        self.stopwatches = {name: session.stopwatch for name, session in sessions.items()}
         start = time.perf_counter()
         if self.settings.protection == "paillier" and self.key_pair is None:
             # Here and not in the leader's thread: this can take a minute, and Ctrl-C reaches only this one.
             with self.stopwatches[self.settings.leader].measure("keys"):
                 self.key_pair = generate_keys(self.settings.key_bits, progress=self.listener.on_key)
-        roles = {name: self._role(name, sealed_roles) for name in self.settings.everyone}
+        roles = {name: self._role(name, sessions[name]) for name in self.settings.everyone}
         try:
-            results = run_parties(
+            results = play_in_process(
                 roles,
                 timeout_s=self.job.timeout_s,
-                may_be_lost=self.settings.parties if self.settings.bears_dropouts else (),
-                on_lost=self._note_dropout,
-                turn=sealed_roles.turn,
+                may_drop_out=self.settings.parties if self.settings.bears_dropouts else (),
+                on_dropout=self._note_dropout,
             )
         except PartyStoppedError as error:
             stop = self._traced_to_its_origin(error)
@@ -151,20 +151,18 @@ class Federation:
             return error
         return PartyStoppedError(error.what, party=error.party, step=error.step, saved=self._saved, cure=error.cure)
 
-    def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], TrainingState | None]:
-        ended: list[SealedChannel] = []
+    def _role(self, name: str, session: RoleSession) -> Callable[[Channel], TrainingState | None]:
         samples = Participation(self.settings, self.job.digest)
 
-        def note_traffic(sealed: SealedChannel) -> None:
-            self.traffic[name] = traffic_of(sealed, self.settings.aggregator)
-            ended.append(sealed)
-
         def play(channel: Channel) -> TrainingState | None:
-            result = sealed_roles.play(channel, lambda recorded: self._play(name, recorded), note_traffic)
+            try:
+                result = session.play(channel, lambda recorded: self._play(name, recorded))
+            finally:
+                self.traffic[name] = traffic_of(session, self.settings.aggregator)
             if result is not None and name in samples.parties_in(f"round-{result.rounds_done}"):
                 with self._reporting:
                     if self.sum_traffic is None or name == self.settings.leader:
-                        self.sum_traffic = sum_traffic_of(ended[-1], self.settings.aggregator, result.rounds_done)
+                        self.sum_traffic = sum_traffic_of(session, self.settings.aggregator, result.rounds_done)
             return result
 
         return play

@@ -22,7 +22,7 @@ from hekat.model import evaluate
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.upload_state import UploadState

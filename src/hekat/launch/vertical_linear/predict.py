@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hekat.channel import Channel, run_parties
+from hekat.channel import Channel
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
@@ -24,8 +24,9 @@ from hekat.job.site_policy import check_has_tables
 from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
+from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
 from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
@@ -161,9 +162,11 @@ class _Prediction:
             ledgers.mkdir()
         keys = session_keys(load_party_keys(site, names), names)
         write_public_keys(directory.path, keys)
-        sealed = SealedRoles(keys, directory.run_id, PROTOCOL, digest, ledgers)
-        roles = {name: self._role(name, sealed) for name in names}
-        found = run_parties(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names), turn=sealed.turn)
+        sessions = make_sessions(
+            keys, run_id=directory.run_id, protocol=PROTOCOL, job_digest=digest, ledger_folder=ledgers
+        )
+        roles = {name: self._role(name, sessions[name]) for name in names}
+        found = play_in_process(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names))
         answers = {
             name: self._answer(name, rows, scores, ignored[name])
             for name, (rows, scores) in found.items()
@@ -175,10 +178,10 @@ class _Prediction:
         )
 
     def _role(
-        self, name: str, sealed: SealedRoles
+        self, name: str, session: RoleSession
     ) -> Callable[[Channel], tuple[npt.NDArray[np.int64], FloatArray | None]]:
         def predict(channel: RecordedChannel) -> tuple[npt.NDArray[np.int64], FloatArray | None]:
-            table, stopwatch = self.tables[name], sealed.stopwatches[name]
+            table, stopwatch = self.tables[name], session.stopwatch
             run = PartyRun(stopwatch, key_pair=self.key_pairs.get(name), count_predictions=self.counts[name].add)
             matching = Matching(self.intersection, stopwatch)
             part = self.saved[name].part
@@ -186,7 +189,7 @@ class _Prediction:
             rows = predicted.matched.positions
             return np.arange(len(table)) if rows is None else rows, predicted.scores
 
-        return lambda channel: sealed.play(channel, predict)
+        return lambda channel: session.play(channel, predict)
 
     def _answer(
         self, name: str, rows: npt.NDArray[np.int64], scores: FloatArray, ignored: tuple[str, ...]
