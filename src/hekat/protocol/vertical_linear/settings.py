@@ -1,4 +1,4 @@
-"""Everything public about one vertical regression, checked whole when it is made."""
+"""Everything public about one vertical regression, checked as a whole when it is made."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 LEAK_ACCEPTED = "hosts may learn labels"
 COLUMN_LEAK_ACCEPTED = "the guest may learn columns of hosts"
 ARBITER_LIMIT_SPREADS = 3.0
-"""The limit of form `arbiter` where a job names none: a value far out would tell its own row's residual."""
+"""The limit of form `arbiter` where a job names none: a value far from 0 would tell the residual of its row."""
 
 
 @dataclass(frozen=True)
 class VerticalLinearSettings:
     """One vertical regression: who holds labels (`guest`), who holds other columns (`hosts`), and how it is protected.
 
-    `form` None takes `shared_weights` for one host without an arbiter, `arbiter` where an arbiter is named. `classes`
-    None: a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
-    is of Paillier keys. `none` sends everything in the clear, for a comparison on public data.
-    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the label-leak rule, `column_leak_accepted`
-    COLUMN_LEAK_ACCEPTED where it waives the same of hosts' columns.
+    `form` None means `arbiter` where an arbiter is named, else `shared_weights`, which is for one host. `classes` None
+    means a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
+    is the size of Paillier keys. Protection `none` sends everything in the clear, for a comparison on public data.
+
+    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the rules on what hosts learn of labels;
+    `column_leak_accepted` is COLUMN_LEAK_ACCEPTED where it waives the rules on what the guest learns of hosts' columns.
     Raises JobError with the cure.
     """
 
@@ -78,26 +79,27 @@ class VerticalLinearSettings:
         check_training(self.training, str(self.form))
         if self.form == "shared_weights":
             check_factors(self.training, self.fixed_point.value_bits)
-            # An epoch has one batch at least; how many more follows from the common rows, once these are found.
+            # An epoch has one batch at least; the number of batches is known once the common rows are found.
             check_last_factors(self.training, batch_count=1)
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """The guest, then the hosts: all that hold rows."""
+        """The guest, then the hosts: the roles that hold rows."""
         return (self.guest, *self.hosts)
 
     @property
     def everyone(self) -> tuple[str, ...]:
+        """All roles: the parties, then the arbiter where there is one."""
         return (*self.parties, *(() if self.arbiter is None else (self.arbiter,)))
 
     @property
     def column_count(self) -> int:
-        """How many weight vectors are trained side by side (K): one, or one for each of three classes or more."""
+        """K, the number of weight vectors trained side by side: one, or one for each class of three or more."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
 
     @property
     def limit_spreads(self) -> float:
-        """Standardised features stay within so many spreads of their mean; 0: no limit."""
+        """How many spreads a standardised feature may lie from its mean; 0: no limit."""
         said = self.training.limit_spreads
         if said is not None:
             return said

@@ -1,4 +1,4 @@
-"""How the weights of a vertical regression move, and at which scales: checked when the job's settings are made."""
+"""How the weights of a vertical regression move, and at which scales numbers stand."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LEAST_LIMIT_SPREADS = 0.5
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Scales of the integers that stand for numbers: features at 2^-feature_bits, scores and residuals at
-    2^-value_bits."""
+    """The scales of integers that stand for numbers: features at 2^-feature_bits, scores and residuals at
+    2^-value_bits. Raises JobError for bits out of their range."""
 
     feature_bits: int = 16
     value_bits: int = 32
@@ -35,9 +35,12 @@ class FixedPoint:
 
 @dataclass(frozen=True)
 class LinearTraining:
-    """How the weights move. `batch_rows` 0: all rows in one batch. `limit_spreads` keeps standardised features
-    within so many spreads of their mean (0: off; None: as VerticalLinearSettings.limit_spreads says). `patience`,
-    `min_improvement` and `stop_at_loss` end training early by the epochs' losses (0: off)."""
+    """How the weights move; VerticalLinearSettings checks it with its form.
+
+    `batch_rows` 0 puts all rows into one batch. `limit_spreads` says how many spreads a standardised feature may lie
+    from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says). `patience`, `min_improvement` and
+    `stop_at_loss` end training early by the losses of epochs (0: off).
+    """
 
     epochs: int = 10
     batch_rows: int = 1024
@@ -118,8 +121,10 @@ def _check_limit(training: LinearTraining) -> None:
 
 
 def is_whole(value: object) -> bool:
+    """Whether a setting is a whole number; True and False are none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
+    """Raise JobError for a setting by its name in the job file."""
     raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")
