@@ -2,19 +2,19 @@
 
 With weights that each party holds of its own columns (form `arbiter`):
 
-1. the guest tells everybody which model, how many rows and who receives; who holds another model, another number of
-   rows or another job refuses
+1. the guest tells all parties which model, how many rows and who receives; a party with another model, another number
+   of rows or another job refuses
 2. one receiver sums: the guest if it receives, else the first receiver. Every other party computes its part of each
-   score; with two or more of them, every two share a fresh seed, and masks grown from these cancel in the sum
-3. they send their parts, masked, to the receiver that sums; of a linear regression the guest's part carries the mean of
-   the target, and a host that sums is told its spread
-4. it adds them to its own part and passes the scores on to the other receivers
+   score; with two such parties or more, every two share a fresh seed, and masks grown from the seeds cancel in the sum
+3. these parties send their masked parts to the receiver that sums; in a linear regression the guest's part includes the
+   mean of the target, and the guest tells a host that sums the spread of the target
+4. the receiver that sums adds its own part and sends the scores to the other receivers
 
-With one other party there is nothing to hide behind: the score less one's own part is the other's. Shares of weights
-(form `shared_weights`) are used by `shared_weights.predict`, where both parties' parts stay hidden.
+With one other party nothing hides that party's part: it is the score less the receiver's own part. Shares of weights
+(form `shared_weights`) go to `predict_on_shares`, where both parties' parts stay hidden.
 
-Scores are told to 2^-score_bits alone. Here each party rounds its own part, always in the same way: asked again, it
-says nothing finer, and no receiver sees what was rounded away. Shares get noise that a row always gets.
+Scores are told to 2^-score_bits alone. Each party rounds its own part, always in the same way: asked again, it tells
+nothing finer, and no receiver sees what was rounded off. On shares, each row gets the same noise in every prediction.
 """
 
 from __future__ import annotations
@@ -53,17 +53,28 @@ SCORES_STEP = "predict/scores"
 def predict_scores(
     channel: RecordedChannel, part: ModelPart, table: Table, settings: PredictionSettings, run: PartyRun
 ) -> FloatArray | None:
-    """The scores (rows, K) float64 at the receivers, None elsewhere; `table` holds the common rows in common order.
+    """Play this party's role in a joint prediction of the rows of `table`, which all parties have in the same order.
 
-    K is 1 for two classes and for a regression, whose scores are in units of its target; else the number of classes.
-    In form `arbiter` a score is off by at most half a unit of 2^-score_bits a party, in form `shared_weights` by less
-    than one and a half, of two receivers by less than two, and one of 2^-value_bits (times the target's spread).
+    In form `arbiter` each party adds an error of at most half a unit of 2^-score_bits to a score. In form
+    `shared_weights` a score is off by less than one and a half units, with two receivers by less than two, and by one
+    unit of 2^-value_bits. In a regression all units are multiplied with the target's spread.
+
+    Args:
+        channel: The party's open session with the others.
+        part: The party's own part of the model.
+        table: The rows to predict, with at least the columns of the part.
+        settings: What all parties agreed on.
+        run: What the machine gives the role; `run.count_predictions` may refuse the rows.
+
+    Returns:
+        The scores, float64 (rows, K), at the receivers; None elsewhere. K is 1 for two classes and for a regression,
+        whose scores are in units of its target, else the number of classes.
 
     Raises:
-        InputError: there is no row, or the columns are not those of the part, or hold what is no number.
+        InputError: there is no row, or columns are not those of the part, or hold NaN or infinity.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
-        BoundError: a score beyond the range of the fixed point.
-        PolicyError: more rows than the site lets be predicted with this part (`run.count_predictions`).
+        BoundError: a score is beyond the range of the fixed point.
+        PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
     _check_part(channel.party, part, settings)
     rows = _arrange(part, table)
@@ -96,7 +107,7 @@ def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> No
 
 
 def _arrange(part: ModelPart, table: Table) -> Table:
-    """`table` with its columns in the order of the part. Raises InputError."""
+    """Bring the columns of `table` into the order of the part. Raises InputError."""
     rows = arrange_columns(table, part.columns)
     difference = describe_schema_difference(part.columns, rows.feature_names)
     if difference:
@@ -113,7 +124,7 @@ def _arrange(part: ModelPart, table: Table) -> Table:
 
 
 def _agree(channel: RecordedChannel, part: ModelPart, row_count: int, settings: PredictionSettings) -> None:
-    """All hold parts of one model, as many rows, and the same settings. Raises ProtocolError at who differs."""
+    """Make sure that all parties have parts of one model, as many rows, and the same settings. Raises ProtocolError."""
     receivers = list(settings.receivers)
     if channel.party == settings.guest:
         for host in settings.hosts:
@@ -143,7 +154,7 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
     if is_dense(features):
         scores = np.asarray(apply_standardiser(features, part.means, part.spreads, part.limit_spreads) @ weights)
     else:
-        # Standardised sparse rows would be dense: what a zero becomes is added to all rows, and taken off the others.
+        # Standardised sparse rows would be dense. So all rows get the score of zeros, and stored values the difference.
         zeros = limit_values(-part.means / part.spreads, part.limit_spreads)
         places, differences = features.indices, features.copy()
         standardised = (features.data - part.means[places]) / part.spreads[places]

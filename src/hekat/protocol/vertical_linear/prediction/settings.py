@@ -10,14 +10,16 @@ from hekat.errors import JobError
 from hekat.protocol.vertical_linear.model_part import ModelPart
 
 SCORE_BITS = 12
-"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-13."""
+"""Scores are told to 2^-12 unless the job says otherwise: with two parties a probability is off by at most 2^-13."""
 LEAST_SCORE_BITS, MOST_SCORE_BITS = 1, 40
 
 
 @dataclass(frozen=True)
 class PredictionSettings:
-    """Who predicts together, and who learns the scores: `receivers`, of the guest and the hosts; to 2^-score_bits, of a
-    regression in spreads of its target. Raises JobError."""
+    """Which parties predict together, and which of them, the `receivers`, learn the scores.
+
+    Scores are told to 2^-score_bits, in a regression in spreads of its target. Raises JobError.
+    """
 
     guest: str
     hosts: tuple[str, ...]
@@ -46,32 +48,33 @@ class PredictionSettings:
 
     @classmethod
     def of(cls, part: ModelPart, receivers: Sequence[str] = (), score_bits: int = SCORE_BITS) -> PredictionSettings:
-        """Those of the parties of `part`'s model; the guest receives unless others are named."""
+        """The settings for the parties of `part`'s model; the guest receives unless others are named."""
         return cls.between(part.guest, part.hosts, receivers, score_bits)
 
     @classmethod
     def between(
         cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = (), score_bits: int = SCORE_BITS
     ) -> PredictionSettings:
-        """Those of named parties; the guest receives unless others are named."""
+        """The settings for named parties; the guest receives unless others are named."""
         return cls(guest, hosts, _as_names(receivers) or (guest,), score_bits)
 
     @property
     def parties(self) -> tuple[str, ...]:
+        """The guest, then the hosts."""
         return (self.guest, *self.hosts)
 
     def told_bits(self, part: ModelPart) -> int:
-        """Scores of `part`'s model are told to 2^-told_bits: no finer than they are computed."""
+        """Scores of `part`'s model are told to 2^-told_bits: no finer than the parties compute them."""
         return min(self.score_bits, part.value_bits)
 
     @property
     def summing_party(self) -> str:
-        """The receiver that adds the parts up and passes the scores on."""
+        """The receiver that adds the parts up and sends the scores to the other receivers."""
         return self.guest if self.guest in self.receivers else self.receivers[0]
 
 
 def _as_names(receivers: Sequence[str]) -> tuple[str, ...]:
-    """Raises JobError for a bare text, which would be read as a name for each letter."""
+    """The names as a tuple. Raises JobError for a bare text, which would count as one name for each letter."""
     if isinstance(receivers, str):
         raise JobError(
             "receivers of a prediction refused",
