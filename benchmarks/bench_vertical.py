@@ -34,12 +34,8 @@ from vertical_run import TrainedModel, centralised_weights, joined_weights, scor
 from vertical_tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
 
 from hekat.engine.select import get_engine
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    LinearTraining,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import generate_keys
 
 SEED = 7

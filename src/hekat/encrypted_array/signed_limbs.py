@@ -7,7 +7,7 @@ import numpy as np
 from hekat.array_module import array_module
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import IntegerArray
-from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.engine.limbs import ints_from_signed_limbs, limbs_for_bits, signed_limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
 
 
@@ -31,8 +31,7 @@ def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlainte
         limbs[:, 0] = flat.view(np.uint64)
         limbs[:, 1:] = (flat >> np.int64(63)).view(np.uint64)[:, None]
         return PackedPlaintext(limbs, bound)
-    mask = (1 << (LIMB_BITS * limb_count)) - 1
-    return PackedPlaintext(limbs_from_ints([v & mask for v in flat.tolist()], limb_count), bound)
+    return PackedPlaintext(signed_limbs_from_ints(flat.tolist(), limb_count), bound)
 
 
 def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
@@ -42,8 +41,6 @@ def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
     limbs = np.ascontiguousarray(plain.limbs[:, :limb_count])
     if limb_count == 1:
         return limbs[:, 0].view(np.int64)
-    width = LIMB_BITS * limbs.shape[1]
-    sign, modulus = 1 << (width - 1), 1 << width
     integers = np.empty(len(plain), dtype=object)
-    integers[:] = [v - modulus if v & sign else v for v in ints_from_limbs(limbs)]
+    integers[:] = ints_from_signed_limbs(limbs)
     return integers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,19 @@ def as_table(values: Any, name: str) -> Table:
         )
     names = _names_of(values) or tuple(f"x{number}" for number in range(array.shape[1]))
     return Table(array, None, names, name)
+
+
+def check_ids(tables: Iterable[Table]) -> None:
+    """Raise InputError for a table without ids, where common rows are to be found by ids."""
+    for table in tables:
+        if table.ids is None:
+            raise InputError(
+                f"{table.name} has no ids to find common rows by",
+                expected="an id for each row",
+                got="none",
+                cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same "
+                "records, row by row",
+            )
 
 
 def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:

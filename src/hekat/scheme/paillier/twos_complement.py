@@ -9,7 +9,7 @@ import numpy as np
 
 from hekat.array_module import array_module
 from hekat.engine.interface import BoolArray, Engine
-from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints, signed_limbs_from_ints
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 
@@ -80,5 +80,4 @@ def plaintext_from_ints(values: list[int], bound: int) -> PackedPlaintext:
             cure="use a larger key or smaller integers",
         )
     limb_count = limbs_for_bits(bound.bit_length() + 1)
-    wrap = 1 << (LIMB_BITS * limb_count)
-    return PackedPlaintext(limbs_from_ints([value % wrap for value in values], limb_count), bound)
+    return PackedPlaintext(signed_limbs_from_ints(values, limb_count), bound)

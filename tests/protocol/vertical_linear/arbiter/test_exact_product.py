@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.errors import BoundError
+from hekat.protocol.vertical_linear.arbiter.arithmetic import as_objects
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import as_objects, integers_of, limbs_of
+from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import integers_of, limbs_of
 
 INT64 = st.integers(-(2**62), 2**62)
 

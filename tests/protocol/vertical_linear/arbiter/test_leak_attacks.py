@@ -17,12 +17,8 @@ from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.fixed_point import encode_features
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    FixedPoint,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 
 def refused(run, party: str, text: str) -> None:

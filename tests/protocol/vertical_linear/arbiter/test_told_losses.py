@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.protocol.vertical_linear.column_guesses import (
     EPOCHS,
-    RATE,
     ROWS,
     columns_that_fit,
     is_the_hosts,
     is_told_coarsely,
+    second_loss,
     tiny_tables,
     told_unit,
 )
@@ -20,13 +20,6 @@ from hekat.engine.limbs import ints_from_limbs
 from hekat.protocol.vertical_linear.arbiter import sum_layout
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, told_loss_bits
 from hekat.scheme.bfv import PRODUCTS
-
-
-def second_loss(rehearse, settings_of, protection: str) -> float:
-    job = settings_of(protection=protection, batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
-    run = rehearse(job, tiny_tables(), exactness_check=False)
-    run.run()
-    return run.records["bank"][1].loss
 
 
 @pytest.mark.parametrize("bits", [LOSS_BITS, 2 * LOSS_BITS])

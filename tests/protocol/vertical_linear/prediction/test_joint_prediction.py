@@ -20,7 +20,7 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     ScoresMessage,
     TargetSpreadMessage,
 )
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 
 HOSTS = [("insurer",), ("insurer", "grocer"), ("insurer", "grocer", "phone")]
 

@@ -11,8 +11,8 @@ from hekat.errors import BoundError, PartyStoppedError
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.shared_weights.residuals import (
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares, signed_integers
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 RING = 1 << 128
 KEY_BITS = 2048

@@ -9,8 +9,7 @@ import numpy as np
 
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
 from hekat.errors import InputError, ProtocolError
-from hekat.protocol.vertical_linear.arbiter.arithmetic import Masked, check_shape
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects
+from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, as_objects, check_shape
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.bfv import (
     Ciphertexts,

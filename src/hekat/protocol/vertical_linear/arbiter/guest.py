@@ -51,7 +51,6 @@ from hekat.protocol.vertical_linear.steps import (
     START_STEP,
     batch_step,
     epoch_step,
-    model_id_of,
 )
 from hekat.protocol.vertical_linear.timing_labels import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 
@@ -70,8 +69,7 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
         run.exactness_check.begin(channel.party, own.columns.features, targets.values)
     if not begun.finished:
         _Guest(channel, own, opening, layout, targets).train()
-    model_id = model_id_of(channel.session_id)
-    return own.model_part(model_id, target_mean=targets.mean, target_spread=targets.spread)
+    return own.model_part(channel.session_id, targets)
 
 
 def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> StartMessage:
@@ -103,8 +101,6 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
     check_equations(leak, settings)
     check_leverage(leak, settings)
     channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
-    resumed = own.run.resume_from
-    finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
     start = StartMessage(
         row_count=own.row_count,
         column_counts=counts,
@@ -112,7 +108,7 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
         feature_bits=feature_bits,
         target_bits=target_bits,
         epochs_done=own.epochs_done,
-        finished=finished,
+        finished=own.run.had_ended(settings.training.epochs),
     )
     for party in settings.everyone[1:]:
         channel.send(party, START_STEP, start)
@@ -180,9 +176,9 @@ class _Guest:
         finished = epoch == settings.training.epochs or should_stop(self._losses, settings.training)
         for party in settings.everyone[1:]:
             self._channel.send(party, f"{step}/{EPOCH_END}", EpochEndMessage(finished=finished))
-        self._run.save(self._own.state(epoch, finished=finished, losses=self._losses))
-        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
-        self._run.on_epoch(EpochRecord(epoch, self._losses[-1], self._own.error_bound(least=1.0)))
+        state = self._own.state(epoch, finished=finished, losses=self._losses)
+        record = EpochRecord(epoch, self._losses[-1], self._own.error_bound(least=1.0))
+        self._run.end_epoch(self._channel, state, record)
         return finished
 
     def _open_loss(self, step: str, own_parts: list[float], encrypted: list[Any]) -> float:

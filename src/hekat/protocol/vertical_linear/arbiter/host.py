@@ -42,7 +42,6 @@ from hekat.protocol.vertical_linear.steps import (
     START_STEP,
     batch_step,
     epoch_step,
-    model_id_of,
 )
 from hekat.protocol.vertical_linear.timing_labels import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 
@@ -62,7 +61,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
         run.exactness_check.begin(channel.party, own.columns.features)
     if not start.finished:
         _Host(channel, own, opening, layout).train()
-    return own.model_part(model_id_of(channel.session_id))
+    return own.model_part(channel.session_id)
 
 
 def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
@@ -142,9 +141,8 @@ class _Host:
             data = self._arithmetic.write(self._arithmetic.hold_sum(encode_loss_part(parts, self._layout)))
         self._channel.send(guest, f"{step}/loss-part", LOSS_PARTS[self._settings.protection](values=data))
         finished = self._channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
-        self._run.save(self._own.state(epoch, finished=finished))
-        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
-        self._run.on_epoch(EpochRecord(epoch, gradient_error_bound=self._own.error_bound()))
+        record = EpochRecord(epoch, gradient_error_bound=self._own.error_bound())
+        self._run.end_epoch(self._channel, self._own.state(epoch, finished=finished), record)
         return finished
 
     def _play_batch(self, step: str, rows: IntArray) -> float:

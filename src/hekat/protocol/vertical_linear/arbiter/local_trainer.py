@@ -18,7 +18,7 @@ from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capaci
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import describe_limited, prepare_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
     encode_features,
@@ -32,6 +32,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.trained_part import make_trained_part
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -121,7 +122,7 @@ class LocalTrainer:
 
     @property
     def epochs_done(self) -> int:
-        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+        return self.run.epochs_done
 
     def scores(self, rows: IntArray) -> FloatArray:
         """This party's part of u for rows of a batch, (rows, K)."""
@@ -161,27 +162,11 @@ class LocalTrainer:
         optimiser = {f"{OPTIMISER_PREFIX}{name}": values for name, values in self._state.items()}
         return PartState({**self.parameters, **optimiser}, epochs_done, finished, losses)
 
-    def model_part(self, model_id: str, *, target_mean: float = 0.0, target_spread: float = 1.0) -> ModelPart:
-        """This party's part of the trained model."""
-        settings = self.settings
-        return ModelPart(
-            party=self.party,
-            guest=settings.guest,
-            hosts=settings.hosts,
-            form="arbiter",
-            task=settings.task,
-            classes=settings.classes,
-            columns=self.column_names,
-            model_id=model_id,
-            means=self.columns.means,
-            spreads=self.columns.spreads,
-            limit_spreads=settings.limit_spreads,
-            feature_bits=settings.fixed_point.feature_bits,
-            value_bits=settings.fixed_point.value_bits,
-            key_bits=settings.key_bits,
-            arrays=dict(self.parameters),
-            target_mean=target_mean,
-            target_spread=target_spread,
+    def model_part(self, session_id: bytes, targets: Targets | None = None) -> ModelPart:
+        """This party's part of the trained model; `targets` are the guest's."""
+        arrays = dict(self.parameters)
+        return make_trained_part(
+            self.party, self.settings, session_id, self.column_names, self.columns, arrays, targets
         )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, Masked, PaillierArithmetic, PlainArithmetic
+from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, IntegerArray, Masked
 from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import (
     GRADIENTS,
@@ -18,9 +17,11 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     PublicKeyMessage,
     StartMessage,
 )
+from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierArithmetic
+from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import PlainArithmetic
 from hekat.protocol.vertical_linear.arbiter.same_start import check_same_start
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
+from hekat.protocol.vertical_linear.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 from hekat.scheme.bfv import ProductLayout
@@ -28,8 +29,6 @@ from hekat.scheme.bfv import PublicKey as BfvPublicKey
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
-# A key of safe primes takes from below a second to minutes.
-KEY_TIMEOUT_S = 600.0
 KEY_STEP = "public-key"
 NO_PROTECTION = "protection is NONE: scores, residuals and gradients leave unencrypted"
 
@@ -88,7 +87,7 @@ def receive_opening(
         channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
         return Opening(channel, settings.arbiter, BfvArithmetic(bfv_key, products), stopwatch, cut_bits)
     key = from_bytes(received.public_key, PublicKey)
-    check_key_size(key, settings)
+    check_key_size(key, settings.key_bits, settings.arbiter)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
     return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch, cut_bits)
 
@@ -101,14 +100,3 @@ def describe_bfv_key(key: BfvPublicKey, layout: ProductLayout) -> str:
         f"{parameters.modulus.bit_length()} bits; noise shows in an opened number with odds below "
         f"2^-{layout.hiding_bits}"
     )
-
-
-def check_key_size(key: PublicKey, settings: VerticalLinearSettings) -> None:
-    """Raise KeyRefusedError for a key that is not of the job's size."""
-    if key.bits != settings.key_bits:
-        raise KeyRefusedError(
-            "the arbiter's key is not the job's",
-            expected=f"{settings.key_bits} bits",
-            got=f"{key.bits} bits",
-            cure="let the arbiter make a key of the job's size",
-        )

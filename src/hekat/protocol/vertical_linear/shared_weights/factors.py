@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hekat.errors import JobError
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, TRUNCATED_BITS
-
-if TYPE_CHECKING:  # the settings ask this module what fits
-    from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 FACTOR_BITS = 36
 # So many bits keep a factor within 2^-8 of what the job says.

@@ -12,6 +12,7 @@ from hekat.data.features import MAX_COLUMNS
 from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts, PaillierCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
@@ -23,8 +24,6 @@ from hekat.scheme.paillier import KeyPair, PublicKey, generate_keys
 from hekat.wire import from_bytes, to_bytes
 
 HELLO_STEP = "hello"
-# A key of safe primes takes from below a second to minutes.
-KEY_TIMEOUT_S = 600.0
 NO_PROTECTION = "protection is NONE: shares of weights and columns leave unencrypted"
 _PAD_DOMAIN = b"hekat/vertical-shared/pads/1:"
 _SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
@@ -94,7 +93,7 @@ def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> K
         return None
     with stopwatch.measure(KEYS):
         keys = own.key_pair or generate_keys(own.key_bits)
-    _check_size(keys.public, own, channel.party)
+    check_key_size(keys.public, own.key_bits, channel.party)
     what = f"made a Paillier key of {own.key_bits} bits, crt; products open under masks uniform mod n"
     channel.ledger.note("keys", what, "public")
     return keys
@@ -106,7 +105,7 @@ def _make_cross_products(
     if keys is None:
         return PlainCrossProducts(channel, own.peer, stopwatch)
     foreign = from_bytes(data, PublicKey)
-    _check_size(foreign, own, own.peer)
+    check_key_size(foreign, own.key_bits, own.peer)
     if foreign == keys.public:
         raise KeyRefusedError(
             f"{own.peer} came with the key of {channel.party}",
@@ -115,16 +114,6 @@ def _make_cross_products(
             cure="each party makes a key of its own: leave ready keys out of the job",
         )
     return PaillierCrossProducts(channel, own.peer, keys.private, foreign, stopwatch)
-
-
-def _check_size(key: PublicKey, own: OwnSide, party: str) -> None:
-    if key.bits != own.key_bits:
-        raise KeyRefusedError(
-            f"the key of {party} is not the job's",
-            expected=f"{own.key_bits} bits",
-            got=f"{key.bits} bits",
-            cure="let each party make a key of the job's size",
-        )
 
 
 def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:

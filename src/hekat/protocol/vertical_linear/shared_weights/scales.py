@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hekat.errors import BoundError
 from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS
-
-if TYPE_CHECKING:  # the settings ask this module what fits
-    from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 # Prepared features and targets stay below 2^15: thirty thousand spreads from the mean.
 LIMIT_BITS = 15

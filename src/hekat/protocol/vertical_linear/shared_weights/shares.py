@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, read_from_bit
+from hekat.engine.limbs import LIMB_BITS, ints_from_signed_limbs, read_from_bit
 from hekat.engine.random_limbs import random_bits
 from hekat.errors import InputError
 
@@ -143,8 +143,7 @@ def matmul_integers(matrix: Any, shares: ShareArray) -> ShareArray:
 
 def signed_integers(a: ShareArray) -> npt.NDArray[np.object_]:
     """The elements as Python integers in [-2^127, 2^127)."""
-    top = 1 << (RING_BITS - 1)
-    values = [value - 2 * top if value >= top else value for value in ints_from_limbs(a)]
+    values = ints_from_signed_limbs(a)
     out = np.empty(len(values), object)
     out[:] = values
     return out.reshape(a.shape[:-1])

@@ -36,8 +36,9 @@ from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS,
 from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
-from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_id_of
+from hekat.protocol.vertical_linear.steps import batch_step, epoch_step
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
+from hekat.protocol.vertical_linear.trained_part import make_trained_part
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
@@ -69,7 +70,7 @@ class SharedTraining:
 
     @property
     def epochs_done(self) -> int:
-        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+        return self.run.epochs_done
 
     @property
     def told_loss_bits(self) -> int:
@@ -79,8 +80,7 @@ class SharedTraining:
     @property
     def finished(self) -> bool:
         """Whether the run that is resumed had ended already."""
-        resumed = self.run.resume_from
-        return resumed is not None and (resumed.finished or resumed.epochs_done >= self.settings.training.epochs)
+        return self.run.had_ended(self.settings.training.epochs)
 
     def play_batches(self, epoch: int) -> ShareArray:
         """All steps of an epoch; returns this party's share of the mean of d^2, at 2^-told_loss_bits."""
@@ -100,25 +100,14 @@ class SharedTraining:
 
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model."""
-        settings = self.settings
-        return ModelPart(
-            party=self.channel.party,
-            guest=settings.guest,
-            hosts=settings.hosts,
-            form="shared_weights",
-            task=settings.task,
-            classes=settings.classes,
-            columns=self.own.column_names,
-            model_id=model_id_of(self.channel.session_id),
-            means=self.own.columns.means,
-            spreads=self.own.columns.spreads,
-            limit_spreads=settings.limit_spreads,
-            feature_bits=settings.fixed_point.feature_bits,
-            value_bits=settings.fixed_point.value_bits,
-            key_bits=settings.key_bits,
-            arrays=self.weights.model_arrays(),
-            target_mean=0.0 if targets is None else targets.mean,
-            target_spread=1.0 if targets is None else targets.spread,
+        return make_trained_part(
+            self.channel.party,
+            self.settings,
+            self.channel.session_id,
+            self.own.column_names,
+            self.own.columns,
+            self.weights.model_arrays(),
+            targets,
         )
 
     def _check_exactness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
@@ -154,7 +143,7 @@ def begin_training(
         key_bits=settings.key_bits,
         protection=settings.protection,
         key_pair=run.key_pair,
-        epochs_done=0 if resumed is None else resumed.epochs_done,
+        epochs_done=run.epochs_done,
         sharing=_begun_from(run),
     )
     pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)

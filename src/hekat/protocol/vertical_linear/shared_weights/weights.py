@@ -11,7 +11,6 @@ import numpy.typing as npt
 from hekat.errors import InputError, StateError
 from hekat.model.optimisers import Momentum, Sgd
 from hekat.protocol.vertical_linear.objective import make_job_optimiser
-from hekat.protocol.vertical_linear.settings import LinearTraining
 from hekat.protocol.vertical_linear.shared_weights.factors import FACTOR_BITS, as_integer
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
@@ -23,6 +22,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 WEIGHTS, VELOCITY, STEP_COUNT = "weights", "velocity", "step_count"
