@@ -19,7 +19,7 @@ help:
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/gpu_notes.md)"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
+	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
