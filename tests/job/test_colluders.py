@@ -1,4 +1,4 @@
-"""How many may work with the aggregator is the same in a job's terms, in a report and in docs/security.md."""
+"""How many may work with the aggregator: the same in a job, in a report and in docs/explanation/security.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hekat.job.colluders import colluders_borne
 from hekat.job.notes import _who_opens
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 
-SECURITY = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+SECURITY = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 
 
 def settings_of(party_count: int, participation: float = 1.0) -> HorizontalSettings:
