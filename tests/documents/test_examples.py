@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.documents.markdown import ROOT, TEXTS, blocks
 
-from hekat.job.prepare import prepare
+from hekat.run.horizontal.load_inputs import prepare
 
 
 @pytest.mark.parametrize(

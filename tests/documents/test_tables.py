@@ -11,12 +11,13 @@ import pytest
 from tests.documents.markdown import CODE, ROOT, TEXTS, blocks, table_rows
 
 from hekat.engine.interface import Engine
-from hekat.loop import messages as loop_messages
-from hekat.protocol.horizontal import lattice_messages, messages
-from hekat.protocol.horizontal.opening.committee import equivocation_bound, form_committee
+from hekat.own_loop import messages as loop_messages
+from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
-from hekat.protocol.vertical_linear import prediction_messages
+from hekat.protocol.secure_sum.masked import messages as masked_messages
+from hekat.protocol.secure_sum.masked.opening.committee import equivocation_bound, form_committee
 from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
+from hekat.protocol.vertical_linear.prediction import messages as prediction_messages
 from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
 from hekat.wire import disclosure_of, kind_name
 
@@ -26,7 +27,7 @@ SECURITY, ARCHITECTURE = TEXTS["SECURITY.md"], TEXTS["docs/explanation/architect
 def _message_types() -> list[type]:
     modules = (
         messages,
-        lattice_messages,
+        masked_messages,
         loop_messages,
         psi_messages,
         arbiter_messages,
