@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyKey
-from hekat.job.job_file import load_job
+from hekat.job.horizontal.job_file import load_job
 from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
 from hekat.job.site_file import SitePolicy, load_site
-from hekat.job.vertical.job_file import load_vertical_job
-from hekat.protocol.horizontal.opening.release_record import OTHER_SUMS_ACCEPTED
+from hekat.job.vertical_linear.job_file import load_vertical_job
+from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 
 REQUIRED = "required"
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list", dict: "table"}

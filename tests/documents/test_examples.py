@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.documents.markdown import ROOT, TEXTS, blocks
 
-from hekat.run.horizontal.load_inputs import prepare
+from hekat.run.horizontal.load_inputs import load_inputs
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ def test_the_job_of_the_tutorial_passes_every_check(tmp_path: Path) -> None:
     for name in ("alpha", "beta", "gamma", "test"):
         rows = [f"{name}-{i},{rng.normal():.3f},{('well', 'ill')[i % 2]}" for i in range(6)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["patient_id,age,outcome", *rows]) + "\n", encoding="utf-8")
-    prepared = prepare(tmp_path / "job.toml")
-    assert {name: len(table) for name, table in prepared.tables.items()} == {"alpha": 6, "beta": 6, "gamma": 6}
-    assert prepared.tables["alpha"].feature_names == ("age",)
-    assert prepared.test_table is not None
+    inputs = load_inputs(tmp_path / "job.toml")
+    assert {name: len(table) for name, table in inputs.tables.items()} == {"alpha": 6, "beta": 6, "gamma": 6}
+    assert inputs.tables["alpha"].feature_names == ("age",)
+    assert inputs.test_table is not None
 
 
 def test_the_demo_takes_the_losses_of_the_tutorial() -> None:

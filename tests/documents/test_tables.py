@@ -14,8 +14,11 @@ from hekat.engine.interface import Engine
 from hekat.own_loop import messages as loop_messages
 from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
+from hekat.protocol.secure_sum import messages as sum_messages
 from hekat.protocol.secure_sum.masked import messages as masked_messages
 from hekat.protocol.secure_sum.masked.opening.committee import equivocation_bound, form_committee
+from hekat.protocol.secure_sum.paillier import messages as paillier_messages
+from hekat.protocol.secure_sum.plain import messages as plain_messages
 from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
 from hekat.protocol.vertical_linear.prediction import messages as prediction_messages
 from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
@@ -27,7 +30,10 @@ SECURITY, ARCHITECTURE = TEXTS["SECURITY.md"], TEXTS["docs/explanation/architect
 def _message_types() -> list[type]:
     modules = (
         messages,
+        sum_messages,
         masked_messages,
+        paillier_messages,
+        plain_messages,
         loop_messages,
         psi_messages,
         arbiter_messages,
