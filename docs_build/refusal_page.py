@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ an error that you saw. What each kind means: [exit codes and errors](errors.md).
 """
 
 
+@functools.cache
 def render_refusals() -> str:
     """reference/refusals.md of the site; it is written when the site is built."""
     lines = [_HEAD]
@@ -30,7 +32,8 @@ def render_refusals() -> str:
 
 
 def _refusals(path: Path) -> Iterator[tuple[str, str, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    code = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(code)) if "cure=" in code else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMES:
             named = {keyword.arg: keyword.value for keyword in node.keywords}
             if node.args and "cure" in named and len(what := _text(node.args[0])) > 3:

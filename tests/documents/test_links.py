@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
-from tests.documents.markdown import EVERY_DOCUMENT, LINK, ROOT, TEXTS, anchors, command_lines, spans, without_blocks
+from tests.documents.markdown import LINK, ROOT, TEXTS, anchors, command_lines, spans, without_blocks
 
 from hekat.cli.main import build_parser
 
@@ -19,22 +20,34 @@ CODE_THAT_NAMES_PAGES = ("src/**/*.py", "tests/**/*.py", "benchmarks/*.py", "exa
 PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.md\b")
 
 
-@EVERY_DOCUMENT
-def test_relative_links_lead_somewhere(name: str) -> None:
-    document = ROOT / name
-    broken = []
-    for link in LINK.findall(without_blocks(TEXTS[name])):
-        target, _, anchor = link.partition("#")
-        path = document if not target else document.parent / target
-        if not path.exists() or (anchor and anchor not in anchors(path.read_text(encoding="utf-8"))):
-            broken.append(link)
-    assert broken == []
+def wrong_in(find: Callable[[str], Collection[object]]) -> dict[str, list[object]]:
+    """What `find` finds wrong in each document, by its name; documents without are left out."""
+    return {name: sorted(found, key=str) for name in TEXTS if (found := find(name))}
 
 
-@EVERY_DOCUMENT
-def test_named_paths_exist(name: str) -> None:
-    named = {span for span in spans(TEXTS[name]) if REPOSITORY_PATH.fullmatch(span)} - MADE_BY_COMMANDS
-    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+def test_relative_links_lead_somewhere() -> None:
+    @functools.cache
+    def anchors_of(path: str) -> set[str]:
+        return anchors((ROOT / path).read_text(encoding="utf-8"))
+
+    def broken(name: str) -> list[str]:
+        found = []
+        for link in LINK.findall(without_blocks(TEXTS[name])):
+            target, _, anchor = link.partition("#")
+            path = (ROOT / name).parent / target if target else ROOT / name
+            if not path.exists() or (anchor and anchor not in anchors_of(str(path))):
+                found.append(link)
+        return found
+
+    assert wrong_in(broken) == {}
+
+
+def test_named_paths_exist() -> None:
+    def missing(name: str) -> list[str]:
+        named = {span for span in spans(TEXTS[name]) if REPOSITORY_PATH.fullmatch(span)} - MADE_BY_COMMANDS
+        return [path for path in named if not (ROOT / path).exists()]
+
+    assert wrong_in(missing) == {}
 
 
 def test_pages_that_the_code_names_exist() -> None:
@@ -44,12 +57,19 @@ def test_pages_that_the_code_names_exist() -> None:
     assert sorted((page, file) for page, file in named if not (ROOT / page).exists()) == []
 
 
-@EVERY_DOCUMENT
-def test_make_targets_exist(name: str) -> None:
+def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
-    named = {match[1] for command in command_lines(TEXTS[name]) if (match := re.match(r"make ([a-z-]+)", command))}
-    assert named - targets == set()
+
+    def unknown(name: str) -> set[str]:
+        return {
+            match[1] for line in command_lines(TEXTS[name]) if (match := re.match(r"make ([a-z-]+)", line))
+        } - targets
+
+    assert wrong_in(unknown) == {}
+
+
+PARSER = build_parser()
 
 
 def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -65,7 +85,7 @@ def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
 
 def _is_known(words: list[str]) -> bool:
     """Whether the words after `hekat` name commands and flags that its parser has."""
-    parser, known_flags = build_parser(), {"--version", "--help"}
+    parser, known_flags = PARSER, {"--version", "--help"}
     for word in words:
         subcommands = _subcommands(parser)
         if word.startswith("--"):
@@ -79,17 +99,21 @@ def _is_known(words: list[str]) -> bool:
     return True
 
 
-@EVERY_DOCUMENT
-def test_named_commands_and_flags_exist(name: str) -> None:
-    lines = [line.partition(" #")[0] for line in command_lines(TEXTS[name])]
-    commands = [
-        line.removeprefix(".venv/bin/").split()[1:] for line in lines if re.match(r"(\.venv/bin/)?hekat ", line)
-    ]
-    assert [command for command in commands if not _is_known(command)] == []
+def test_named_commands_and_flags_exist() -> None:
+    def unknown(name: str) -> list[list[str]]:
+        lines = [line.partition(" #")[0] for line in command_lines(TEXTS[name])]
+        commands = [
+            line.removeprefix(".venv/bin/").split()[1:] for line in lines if re.match(r"(\.venv/bin/)?hekat ", line)
+        ]
+        return [command for command in commands if not _is_known(command)]
+
+    assert wrong_in(unknown) == {}
 
 
-@EVERY_DOCUMENT
-def test_flags_by_themselves_exist(name: str) -> None:
-    known = {flag for parser in _parsers(build_parser()) for flag in parser._option_string_actions} | FOREIGN_FLAGS
-    found = {span.split()[0].split("=")[0] for span in spans(TEXTS[name]) if re.match(r"--[a-z]", span)}
-    assert found - known == set()
+def test_flags_by_themselves_exist() -> None:
+    known = {flag for parser in _parsers(PARSER) for flag in parser._option_string_actions} | FOREIGN_FLAGS
+
+    def unknown(name: str) -> set[str]:
+        return {span.split()[0].split("=")[0] for span in spans(TEXTS[name]) if re.match(r"--[a-z]", span)} - known
+
+    assert wrong_in(unknown) == {}

@@ -20,10 +20,13 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
-@pytest.fixture
-def staged(load: Any, tmp_path: Path) -> Path:
-    load("stage").stage(tmp_path / "docs")
-    return tmp_path / "docs"
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs_build"))
+        importlib.import_module("stage").stage(folder)
+    return folder
 
 
 def test_links_of_staged_pages_stay_in_the_site(staged: Path) -> None:
