@@ -56,9 +56,9 @@ def load_table(
 ) -> Table:
     """The checked table of a source: columns encoded as `columns` say, labels by `classes` (None: a regression).
 
-    `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. With `sparse` rows
-    are held sparse whatever the source is, otherwise dense. With `for_training` the table must have labels and two
-    rows, with `digest_rows` it holds a digest of them. Raises InputError.
+    `kind` and its options are those of the site file (docs/how_to/data_sources.md). Paths are relative to `folder`.
+    With `sparse` rows are held sparse whatever the source is, otherwise dense. With `for_training` the table must have
+    labels and two rows, with `digest_rows` it holds a digest of them. Raises InputError.
     """
     form = TableForm(None if classes is None else tuple(classes), columns or ColumnSpecs(), sparse, digest_rows)
     table = encode_labels(_load_checked(kind, options, folder, name, form), classes)

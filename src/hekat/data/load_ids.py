@@ -21,8 +21,8 @@ from hekat.errors import InputError
 def load_ids(kind: str, options: Mapping[str, Any], folder: Path, *, name: str) -> Ids:
     """The ids of a source; its other columns may hold anything, also texts and gaps, and need not be there.
 
-    `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. Raises InputError
-    where the source has no ids, no rows, rows without an id, or rows that are alike.
+    `kind` and its options are those of the site file (docs/how_to/data_sources.md). Paths are relative to `folder`.
+    Raises InputError where the source has no ids, no rows, rows without an id, or rows that are alike.
     """
     check_kind(kind)
     ids = _LOADERS[kind](options, folder, name)
