@@ -9,11 +9,12 @@ import numpy as np
 
 from hekat.array_module import array_module
 from hekat.encrypted_array.encoding import check_same_encoding
-from hekat.encrypted_array.fixed_point import IntegerArray, encode_fixed_point, max_magnitude, negate_integers
+from hekat.encrypted_array.fixed_point import encode_fixed_point, max_magnitude, negate_integers
 from hekat.encrypted_array.indexing import broadcast_to
 from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.plaintexts import plaintext_of
 from hekat.encrypted_array.residency import check_reachable, check_together, engine_of
-from hekat.encrypted_array.signed_limbs import plaintext_of
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 

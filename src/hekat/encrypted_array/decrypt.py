@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.encrypted_array.fixed_point import (
-    IntegerArray,
     decode_fixed_point,
     decode_integers,
     max_magnitude,
 )
-from hekat.encrypted_array.signed_limbs import integers_from_plaintext
+from hekat.encrypted_array.plaintexts import integers_from_plaintext
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey
 from hekat.scheme.paillier import decrypt as decrypt_ciphertexts

@@ -15,8 +15,8 @@ from hekat.encrypted_array.fixed_point import (
 )
 from hekat.encrypted_array.packing import choose_packing
 from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.plaintexts import plaintext_of
 from hekat.encrypted_array.residency import check_reachable
-from hekat.encrypted_array.signed_limbs import plaintext_of
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey, PublicKey

@@ -11,7 +11,6 @@ from hekat.encrypted_array.arithmetic import broadcast_shape
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import (
     DEFAULT_SCALE_BITS,
-    IntegerArray,
     check_scale_bits,
     encode_fixed_point,
     max_magnitude,
@@ -19,6 +18,7 @@ from hekat.encrypted_array.fixed_point import (
 from hekat.encrypted_array.indexing import broadcast_to
 from hekat.encrypted_array.plain import read_plain
 from hekat.encrypted_array.refusals import refuse_product
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 
