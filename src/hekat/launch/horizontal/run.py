@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from hekat.data import Table
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import ModelsDifferError, PartyLostError, PartyStoppedError, StateError
 from hekat.job.horizontal.committee_policy import check_members
@@ -44,7 +45,6 @@ from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.run.timeout_hint import name_timeout_key
 from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.horizontal.aggregator_view import AggregatorView, view_of_aggregator
 from hekat.summary.horizontal.summary import Finished, TrainedAlone, summarise
 from hekat.summary.summary_format import SUMMARY_FILE
