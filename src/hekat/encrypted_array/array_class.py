@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from hekat.encrypted_array import arithmetic, indexing, products, residency, serialise, sums
 from hekat.encrypted_array.decrypt import decrypt_array
-from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.numpy_protocol import NumpyProtocol
 from hekat.encrypted_array.refusals import Refusals
-from hekat.encrypted_array.residency import engine_of
+from hekat.encrypted_array.values import EncryptedValues
 from hekat.engine.limbs import LimbArray
 from hekat.fact_table import fact_table
-from hekat.scheme.paillier import Ciphertexts, PrivateKey, PublicKey
+from hekat.scheme.paillier import PrivateKey, PublicKey
 from hekat.scheme.paillier import rerandomise as rerandomise_ciphertexts
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EncryptedArray(NumpyProtocol, Refusals):
+class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
     """Numbers under one Paillier public key, with the shape, scale and bound everybody may see.
 
     Made by `hekat.array` or `EncryptedArray.from_bytes`; never changes. Behaves as a NumPy array does for what
@@ -36,41 +33,7 @@ class EncryptedArray(NumpyProtocol, Refusals):
     is_fresh: True while every ciphertext is a new encryption in its own place; `to_bytes` re-randomises the others.
     """
 
-    ciphertexts: Ciphertexts
-    shape: tuple[int, ...]
-    encoding: Encoding
-    scaled_bound: int
-    bound_is_public: bool = True
-    is_fresh: bool = False
-
     # --- what it is ------------------------------------------------------------------------------------
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def scale_bits(self) -> int:
-        """Values are held as integers round(value * 2^scale_bits)."""
-        return self.encoding.scale_bits
-
-    @property
-    def pack(self) -> int | None:
-        """Values to one ciphertext along the last axis; None where every value has its own."""
-        return self.encoding.packing.slots if self.encoding.packing else None
-
-    @property
-    def key(self) -> PublicKey:
-        return self.ciphertexts.public
-
-    @property
-    def device(self) -> str:
-        """Name of the engine that holds the ciphertexts."""
-        return engine_of(self).name
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802 - NumPy's name
@@ -211,7 +174,7 @@ class EncryptedArray(NumpyProtocol, Refusals):
     @classmethod
     def from_bytes(cls, data: bytes, *, key: PublicKey, engine: str | None = None) -> EncryptedArray:
         """The array in a message made by `to_bytes`, under `key`. Raises a WireError for anything else."""
-        return serialise.from_bytes(data, key, engine)
+        return serialise.from_bytes(cls, data, key, engine)
 
     # --- where it is -----------------------------------------------------------------------------------
 
