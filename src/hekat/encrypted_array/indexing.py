@@ -111,12 +111,54 @@ def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def concatenate(arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same slots."""
+    """Encrypted arrays joined along an existing axis, as NumPy's concatenate.
+
+    Args:
+        arrays: At least one array, all of one key, scale, packing and engine.
+        axis: The axis to join along.
+
+    Returns:
+        The joined array.
+
+    Raises:
+        InputError: There is no array, or scales, packings or shapes do not fit.
+        KeyRefusedError: The arrays are under different keys.
+        EngineError: Different engines hold the arrays.
+
+    Examples:
+        >>> import hekat
+        >>> from hekat.encrypted_array import concatenate
+        >>> keys = hekat.paillier.generate_keys()
+        >>> a, b = hekat.array([1, 2], key=keys.public), hekat.array([3], key=keys.public)
+        >>> concatenate([a, b]).decrypt(keys.private).tolist()
+        [1, 2, 3]
+    """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
 
 def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Joined along a new axis, as NumPy's stack."""
+    """Encrypted arrays joined along a new axis, as NumPy's stack.
+
+    Args:
+        arrays: At least one array, all of one key, scale, packing, engine and shape.
+        axis: Where the new axis stands.
+
+    Returns:
+        The joined array.
+
+    Raises:
+        InputError: There is no array, or scales, packings or shapes do not fit.
+        KeyRefusedError: The arrays are under different keys.
+        EngineError: Different engines hold the arrays.
+
+    Examples:
+        >>> import hekat
+        >>> from hekat.encrypted_array import stack
+        >>> keys = hekat.paillier.generate_keys()
+        >>> a, b = hekat.array([1, 2], key=keys.public), hekat.array([3, 4], key=keys.public)
+        >>> stack([a, b]).decrypt(keys.private).tolist()
+        [[1, 2], [3, 4]]
+    """
     return _join(arrays, lambda positions: np.stack(positions, axis=axis))
 
 

@@ -32,11 +32,25 @@ FINGERPRINT_DOMAIN: Final = b"hekat/rsa/public-key/1:"
 
 
 class PublicKey(FactoredPublicKey):
-    """The modulus n and the exponent e: blinds, verifies. Immutable; equal keys are one object in a process.
+    """The modulus n and the exponent e: they blind and verify. Immutable; equal keys are one object in a process.
 
-    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor,
-    and for an e that is no prime from 65537 to 2^32 - 1. These checks do not prove that n is the product of two
-    large primes, nor that x -> x^e is a permutation mod n: for the latter there is `check_permutation`.
+    These checks do not prove that n is the product of two large primes, nor that x -> x^e is a permutation mod n: for
+    the latter there is `check_permutation`.
+
+    Args:
+        n: The modulus.
+        e: The public exponent, a prime from 65537 to 2^32 - 1.
+
+    Raises:
+        InputError: n or e is no int.
+        KeyRefusedError: n is even, prime, a perfect power, has a small factor or is of a size out of range, or e is no
+            such prime.
+
+    Examples:
+        >>> import hekat
+        >>> public = hekat.rsa.generate_keys().public
+        >>> hekat.rsa.PublicKey(public.n, public.e) is public
+        True
     """
 
     __slots__ = ("e",)
@@ -83,10 +97,22 @@ class PublicKey(FactoredPublicKey):
 
 
 class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
-    """The primes p and q: signs. Immutable; shows, pickles and compares no secrets.
+    """The primes p and q: they sign. Immutable; no secret is shown, pickled or compared.
 
-    Raises KeyRefusedError unless p and q are primes of equal size whose product has twice their bits, far from each
-    other, and e, as `PublicKey` takes it, divides neither p-1 nor q-1.
+    Args:
+        p: The first prime.
+        q: The second prime, of the same size and far from p.
+        e: The public exponent, as `PublicKey` takes it; it divides neither p-1 nor q-1.
+
+    Raises:
+        InputError: p, q or e is no int.
+        KeyRefusedError: p and q are not two such primes, or their product has a bit less than both together.
+
+    Examples:
+        >>> import hekat
+        >>> private = hekat.rsa.generate_keys().private
+        >>> hekat.rsa.PrivateKey(private.p, private.q) == private
+        True
     """
 
     __slots__ = ()
@@ -111,7 +137,18 @@ class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
 
 
 class KeyPair(NamedTuple):
-    """A public key and the private key that belongs to it."""
+    """A public key and the private key that belongs to it.
+
+    Attributes:
+        public: The key that blinds and verifies; give it to everybody.
+        private: The key that signs; it stays with its owner.
+
+    Examples:
+        >>> import hekat
+        >>> public, private = hekat.rsa.generate_keys()
+        >>> private.public is public
+        True
+    """
 
     public: PublicKey
     private: PrivateKey
@@ -122,10 +159,28 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair with e = 65537 whose n is the product of two primes and has exactly `bits` bits.
 
-    `progress(candidates_tried, primes_found)` is called some times a second. Below 3072 bits one KeySizeWarning;
-    below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
+    Args:
+        bits: Size of n in bits, even. 3072 bits give 128-bit security.
+        progress: Called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: Allow sizes below 2048 bits, which protect nothing; such keys carry `.unsafe`.
+
+    Returns:
+        The public key and the private key.
+
+    Raises:
+        InputError: `bits` is no int.
+        KeyRefusedError: The size is not allowed.
+
+    Warns:
+        KeySizeWarning: The key has fewer than 3072 bits.
+
     Source: RFC 8017, section 3; FIPS 186-5, appendix A.1.3.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> keys.public.bits, keys.public.e
+        (3072, 65537)
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_prime_pair(bits, DEFAULT_EXPONENT, progress)

@@ -28,12 +28,24 @@ FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
 
 
 class PublicKey(FactoredPublicKey):
-    """The modulus n: encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
+    """The modulus n: it encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
 
-    `roots`: the proof of the key's maker that x -> x^n permutes the units mod n; the public half of a private key has
-    them. There is no key without them, so that nothing is encrypted or re-randomised under an unproven one.
-    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor, and
-    for roots that do not hold. That does not prove that n is the product of two safe primes: only its maker knows.
+    These checks do not prove that n is the product of two safe primes: only the maker of the key knows that.
+
+    Args:
+        n: The modulus.
+        roots: The maker's proof that x -> x^n permutes the units mod n, as the public half of a private key carries it.
+            There is no key without it, so that nothing is encrypted or re-randomised under an unproven key.
+
+    Raises:
+        KeyRefusedError: n is even, prime, a perfect power, has a small factor or is of a size out of range, or the
+            roots do not hold.
+
+    Examples:
+        >>> import hekat
+        >>> public = hekat.paillier.generate_keys().public
+        >>> hekat.paillier.PublicKey(public.n, public.roots) is public
+        True
     """
 
     __slots__ = ("djn_tables", "n_squared", "plaintext_space", "roots", "uniform_stock")
@@ -79,10 +91,23 @@ class PublicKey(FactoredPublicKey):
 
 
 class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
-    """The safe primes p and q: decrypts, and encrypts fastest. Immutable; shows, pickles and compares no secrets.
+    """The safe primes p and q: they decrypt, and encrypt fastest. Immutable; no secret is shown, pickled or compared.
 
     Keys of the same p and q are one object in a process, and so share their tables.
-    Raises KeyRefusedError unless p and q are different safe primes of equal size with their top two bits set.
+
+    Args:
+        p: The first prime.
+        q: The second prime.
+
+    Raises:
+        InputError: p or q is no int.
+        KeyRefusedError: p and q are not different safe primes of equal size with their top two bits set.
+
+    Examples:
+        >>> import hekat
+        >>> private = hekat.paillier.generate_keys().private
+        >>> hekat.paillier.PrivateKey(private.p, private.q) == private
+        True
     """
 
     __slots__ = ()
@@ -114,7 +139,18 @@ class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
 
 
 class KeyPair(NamedTuple):
-    """A public key and the private key that belongs to it."""
+    """A public key and the private key that belongs to it.
+
+    Attributes:
+        public: The key that encrypts; give it to everybody.
+        private: The key that decrypts; it stays with its owner.
+
+    Examples:
+        >>> import hekat
+        >>> public, private = hekat.paillier.generate_keys()
+        >>> private.public is public
+        True
+    """
 
     public: PublicKey
     private: PrivateKey
@@ -125,10 +161,30 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair whose n is the product of two safe primes and has exactly `bits` bits.
 
-    3072 bits take a few seconds. `progress(candidates_tried, primes_found)` is called some times a second. Below 3072
-    bits one KeySizeWarning; below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
+    Args:
+        bits: Size of n in bits, even. 3072 bits give 128-bit security and take a few seconds to make.
+        progress: Called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: Allow sizes below 2048 bits, which protect nothing; such keys carry `.unsafe`.
+
+    Returns:
+        The public key and the private key.
+
+    Raises:
+        InputError: `bits` is no int.
+        KeyRefusedError: The size is not allowed.
+
+    Warns:
+        KeySizeWarning: The key has fewer than 3072 bits.
+
     Source: Paillier 1999; safe primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.paillier.generate_keys()
+        >>> keys.public.bits
+        3072
+        >>> hekat.array([1, 2], key=keys.public).decrypt(keys.private).tolist()
+        [1, 2]
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_safe_prime_pair(bits, progress)
