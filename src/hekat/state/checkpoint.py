@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.atomic_file import replace_file
+from hekat.disk_errors import read_file
 from hekat.errors import InputError, StateError
 from hekat.state.array_file import decode_arrays, encode_arrays
-from hekat.state.atomic_file import replace_file
-from hekat.state.disk_errors import read_file
 from hekat.state.file_format import FileFormat, this_release
 
 CHECKPOINT_FORMAT = FileFormat("checkpoint", ("0.1.0",))

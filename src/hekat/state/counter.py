@@ -18,9 +18,9 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from hekat.atomic_file import overwrite_file, replace_file
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import InputError, StateError
-from hekat.state.atomic_file import overwrite_file, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 MAX_COUNT = 2**63 - 1
 _TITLE = "hekat counter 1"

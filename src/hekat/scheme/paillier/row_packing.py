@@ -51,11 +51,6 @@ class RowPacking:
         """Where the slot of the products begins."""
         return (self.row_count - 1) * self.slot_bits
 
-    @property
-    def total_bits(self) -> int:
-        """Bits of all slots of a product."""
-        return (2 * self.row_count - 1) * self.slot_bits
-
     def groups(self, row_count: int) -> int:
         """Ciphertexts that `row_count` rows take."""
         return -(-row_count // self.row_count)

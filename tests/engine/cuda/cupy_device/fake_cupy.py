@@ -16,8 +16,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-
-from .emulation.streams import MOST_STEPS, EmulatedStream, Event
+from tests.engine.cuda.emulation.streams import MOST_STEPS, EmulatedStream, Event
 
 UNIT_BYTES = 512
 

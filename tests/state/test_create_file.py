@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from hekat.atomic_file import create_file
 from hekat.errors import StateError
-from hekat.wire.atomic_file import create_file
 
 DATA = bytes(range(256)) * 64
 
@@ -146,7 +146,7 @@ def test_a_failed_rename_without_links_leaves_nothing(tmp_path: Path, monkeypatc
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="cure: make the folder"):
+    with pytest.raises(StateError, match="its folder must be there"):
         create_file(tmp_path / "missing" / "key", DATA, mode=0o600)
 
 
@@ -157,5 +157,5 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 
 def test_a_name_too_long(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="shorter file name"):
+    with pytest.raises(StateError, match="choose a shorter name"):
         create_file(tmp_path / ("k" * 300), DATA, mode=0o600)

@@ -1,13 +1,10 @@
-"""Signed integers to two's complement limbs and back: how plaintexts enter and leave a scheme."""
+"""Scaled integers as plaintexts of a scheme, packed where the array is, and back."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from hekat.array_module import array_module
 from hekat.encrypted_array.encoding import Encoding
-from hekat.encrypted_array.fixed_point import IntegerArray
-from hekat.engine.limbs import ints_from_signed_limbs, limbs_for_bits, signed_limbs_from_ints
+from hekat.engine.limbs import limbs_for_bits
+from hekat.engine.signed_limbs import IntegerArray, integers_from_limbs, limbs_from_integers
 from hekat.plaintext_space import PackedPlaintext
 
 
@@ -24,23 +21,10 @@ def plaintext_of(integers: IntegerArray, encoding: Encoding, scaled_bound: int) 
 
 def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlaintext:
     """The integers of any shape in C order, |v| <= bound, as (count, limbs) with a bit to spare for the sign."""
-    limb_count = limbs_for_bits(bound.bit_length() + 1)
-    flat = integers.ravel()
-    if flat.dtype != object:
-        limbs = array_module(flat).empty((flat.size, limb_count), dtype=np.uint64)
-        limbs[:, 0] = flat.view(np.uint64)
-        limbs[:, 1:] = (flat >> np.int64(63)).view(np.uint64)[:, None]
-        return PackedPlaintext(limbs, bound)
-    return PackedPlaintext(signed_limbs_from_ints(flat.tolist(), limb_count), bound)
+    return PackedPlaintext(limbs_from_integers(integers, limbs_for_bits(bound.bit_length() + 1)), bound)
 
 
 def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
     """The signed integers, shape (count,): int64 where one limb holds them, else Python integers."""
-    limb_count = limbs_for_bits(plain.bound.bit_length() + 1)
     # Limbs beyond those that the bound needs hold copies of the sign.
-    limbs = np.ascontiguousarray(plain.limbs[:, :limb_count])
-    if limb_count == 1:
-        return limbs[:, 0].view(np.int64)
-    integers = np.empty(len(plain), dtype=object)
-    integers[:] = ints_from_signed_limbs(limbs)
-    return integers
+    return integers_from_limbs(plain.limbs[:, : limbs_for_bits(plain.bound.bit_length() + 1)])
