@@ -227,6 +227,7 @@ def hospitals(workplace):
     return workplace
 
 
+@pytest.mark.drawn
 def test_the_hospitals_run_report_and_audit(hospitals) -> None:
     answer = hospitals.run()
     assert answer.code == 0, answer.err
