@@ -11,7 +11,7 @@ from tests.durations import COLLECTION, TOP_FILES, Durations, find_slow, folder_
 @pytest.mark.parametrize(
     ("node_id", "folder"),
     [
-        ("tests/cli/test_init.py::test_a", "cli"),
+        ("tests/cli/init/test_init.py::test_a", "cli"),
         ("tests/protocol/psi/test_ids.py::test_a[b/c::d]", "protocol"),
         ("tests/test_package.py::test_a", TOP_FILES),
     ],
@@ -58,7 +58,7 @@ def _report(node_id: str, when: str, seconds: float) -> SimpleNamespace:
 def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(held, before, after) -> None:
     durations, screen = Durations(_config(held)), _Screen()
     for when, seconds in (("setup", 1.0), ("call", 9999.0), ("teardown", 0.5)):
-        durations.pytest_runtest_logreport(_report("tests/cli/test_init.py::test_a", when, seconds))
+        durations.pytest_runtest_logreport(_report("tests/cli/init/test_init.py::test_a", when, seconds))
     durations.pytest_runtest_logreport(_report("tests/wire/test_body.py::test_b", "call", 2.0))
     for seconds in (3.0, 4.0):
         durations.pytest_testnodedown(SimpleNamespace(workeroutput={COLLECTION: seconds}))
