@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import settings
 
 from hekat.scheme import paillier, rsa
 
-pytest_plugins = ["tests.durations"]
+pytest_plugins = ["tests.durations", "tests.left_out"]
 
 VECTORS = Path(__file__).parent / "vectors"
 # What a test says that is skipped for want of an extra of pyproject.toml.
@@ -23,18 +22,6 @@ NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 # A time limit for each example would be an assertion on time: on a busy machine any test misses it now and then.
 settings.register_profile("hekat", deadline=None)
 settings.load_profile("hekat")
-
-# Where it is tested that files are on the disk before anything is built on them: there nothing is left out.
-SYNCED = ("tests/state/", "tests/wire/", "test_release_record.py")
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """No machine stops in the other tests: files are written, and not waited for until they are on the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not any(part in item.nodeid for part in SYNCED):
-            patch.setattr(os, "fsync", lambda descriptor: None)
-        return (yield)
 
 
 class StoredKeys:

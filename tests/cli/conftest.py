@@ -137,21 +137,6 @@ def write_table(path: Path, seed: int, rows: int = 20) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.fixture(autouse=True)
-def blank_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports have their words and tables and no plots, but for tests marked `drawn`: to draw takes longer than to run.
-
-    What the plots show is tested in tests/report.
-    """
-    if request.node.get_closest_marker("drawn"):
-        return
-    modules = [module for name, module in sys.modules.items() if name.startswith("hekat.report")]
-    for module in modules:
-        plots = [name for name, value in vars(module).items() if name.startswith("plot_") and callable(value)]
-        for name in plots:
-            monkeypatch.setattr(module, name, lambda summary: "<svg></svg>")
-
-
 @pytest.fixture
 def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys) -> Workplace:
     for seed, party in enumerate(("north", "east", "south")):
