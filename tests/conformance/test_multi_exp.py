@@ -18,7 +18,10 @@ SHAPES = [(0, 1), (1, 1), (1, 5), (2, 1), (9, 3), (17, 8), (130, 1)]
 SIGNS = ["none", "all positive", "mixed", "all negative"]
 
 
-@pytest.fixture(scope="module", params=["513", "1024", "1040 squared", "2048"])
+MODULI = [("513", 513), ("1024", 1024), ("1040 squared", 1040), ("2048", 2048)]
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.size_bits(bits)) for name, bits in MODULI])
 def modulus(request, numbers):
     bits, *squared = request.param.split()
     n = numbers.modulus(int(bits), "ones" if bits == "1040" else "random").value

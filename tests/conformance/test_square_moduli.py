@@ -87,19 +87,23 @@ def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, 
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
-def test_one_plus_in_batches(engine, numbers, count):
-    modulus = square(1000, "random", numbers)
-    residues = numbers.objects([numbers.random_int(2000, i) % modulus.value for i in range(count)], (-1,))
-    values = numbers.objects([numbers.random_int(1000, count + i) % modulus.root for i in range(count)], (-1,))
-    found = engine.mod_mul_one_plus(numbers.load(engine, residues, modulus), numbers.limbs(values, 16))
+@pytest.mark.parametrize("bits", [512, 1000])
+def test_one_plus_in_batches(engine, numbers, count, bits):
+    modulus = square(bits, "random", numbers)
+    residues = numbers.objects([numbers.random_int(2 * bits, i) % modulus.value for i in range(count)], (-1,))
+    values = numbers.objects([numbers.random_int(bits, count + i) % modulus.root for i in range(count)], (-1,))
+    found = engine.mod_mul_one_plus(
+        numbers.load(engine, residues, modulus), numbers.limbs(values, numbers.limbs_for_bits(bits))
+    )
     numbers.same(numbers.store(found), residues * (1 + values * modulus.root) % modulus.value)
 
 
-def test_one_plus_of_no_residues_uses_no_value(engine, numbers):
+@pytest.mark.parametrize("bits", [512, 1000])
+def test_one_plus_of_no_residues_uses_no_value(engine, numbers, bits):
     """A value that is not below the root is refused only where it stands in a product."""
-    modulus = square(1000, "random", numbers)
+    modulus = square(bits, "random", numbers)
     none = engine.reshape(numbers.load(engine, numbers.objects([], (-1,)), modulus), (0, 1))
-    found = engine.mod_mul_one_plus(none, np.full((1, 3, 16), 2**64 - 1, np.uint64))
+    found = engine.mod_mul_one_plus(none, np.full((1, 3, numbers.limbs_for_bits(bits)), 2**64 - 1, np.uint64))
     assert found.shape == (0, 3)
 
 
@@ -116,8 +120,9 @@ def test_reduce_from_every_width(engine, numbers, bits, kind):
         numbers.same(numbers.store(engine.reduce(numbers.limbs(array, limb_count), modulus)), array % n2)
 
 
-def test_load_refuses_the_modulus_itself(engine, numbers):
-    modulus = square(1024, "random", numbers)
+@pytest.mark.parametrize("bits", [512, 1024])
+def test_load_refuses_the_modulus_itself(engine, numbers, bits):
+    modulus = square(bits, "random", numbers)
     with pytest.raises(InputError, match="index 1 "):
         numbers.load(engine, numbers.objects([modulus.value - 1, modulus.value, 0], (3,)), modulus)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -14,14 +15,15 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from hekat.engine.ring import MaskFormat, Ring
 
+HERE = Path(__file__).parent
 # Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
 LONG_IN_REFERENCE = ("8192", "A8-128", "A16-128", "A16-256", "A24-128", "C16-256", "C24-128", "C32-128")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        is_reference = "conformance/ring" in item.nodeid and "[reference" in item.nodeid
-        if is_reference and any(part in item.nodeid for part in LONG_IN_REFERENCE):
+        of_reference = hasattr(item, "callspec") and item.callspec.params.get("engine") == "reference"
+        if item.path.parent == HERE and of_reference and any(part in item.callspec.id for part in LONG_IN_REFERENCE):
             item.add_marker(pytest.mark.long)
 
 
