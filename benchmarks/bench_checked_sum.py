@@ -15,8 +15,7 @@ import numpy as np
 from lattice_scale import SEED
 from measure import machine, median_s, print_rows, write_results
 
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
-from hekat.protocol.horizontal.opening.sum_check import (
+from hekat.protocol.secure_sum.masked.opening.sum_check import (
     InnerProducts,
     products_agree,
     read_whole,
@@ -24,6 +23,7 @@ from hekat.protocol.horizontal.opening.sum_check import (
     whole_bits,
     write_whole,
 )
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.scheme.lattice import (
     Accumulator,
     Encryptor,
@@ -47,7 +47,7 @@ class Sum:
 
     def __init__(self, parameters: LatticeParameters, value_count: int, party_count: int) -> None:
         self.parameters, self.party_count = parameters, party_count
-        block = block_values(parameters, BLOCK_LANES)
+        block = block_values(parameters, BLOCK_SLOTS)
         self.counts = [min(block, value_count - start) for start in range(0, value_count, block)]
         rng = np.random.default_rng(SEED)
         self.levels = [

@@ -84,7 +84,7 @@ def layout_rows(name: str, value_bits: int, x: np.ndarray) -> list[dict[str, obj
         row("dequantise", name, value_bits, lambda: layout.dequantise(sums, ALPHA, PARTY_COUNT)),
     ]
     for entry in rows:
-        entry["lane_bits"] = layout.lane_bits
+        entry["lane_bits"] = layout.slot_bits
         entry["plaintexts"] = len(packed)
         entry["compression_ratio"] = round(compression_ratio(VALUE_COUNT, layout), 2)
         entry["plaintext_space_use"] = round(plaintext_space_use(VALUE_COUNT, KEY_BITS, layout), 4)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from measure import machine, write_results
 
-from hekat.job.prepare import prepare
-from hekat.job.run import run_job
+from hekat.launch.horizontal.run import run_job
+from hekat.run.horizontal.load_inputs import load_inputs
 
 JOB = Path(__file__).parents[1] / "examples" / "hospitals" / "job.toml"
 
@@ -19,9 +19,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    prepared = prepare(JOB)
+    inputs = load_inputs(JOB)
     with tempfile.TemporaryDirectory() as folder:
-        summaries = [run_job(prepared, Path(folder)).summary for _ in range(options.repeats)]
+        summaries = [run_job(inputs, Path(folder)).summary for _ in range(options.repeats)]
     for summary in summaries:
         assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     first = summaries[0]

@@ -23,12 +23,12 @@ from measure import machine, print_rows, write_results
 from piped_channel import PipedChannel, serve_pipe
 
 from hekat.channel import Channel, PartyKey, run_parties
-from hekat.loop import Party
-from hekat.loop.loop_roles import LoopRoles
-from hekat.loop.turns import Turns
+from hekat.own_loop import Party
+from hekat.own_loop.loop_roles import LoopRoles
+from hekat.own_loop.turns import Turns
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
-from hekat.protocol.horizontal.upload_state import open_upload_state
 from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 
 PARTIES = ("north", "lake", "county")
 MEASURED = "lake"

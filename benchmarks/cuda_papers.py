@@ -124,7 +124,7 @@ def packed_values_case(engine: Any, key: PrivateKey, count: int) -> Case:
         sums = layout.unpack(decrypt(key, result), count, 1)
         assert np.abs(layout.dequantise(sums, ALPHA, 1) - np.clip(x, -ALPHA, ALPHA)).max() < 1e-6
 
-    return Case(f"values encrypted, {layout.lanes} to a ciphertext", count, run, check)
+    return Case(f"values encrypted, {layout.slots} to a ciphertext", count, run, check)
 
 
 def gradient_case(engine: Any, key: PrivateKey, gradient: Any) -> tuple[Case, int]:

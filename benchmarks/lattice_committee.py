@@ -11,20 +11,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hekat.channel.party_key import PartyKey
-from hekat.protocol.horizontal.opening.committee import form_committee, member_count_of
-from hekat.protocol.horizontal.opening.field import FieldArray
-from hekat.protocol.horizontal.opening.included import (
+from hekat.protocol.secure_sum.masked.opening.committee import form_committee, member_count_of
+from hekat.protocol.secure_sum.masked.opening.field import FieldArray
+from hekat.protocol.secure_sum.masked.opening.included import (
     UPLOAD_PURPOSE,
     IncludedUpload,
     check_included,
     state_included,
     upload_fields,
 )
-from hekat.protocol.horizontal.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
-from hekat.protocol.horizontal.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
-from hekat.protocol.horizontal.opening.upload_context import UploadContext
-from hekat.protocol.horizontal.opening.way import Dealt
-from hekat.protocol.horizontal.opening.ways import CommitteeWay
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
+from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
+from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, DigestList, dealing_fields
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.scheme.lattice import LatticeParameters, sum_secrets
 
 REPEATS = 3
@@ -51,7 +51,7 @@ class CommitteeOpening:
         self._parameters, self._clock = parameters, clock
         self._parties = [f"party {number:03}" for number in range(1, party_count + 1)]
         self._committee = form_committee(self._parties, self._parties[: member_count_of(len(self._parties))])
-        self._way = CommitteeWay(self._committee)
+        self._scheme = CommitteeScheme(self._committee)
         self._context = UploadContext(SESSION, 1, STEP, parameters.name)
         self._dealers: dict[str, _Dealer] = {}
 
@@ -65,7 +65,7 @@ class CommitteeOpening:
         release_s, _ = self._timed(lambda: (self._check_included(included), self._combine(kept[member])))
         releases = {name: self._combine(kept[name]) for name in self._committee.members}
         open_s, (secret_sum, wrong) = self._timed(
-            lambda: self._way.open(self._context, self._parameters, releases, dict.fromkeys(self._parties, b""))
+            lambda: self._scheme.open(self._context, self._parameters, releases, dict.fromkeys(self._parties, b""))
         )
         expected = sum_secrets([dealer.dealt.secret for dealer in self._dealers.values()])
         assert not wrong, "a release does not fit"
@@ -89,7 +89,7 @@ class CommitteeOpening:
         for party in self._parties:
             key = PartyKey.generate()
             start = self._clock()
-            dealt = self._way.deal(self._context, party, self._parameters)
+            dealt = self._scheme.deal(self._context, party, self._parameters)
             signature = key.sign(DEALING_PURPOSE, *dealing_fields(self._context, dealt.digests))
             seconds.append(self._clock() - start)
             upload_digest = hashlib.sha256(party.encode()).digest()
@@ -112,9 +112,9 @@ class CommitteeOpening:
             fields = dealing_fields(self._context, dealer.digests.digests)
             assert dealer.key.public.verify(dealer.digests.signature, DEALING_PURPOSE, *fields)
             message, digest = dealer.dealt.messages[member], dealer.digests.digests[position]
-            kept[party] = self._way.read(self._context, party, member, message, digest, degree)
+            kept[party] = self._scheme.read(self._context, party, member, message, digest, degree)
         challenge = self._challenge()
-        return kept, CheckAnswer(challenge, {}, self._way.check_values(challenge, kept, degree))
+        return kept, CheckAnswer(challenge, {}, self._scheme.check_values(challenge, kept, degree))
 
     def _challenge(self) -> bytes:
         return challenge_digest_of(self._context, {party: dealer.digests for party, dealer in self._dealers.items()})
@@ -124,7 +124,7 @@ class CommitteeOpening:
         degree, challenge = self._parameters.form.ring.degree, self._challenge()
         answers = {
             self._committee.point_of(member): CheckAnswer(
-                challenge, {}, self._way.check_values(challenge, shares, degree)
+                challenge, {}, self._scheme.check_values(challenge, shares, degree)
             )
             for member, shares in kept.items()
         }
@@ -141,7 +141,7 @@ class CommitteeOpening:
         check_included(included, self._context, self._parties, self._committee.least_included, verify)
 
     def _combine(self, shares: dict[str, FieldArray]) -> bytes:
-        return self._way.combine(shares, self._parameters)
+        return self._scheme.combine(shares, self._parameters)
 
     def _timed(self, function: Callable[[], T]) -> tuple[float, T]:
         seconds = []

@@ -9,7 +9,7 @@ from lattice_round import PUBLIC_KEY
 from processor import Stages, median_of
 
 from hekat.engine.interface import Engine
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.scheme.lattice import LatticeParameters, block_values
 
 REPEATS = 3
@@ -20,7 +20,7 @@ def measure_operations(
 ) -> dict[str, float]:
     """Median seconds by operation. Each writes whole arrays, which the fused one does not: together they are slower."""
     form = parameters.form
-    ring, block = form.ring, form.chunk_count(block_values(parameters, BLOCK_LANES))
+    ring, block = form.ring, form.chunk_count(block_values(parameters, BLOCK_SLOTS))
     zeros = np.zeros(block * form.values_per_chunk, np.int32)
     slots = engine.expand_uniform(ring, PUBLIC_KEY, 0, block)
     passes = []

@@ -15,7 +15,7 @@ from processor import Stages
 
 from hekat.codec import error_bound_sum
 from hekat.engine.interface import Engine
-from hekat.protocol.horizontal.lane_stream import BLOCK_LANES, LaneStream
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
 from hekat.scheme.lattice import (
     Accumulator,
     Decryptor,
@@ -45,10 +45,10 @@ class Round:
     def __init__(self, value_bits: int, party_count: int, like: FloatArray, engine: Engine) -> None:
         self.parameters: LatticeParameters = choose_parameters(value_bits, party_count)
         self._engine = engine
-        self.stream = LaneStream(
+        self.stream = SlotStream(
             {NAME: like}, {NAME: ALPHA}, (), value_bits=value_bits, weight_max=WEIGHT_MAX, rounding="nearest"
         )
-        self._block_lanes = block_values(self.parameters, BLOCK_LANES)
+        self._block_slots = block_values(self.parameters, BLOCK_SLOTS)
 
     def upload(self, values: FloatArray, weight: int, secret: SecretKey, stages: Stages) -> list[bytes]:
         """One party's update, from floats to the bytes of its blocks."""
@@ -58,7 +58,7 @@ class Round:
         """The blocks of one update as they leave, one after the other."""
         with stages.measure("mask"):
             encryptor = Encryptor(self.parameters, secret, PUBLIC_KEY, self._engine)
-        blocks = self.stream.blocks({NAME: values}, weight, self._block_lanes)
+        blocks = self.stream.blocks({NAME: values}, weight, self._block_slots)
         left = self.stream.lane_count
         while left:
             with stages.measure("quantise"):
@@ -78,7 +78,7 @@ class Round:
 
     def write(self, accumulator: Accumulator, stages: Stages) -> Iterator[bytes]:
         """The sum's blocks."""
-        blocks = accumulator.write(self._block_lanes)
+        blocks = accumulator.write(self._block_slots)
         while True:
             with stages.measure("write sum"):
                 written = next(blocks, None)
@@ -102,7 +102,7 @@ class Round:
             reader = self.stream.reader(secret_sum.addend_count)
         start = 0
         for written in blocks:
-            count = min(self._block_lanes, self.stream.lane_count - start)
+            count = min(self._block_slots, self.stream.lane_count - start)
             with stages.measure("unmask"):
                 sums = decryptor.decrypt(written, count, start // self.parameters.form.values_per_chunk)
             with stages.measure("dequantise"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hekat.protocol.vertical_linear import parts_of_time as steps
+from hekat.protocol.vertical_linear import timing_labels as steps
 
 # FLASH, Table 1, vertical logistic regression, one epoch: seconds in the clear and encrypted by GMP.
 FLASH_S: Mapping[str, tuple[float, float]] = {

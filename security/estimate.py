@@ -21,8 +21,8 @@ import primal
 import revealed_sum
 from reduction import Attack, CoreSvp, Instance, Matzov
 
-from hekat.engine.ring import DEGREES
-from hekat.engine.ring_interface import CBD_BOUND
+from hekat.engine.ring.interface import CBD_BOUND
+from hekat.engine.ring.parameters import DEGREES
 from hekat.scheme.bfv import SETS as BFV_SETS
 from hekat.scheme.lattice.sets import SETS
 

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.cli.main import main
 from hekat.data import SOURCE_KINDS
-from hekat.job.job_file import load_job
+from hekat.job.horizontal.job_file import load_job
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "data.md").read_text(encoding="utf-8")
 

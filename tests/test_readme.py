@@ -16,14 +16,18 @@ import pytest
 
 from hekat.cli.main import build_parser
 from hekat.engine.interface import Engine
-from hekat.job.prepare import prepare
-from hekat.loop import messages as loop_messages
-from hekat.protocol.horizontal import lattice_messages, messages
-from hekat.protocol.horizontal.opening.committee import equivocation_bound, form_committee
+from hekat.own_loop import messages as loop_messages
+from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
-from hekat.protocol.vertical_linear import prediction_messages
+from hekat.protocol.secure_sum import messages as sum_messages
+from hekat.protocol.secure_sum.masked import messages as masked_messages
+from hekat.protocol.secure_sum.masked.opening.committee import equivocation_bound, form_committee
+from hekat.protocol.secure_sum.paillier import messages as paillier_messages
+from hekat.protocol.secure_sum.plain import messages as plain_messages
 from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
+from hekat.protocol.vertical_linear.prediction import messages as prediction_messages
 from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
+from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.wire import disclosure_of, kind_name
 
 ROOT = Path(__file__).parents[1]
@@ -87,10 +91,10 @@ def test_the_job_of_the_readme_passes_every_check(tmp_path: Path) -> None:
     for name in ("alpha", "beta", "gamma", "test"):
         rows = [f"{name}-{i},{rng.normal():.3f},{('well', 'ill')[i % 2]}" for i in range(6)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["patient_id,age,outcome", *rows]) + "\n", encoding="utf-8")
-    prepared = prepare(tmp_path / "job.toml")
-    assert {name: len(table) for name, table in prepared.tables.items()} == {"alpha": 6, "beta": 6, "gamma": 6}
-    assert prepared.tables["alpha"].feature_names == ("age",)
-    assert prepared.test_table is not None
+    inputs = load_inputs(tmp_path / "job.toml")
+    assert {name: len(table) for name, table in inputs.tables.items()} == {"alpha": 6, "beta": 6, "gamma": 6}
+    assert inputs.tables["alpha"].feature_names == ("age",)
+    assert inputs.test_table is not None
 
 
 # --- links, paths, targets -----------------------------------------------------------------------------------
@@ -201,7 +205,10 @@ def _table_rows(text: str) -> list[list[str]]:
 def _message_types() -> list[type]:
     modules = (
         messages,
-        lattice_messages,
+        sum_messages,
+        masked_messages,
+        paillier_messages,
+        plain_messages,
         loop_messages,
         psi_messages,
         arbiter_messages,

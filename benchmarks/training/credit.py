@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Table
-from hekat.job.prepare import Prepared, prepare
-from hekat.job.run import run_job
+from hekat.launch.horizontal.run import run_job
 from hekat.model import evaluate
-from hekat.protocol.horizontal.aggregation import Alone
 from hekat.protocol.horizontal.settings import ModelSettings
-from hekat.protocol.horizontal.training import LocalRun, build_model, train
+from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
+from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 
 BANKS = {"guest": "homo_guest", "host-1": "homo_host_1", "host-2": "homo_host_2"}
 MODELS = {"logistic": ModelSettings("logistic", l2=1e-4), "mlp": ModelSettings("mlp", hidden=(32, 16), l2=1e-4, seed=1)}
@@ -59,12 +59,12 @@ def measure_credit(folder: Path, rounds: int = ROUNDS) -> Iterator[dict[str, Any
     for name, spec in MODELS.items():
         for protection in ("lattice", "paillier"):
             with tempfile.TemporaryDirectory() as place:
-                prepared = _prepare(Path(place), folder / "credit", spec, protection, rounds)
-                rows = {party: len(table) for party, table in prepared.tables.items()}
-                rows["test"] = 0 if prepared.test_table is None else len(prepared.test_table)
+                inputs = _prepare(Path(place), folder / "credit", spec, protection, rounds)
+                rows = {party: len(table) for party, table in inputs.tables.items()}
+                rows["test"] = 0 if inputs.test_table is None else len(inputs.test_table)
                 if protection == "lattice":
-                    yield _row(name, "centralised", rounds, _train_pooled(prepared), None) | {"rows": rows}
-                summary = run_job(prepared, Path(place) / "runs").summary
+                    yield _row(name, "centralised", rounds, _train_pooled(inputs), None) | {"rows": rows}
+                summary = run_job(inputs, Path(place) / "runs").summary
             for result in summary["results"]:
                 together = result["kind"] == "encrypted"
                 if protection == "lattice" or together:
@@ -77,7 +77,7 @@ def _row(model: str, way: str, rounds: int, metrics: dict[str, float], seconds: 
     return {"model": model, "way": way, "rounds": rounds, "metrics": metrics, "seconds": seconds}
 
 
-def _prepare(place: Path, data: Path, spec: ModelSettings, protection: str, rounds: int) -> Prepared:
+def _prepare(place: Path, data: Path, spec: ModelSettings, protection: str, rounds: int) -> HorizontalInputs:
     hidden = f"hidden = {list(spec.hidden)}\n" if spec.hidden else ""
     compare = "true" if protection == "lattice" else "false"
     text = _JOB.format(model=spec.name, hidden=hidden, rounds=rounds, protection=protection, compare=compare)
@@ -88,18 +88,18 @@ def _prepare(place: Path, data: Path, spec: ModelSettings, protection: str, roun
         path = (data / f"default_credit_{file}.csv").resolve()
         site.append(f'[{table}]\nsource = "csv"\npath = "{path}"\nlabel = "y"\nignore = ["id"]\n')
     (place / "site.toml").write_text("\n".join(site), encoding="utf-8")
-    return prepare(place / "job.toml")
+    return load_inputs(place / "job.toml")
 
 
-def _train_pooled(prepared: Prepared) -> dict[str, float]:
+def _train_pooled(inputs: HorizontalInputs) -> dict[str, float]:
     """What one table of all banks' rows gives, with the same model, epochs and batches."""
-    settings, tables = prepared.job.settings, list(prepared.tables.values())
+    settings, tables = inputs.job.settings, list(inputs.tables.values())
     labels = np.concatenate([table.labels for table in tables if table.labels is not None])
     pooled = Table(np.vstack([table.features for table in tables]), labels, tables[0].feature_names, "all rows")
     settings = replace(settings, weight_max=len(pooled))
     local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None)
     state = train(Alone(), pooled, settings, local, party=settings.leader)
-    test = prepared.test_table
+    test = inputs.test_table
     assert test is not None  # the job names one
     assert test.labels is not None
     model = build_model(settings, pooled.features.shape[1])

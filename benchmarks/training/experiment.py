@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import hekat
-from hekat.loop.costs import Costs
+from hekat.own_loop.costs import Costs
 from training.data import share_rows
 from training.workloads import Workload
 

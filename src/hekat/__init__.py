@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
-    from hekat.loop import Party, federate
+    from hekat.own_loop import Party, federate
 
     __version__: str
 
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
     elif name == "array":
         value = import_module("hekat.encrypted_array").array
     elif name in ("Party", "federate"):
-        value = getattr(import_module("hekat.loop"), name)
+        value = getattr(import_module("hekat.own_loop"), name)
     elif name in __all__:
         value = import_module(f"hekat.{name}")
     else:

@@ -1,4 +1,4 @@
-"""The compiled core, as hekat.engine.cpu and hekat.engine.ring_cpu call it.
+"""The compiled core, as hekat.engine.cpu and hekat.engine.ring.cpu call it.
 
 Every array is C-contiguous, every output written in place. Residues are (count, row_limbs) uint64 in the modulus' own
 form; values, exponents and bases of tables are limbs. An operand of one item stands for a whole batch. A function that

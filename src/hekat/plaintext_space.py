@@ -39,7 +39,7 @@ class PlaintextSpace:
                 "packed plaintexts do not fit into the key's plaintext space",
                 expected=f"magnitudes below 2^{self.bits}",
                 got=f"magnitudes up to 2^{plain.bound.bit_length()}",
-                cure="use fewer lanes per plaintext, fewer bits, or a larger key",
+                cure="use fewer slots per plaintext, fewer bits, or a larger key",
             )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from hekat.engine import select
-from hekat.protocol.horizontal.altered_record import AlteredRecord
-from hekat.protocol.horizontal.upload_state import open_upload_state
+from hekat.protocol.secure_sum.masked.altered_record import AlteredRecord
+from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 from hekat.state import Counter
 from hekat.state.array_file import decode_arrays, encode_arrays
 

@@ -341,7 +341,7 @@ def test_unprotected_runs_say_so_loudly(workplace) -> None:
 def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
     """One party's update is no number in round 2: the run ends with its name, and goes on once that is mended."""
     workplace.use_paillier()
-    from hekat.protocol.horizontal import training
+    from hekat.protocol.horizontal.training import loop as training
 
     original = training.local_update
     rounds: list[int] = []
@@ -399,7 +399,7 @@ def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
     process = workplace.start(
         *("run", workplace.folder / "job.toml", "--runs", workplace.runs),
         prelude=(
-            "import sys\nfrom hekat.cli.progress import RunProgress\n"
+            "import sys\nfrom hekat.cli.run.progress import RunProgress\n"
             "RunProgress.search_key = lambda *found: print('searching', file=sys.stderr, flush=True)"
         ),
     )

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from hekat.cli import doctor_command, run_horizontal
+from hekat.cli import doctor_command
 from hekat.cli.printable import printable
+from hekat.cli.run import horizontal as run_horizontal
 
 ESCAPE = "\x1b]0;pwn\x07\x1b[31mred"
 
@@ -114,7 +115,7 @@ def test_an_unforeseen_exception_is_one_short_answer(as_json, workplace, monkeyp
     def fail(*_: object) -> None:
         raise RuntimeError("secret 42")
 
-    monkeypatch.setattr(run_horizontal, "prepare", fail)
+    monkeypatch.setattr(run_horizontal, "load_inputs", fail)
     answer = workplace.run(*(["--json"] if as_json else []))
     assert answer.code == 2
     text = answer.out if as_json else answer.err

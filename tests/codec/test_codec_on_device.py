@@ -20,7 +20,7 @@ from hekat.codec import (
     quantise_levels,
     quantise_offset,
 )
-from hekat.codec.lanes import write_lanes
+from hekat.codec.slots import write_slots
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import EngineError, InputError
 from hekat.plaintext_space import PackedPlaintext
@@ -158,18 +158,18 @@ def test_layouts_there_and_back(device: SilentDevice, name: str, count: int) -> 
     sums = layout.unpack(got, count, 1)
     assert same(device, sums, levels)
     assert same(device, layout.dequantise(sums, ALPHA, 1), layout.dequantise(levels, ALPHA, 1))
-    if layout.has_count_lane and count:
+    if layout.has_count_slot and count:
         assert layout.read_addend_count(PackedPlaintext(got.limbs, got.bound)) == 1
 
 
-@pytest.mark.parametrize("lane_bits", [64, 65, 100, 128, 200])
-def test_lanes_wider_than_a_field(device: SilentDevice, lane_bits: int) -> None:
+@pytest.mark.parametrize("slot_bits", [64, 65, 100, 128, 200])
+def test_slots_wider_than_a_field(device: SilentDevice, slot_bits: int) -> None:
     fields = np.random.default_rng(2).integers(0, 1 << 64, size=(7, 5), dtype=np.uint64)
-    limb_count = -(-5 * lane_bits // 64)
-    expected = [sum(int(f) << (lane_bits * i) for i, f in enumerate(row)) for row in fields]
-    written = write_lanes(fields, lane_bits, limb_count)
+    limb_count = -(-5 * slot_bits // 64)
+    expected = [sum(int(f) << (slot_bits * i) for i, f in enumerate(row)) for row in fields]
+    written = write_slots(fields, slot_bits, limb_count)
     assert ints_from_limbs(written) == expected
-    assert same(device, write_lanes(device.upload(fields), lane_bits, limb_count), written)
+    assert same(device, write_slots(device.upload(fields), slot_bits, limb_count), written)
 
 
 def test_refusals_name_the_place_and_no_value(device: SilentDevice) -> None:

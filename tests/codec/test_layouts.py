@@ -28,7 +28,7 @@ def from_ints(values: list[int], limb_count: int, bound: int = 1) -> PackedPlain
 
 
 @pytest.mark.parametrize(
-    ("name", "bits", "addends", "lane_bits", "lanes"),
+    ("name", "bits", "addends", "slot_bits", "slots"),
     [
         ("balanced", 16, 9, 20, 102),
         ("balanced", 1, 2, 3, 681),
@@ -41,9 +41,9 @@ def from_ints(values: list[int], limb_count: int, bound: int = 1) -> PackedPlain
         ("two_sign_bits_as_published", 16, 2, 18, 113),
     ],
 )
-def test_lane_sizes(name: str, bits: int, addends: int, lane_bits: int, lanes: int) -> None:
+def test_slot_sizes(name: str, bits: int, addends: int, slot_bits: int, slots: int) -> None:
     layout = layout_for(name, bits, addends, 2046)
-    assert (layout.lane_bits, layout.lanes) == (lane_bits, lanes)
+    assert (layout.slot_bits, layout.slots) == (slot_bits, slots)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,11 +53,11 @@ def test_sum_bound_fits_and_the_extremes_reach_the_bounds(name: str, bits: int, 
     for plaintext_bits in (127, 128, 191, 1023, 2046):
         layout = layout_for(name, bits, addends, plaintext_bits)
         assert layout.sum_bound <= 2**plaintext_bits - 1
-        assert layout.lanes * layout.lane_bits <= plaintext_bits
+        assert layout.slots * layout.slot_bits <= plaintext_bits
         no_values = np.zeros((0, layout.limb_count), np.uint64)
         PlaintextSpace(bound=2**plaintext_bits - 1).check(PackedPlaintext(no_values, layout.sum_bound))
         largest = -1 if name == "two_sign_bits" else layout.highest
-        packed = layout.pack(np.full(layout.lanes, largest, dtype=np.int64))
+        packed = layout.pack(np.full(layout.slots, largest, dtype=np.int64))
         assert ints_from_limbs(packed.limbs) == [layout.bound] == [packed.bound]
 
 
@@ -117,7 +117,7 @@ def test_counts_that_do_not_fit_are_refused(name: str) -> None:
     for addend_count in (0, -1, 6, True, 1.0):
         with pytest.raises(InputError, match="addend_count"):
             layout.unpack(packed, 100, addend_count)  # type: ignore[arg-type]
-    for value_count in (1, layout.lanes * (len(packed) - 1), layout.lanes * len(packed) + 1):
+    for value_count in (1, layout.slots * (len(packed) - 1), layout.slots * len(packed) + 1):
         with pytest.raises(InputError, match="number of plaintexts"):
             layout.unpack(packed, value_count, 1)
     with pytest.raises(InputError, match="value_count"):
@@ -133,23 +133,23 @@ def test_negative_or_too_large_plaintexts_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_garbage_in_padding_lanes_is_refused(name: str) -> None:
+def test_garbage_in_padding_slots_is_refused(name: str) -> None:
     layout = layout_for(name)
     value = ints_from_limbs(layout.pack(np.array([3, 4], dtype=np.int64)).limbs)[0]
     np.testing.assert_array_equal(layout.unpack(from_ints([value], 5), 2, 1), [3, 4])
-    for lane in (2, layout.lanes - 1):
+    for slot in (2, layout.slots - 1):
         with pytest.raises(BoundError, match="padding"):
-            layout.unpack(from_ints([value + (1 << (lane * layout.lane_bits))], 5), 2, 1)
+            layout.unpack(from_ints([value + (1 << (slot * layout.slot_bits))], 5), 2, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lane_beyond_what_its_addends_reach_is_refused(name: str) -> None:
+def test_a_slot_beyond_what_its_addends_reach_is_refused(name: str) -> None:
     layout = layout_for(name, bits=8, addends=5)
-    q = np.full(layout.lanes, layout.highest, dtype=np.int64)
+    q = np.full(layout.slots, layout.highest, dtype=np.int64)
     five = 5 * ints_from_limbs(layout.pack(q).limbs)[0]
-    np.testing.assert_array_equal(layout.unpack(from_ints([five], 5), layout.lanes, 5), 5 * q)
+    np.testing.assert_array_equal(layout.unpack(from_ints([five], 5), layout.slots, 5), 5 * q)
     with pytest.raises(BoundError, match="more than its addends can reach"):
-        layout.unpack(from_ints([five + 1], 5), layout.lanes, 5)
+        layout.unpack(from_ints([five + 1], 5), layout.slots, 5)
 
 
 def test_balanced_carries_the_number_of_addends() -> None:
@@ -166,9 +166,9 @@ def test_balanced_carries_the_number_of_addends() -> None:
 
 def test_balanced_refuses_counts_that_differ_or_cannot_be() -> None:
     layout = layout_for("balanced", addends=5)
-    a, b = ints_from_limbs(layout.pack(np.zeros(layout.lanes + 1, dtype=np.int64)).limbs)
+    a, b = ints_from_limbs(layout.pack(np.zeros(layout.slots + 1, dtype=np.int64)).limbs)
     with pytest.raises(BoundError, match="different numbers"):
-        layout.unpack(from_ints([a, 2 * b], 5), layout.lanes + 1)
+        layout.unpack(from_ints([a, 2 * b], 5), layout.slots + 1)
     for addends in (0, 6, 7):
         with pytest.raises(BoundError, match="not from 1 to 5"):
             layout.read_addend_count(from_ints([addends * a], 5))
@@ -179,8 +179,8 @@ def test_balanced_refuses_counts_that_differ_or_cannot_be() -> None:
 @pytest.mark.parametrize("name", ["offset", "two_sign_bits"])
 def test_other_layouts_have_no_count_lane(name: str) -> None:
     layout = layout_for(name)
-    assert not layout.has_count_lane
-    with pytest.raises(InputError, match="no count lane"):
+    assert not layout.has_count_slot
+    with pytest.raises(InputError, match="no count slot"):
         layout.read_addend_count(layout.pack(np.zeros(1, dtype=np.int64)))
 
 
@@ -192,7 +192,7 @@ def test_offset_needs_the_number_of_addends() -> None:
 
 def test_two_sign_bits_refuses_carries_that_its_addends_cannot_make() -> None:
     layout = make_layout("two_sign_bits", value_bits=8, max_addends=8, plaintext_bits=250)
-    # Lane 0 holds the sum 0 and three carries out of the field: three negatives, more than two addends can be.
+    # Slot 0 holds the sum 0 and three carries out of the field: three negatives, more than two addends can be.
     plain = from_ints([3 << layout.field_bits], 4)  # type: ignore[attr-defined]
     assert layout.unpack(plain, 1, 3).tolist() == [0]
     with pytest.raises(BoundError, match="carries more"):
@@ -252,14 +252,14 @@ def test_published_two_sign_bits_is_exact_for_two(bits: int, addends: int) -> No
     layout = layout_for("two_sign_bits_as_published", bits, addends, 1023)
     level = layout.highest
     for a, b in ((level, level), (-level, -level), (level, -level), (-1, -1), (-level, 0), (0, 0)):
-        rows = [np.resize([a, 0], layout.lanes), np.resize([b, -1], layout.lanes)][:addends]
+        rows = [np.resize([a, 0], layout.slots), np.resize([b, -1], layout.slots)][:addends]
         total = sum(ints_from_limbs(layout.pack(row).limbs)[0] for row in rows)
-        np.testing.assert_array_equal(layout.unpack(from_ints([total], 16), layout.lanes, addends), sum(rows))
+        np.testing.assert_array_equal(layout.unpack(from_ints([total], 16), layout.slots, addends), sum(rows))
 
 
 @pytest.mark.parametrize("bits", [3, 8, 16, 24, 32])
 def test_published_two_sign_bits_corrupts_a_neighbour_with_three(bits: int) -> None:
-    """Why it is refused: three small negatives in lane 0 change lane 1, where every contributor wrote zero."""
+    """Why it is refused: three small negatives in slot 0 change slot 1, where every contributor wrote zero."""
     published = layout_for("two_sign_bits_as_published", bits, 2, 1023)
     q = np.array([-1, 0, 0], dtype=np.int64)
     three = 3 * ints_from_limbs(published.pack(q).limbs)[0]

@@ -22,7 +22,7 @@ def test_unknown_name_suggests_the_right_one() -> None:
 
 
 def test_measures_of_the_mnist_network_on_2048_bits() -> None:
-    # 102 lanes of 20 bits: ceil(101770 / 102) = 998 plaintexts.
+    # 102 slots of 20 bits: ceil(101770 / 102) = 998 plaintexts.
     layout = make_layout("balanced", value_bits=16, max_addends=9, plaintext_bits=2046)
     assert layout.plaintext_count(101_770) == 998
     assert compression_ratio(101_770, layout) == pytest.approx(101_770 / 998)
@@ -34,7 +34,7 @@ def test_published_formulas() -> None:
     for key_bits, ratio in ((1024, 32), (2048, 64), (4096, 128)):
         assert published_compression_ratio(ratio * 100, key_bits, 28, 16) == ratio
         assert published_plaintext_space_use(ratio * 100, key_bits, 28, 16) == 1.0
-    # 101 values in lanes of 10 bits, 100 bits: 11 plaintexts.
+    # 101 values in slots of 10 bits, 100 bits: 11 plaintexts.
     assert published_compression_ratio(101, 100, 8, 4) == pytest.approx(101 / 11)
     assert published_plaintext_space_use(101, 100, 8, 4) == pytest.approx(1010 / 1100)
 

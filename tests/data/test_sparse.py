@@ -25,7 +25,7 @@ from hekat.data import (
     load_table,
     schema_digest,
 )
-from hekat.data.column_moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
+from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""Packed arrays: lanes at their extremes, and every operation that would split or overflow a ciphertext refused."""
+"""Packed arrays: slots at their extremes, and every operation that would split or overflow a ciphertext refused."""
 
 import numpy as np
 import pytest
@@ -49,32 +49,32 @@ def test_packed_floats(keys):
 
 @pytest.mark.parametrize("lane_bits", [9, 10, 16, 64, 127])
 @pytest.mark.parametrize("signs", [(1, 1, 1, 1), (-1, -1, -1, -1), (1, -1, 1, -1), (-1, 1, 1, -1)])
-def test_lanes_are_exact_at_their_extremes(keys, engine_name, lane_bits, signs):
+def test_slots_are_exact_at_their_extremes(keys, engine_name, lane_bits, signs):
     limit = 2 ** (lane_bits - 1) - 1
     values = np.array([s * limit for s in signs], dtype=object)
     x = hekat.array(values, key=keys.public, pack=4, lane_bits=lane_bits, bound=limit, engine=engine_name)
     assert x.decrypt(keys.private).tolist() == values.tolist()
     assert (-x).decrypt(keys.private).tolist() == (-values).tolist()
-    with pytest.raises(BoundError, match="could pass a lane"):
+    with pytest.raises(BoundError, match="could pass a slot"):
         x + x
-    with pytest.raises(BoundError, match="could pass a lane"):
+    with pytest.raises(BoundError, match="could pass a slot"):
         x + 1
-    with pytest.raises(BoundError, match="could pass a lane"):
+    with pytest.raises(BoundError, match="could pass a slot"):
         2 * x
 
 
-def test_sums_fill_a_lane_to_its_last_bit_and_no_further(keys):
+def test_sums_fill_a_slot_to_its_last_bit_and_no_further(keys):
     rows = np.full((7, 4), 127, dtype=np.int8)
     x = hekat.array(rows, key=keys.public, bound=127, pack=4, lane_bits=11)
     assert (x.sum(axis=0) + 127).decrypt(keys.private).tolist() == [1016] * 4
     assert x.sum(axis=0).scaled_bound == 889
-    with pytest.raises(BoundError, match="could pass a lane"):
+    with pytest.raises(BoundError, match="could pass a slot"):
         stack([x, x, x]).sum(axis=(0, 1))
 
 
-def test_lanes_are_as_wide_as_the_key_allows_by_default(keys):
+def test_slots_are_as_wide_as_the_key_allows_by_default(keys):
     bits = keys.public.plaintext_space.bits
-    assert packed([1, 2, 3], keys, pack=3).encoding.lanes.lane_bits == (bits + 1) // 3
+    assert packed([1, 2, 3], keys, pack=3).encoding.packing.slot_bits == (bits + 1) // 3
     with pytest.raises(InputError, match=f"pack={(bits + 1) // 9} or fewer"):
         packed([1, 2, 3], keys, pack=200)
 
@@ -158,7 +158,7 @@ def test_moves_that_would_split_a_ciphertext_are_refused(keys, split):
         (lambda x: x * np.arange(10), "share a ciphertext"),
     ],
 )
-def test_operations_across_lanes_are_refused(keys, operation, says):
+def test_operations_across_slots_are_refused(keys, operation, says):
     x = packed(np.zeros((2, 10)), keys)
     with pytest.raises(InputError, match=says) as refusal:
         operation(x)

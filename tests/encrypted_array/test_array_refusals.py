@@ -100,7 +100,7 @@ def test_numpy_reductions_and_mixed_operands_are_one_operation_not_object_arrays
 def test_repr_says_what_is_public_and_nothing_else(keys):
     x = hekat.array([[SECRET + 0.5]], key=keys.public, engine="reference", scale_bits=16, pack=2, lane_bits=100)
     text = repr(x)
-    for part in ("(1, 1)", "fixed point at 16 bits", "2^32", "2 lanes of 100 bits", "engine reference", "UNSAFE KEY"):
+    for part in ("(1, 1)", "fixed point at 16 bits", "2^32", "2 slots of 100 bits", "engine reference", "UNSAFE KEY"):
         assert part in text
     assert f"{keys.public.bits}-bit key {keys.public.fingerprint[:8]}" in text
     assert str(SECRET) not in text

@@ -138,7 +138,7 @@ def test_packed_by_one_thread_and_encrypted_by_others(keys: Any, monkeypatch: py
     engine = CudaEngine(EmulatedDevice(streams=seed))
     assert engine.chunk_plan.in_flight > 1
     layout = make_layout("balanced", value_bits=8, max_addends=1, plaintext_bits=keys.public.plaintext_space.bits)
-    levels = np.random.default_rng(seed).integers(-127, 128, 70 * layout.lanes)
+    levels = np.random.default_rng(seed).integers(-127, 128, 70 * layout.slots)
     on_device = engine._device.upload(levels)
     with engine.active(on_device):
         packed = layout.pack(on_device)

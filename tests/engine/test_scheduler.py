@@ -12,9 +12,9 @@ import pytest
 from hekat.engine import scheduler as scheduler_module
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import limbs_from_ints
-from hekat.engine.loads import LEAST_LOADED, ROUND_ROBIN, EngineLoad, Loads
 from hekat.engine.reference import ReferenceEngine
 from hekat.engine.scheduler import ChunkQueue, Scheduler, cut_evenly, cut_falling
+from hekat.engine.workload import LEAST_LOADED, ROUND_ROBIN, EngineLoad, Workload
 from hekat.errors import EngineError, InputError
 
 MODULUS = Modulus(2**127 - 1)
@@ -153,15 +153,15 @@ def test_chunks_fall_and_make_up_the_batch(count, chunk_count):
 def end_times(sizes, speeds, policy=LEAST_LOADED):
     """When each engine of `speeds` (items a second) ends, and the chunks it took, by a clock that only work moves."""
     now = [0.0]
-    loads = Loads(["engine"] * len(speeds), lambda: now[0])
-    queue = ChunkQueue(sizes, loads, policy)
+    workload = Workload(["engine"] * len(speeds), lambda: now[0])
+    queue = ChunkQueue(sizes, workload, policy)
     ends, taken, at_work = [0.0] * len(speeds), [[] for _ in speeds], []
     free = list(range(len(speeds)))
     while free or at_work:
         for engine in free:
             if (number := queue.take(engine)) is not None:
                 taken[engine].append(number)
-                work = loads.work(engine, sizes[number])
+                work = workload.work(engine, sizes[number])
                 work.__enter__()
                 at_work.append((now[0] + sizes[number] / speeds[engine], engine, work))
         free = []
@@ -171,7 +171,7 @@ def end_times(sizes, speeds, policy=LEAST_LOADED):
             work.__exit__(None, None, None)
             ends[engine], free = now[0], [engine]
     assert sorted(number for numbers in taken for number in numbers) == list(range(len(sizes)))
-    assert [load.waiting for load in loads.loads()] == [0] * len(speeds)
+    assert [load.waiting for load in workload.loads()] == [0] * len(speeds)
     return ends, taken
 
 

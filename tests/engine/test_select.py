@@ -177,7 +177,7 @@ def test_engines_joined_by_a_plus_are_one_engine_over_them(two_gpus, monkeypatch
     assert both.name == "cpu+cuda:0"
     assert get_engine("cuda+cpu") is get_engine("cuda:0+cpu") is both
     assert [load.name for load in both.loads()] == ["cpu", "cuda:0"]
-    assert both._crew.engines == (get_engine("cpu"), get_engine("cuda:0"))
+    assert both._pool.engines == (get_engine("cpu"), get_engine("cuda:0"))
     monkeypatch.setenv("HEKAT_ENGINE", "cuda:1+cuda:0")
     assert get_engine().name == "cuda:0+cuda:1"
     assert get_engine("cuda:all") is get_engine()

@@ -212,8 +212,8 @@ def test_one_client_named_three_times_is_not_three() -> None:
     """Three times its upload opens with three times its secret, to its own model: the server must not get that."""
     pk, sk = key_gen(Params())
     upload = enc(pk[0], np.ones(3))
-    parameters, lane_count = upload.params.lattice_parameters, 4
-    accumulator = Accumulator(parameters, lane_count)
+    parameters, slot_count = upload.params.lattice_parameters, 4
+    accumulator = Accumulator(parameters, slot_count)
     for _ in range(3):
         accumulator.add(upload.blocks)
     blocks = tuple(accumulator.write(block_values(parameters, 1 << 18)))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey
+from hekat.scheme.paillier.keys.key_pair import PrivateKey
 from hekat.scheme.rsa import PublicKey as RsaPublicKey
 from hekat.scheme.rsa import Signatures
 from hekat.scheme.rsa.group_elements import GroupElements

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hekat.errors import HekatError, JobError, PolicyError
-from hekat.job.job_file import load_job
-from hekat.job.prepare import prepare
+from hekat.job.horizontal.job_file import load_job
 from hekat.job.site_file import find_source, load_site
 from hekat.job.site_policy import check_site_allows
-from hekat.protocol.horizontal.opening.committee import form_committee
+from hekat.protocol.secure_sum.masked.opening.committee import form_committee
+from hekat.run.horizontal.load_inputs import load_inputs
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
 
@@ -427,16 +427,16 @@ def test_an_empty_site_says_what_is_missing(tmp_path) -> None:
 
 
 def test_the_example_is_sound() -> None:
-    prepared = prepare(HOSPITALS / "job.toml")
-    assert len(prepared.tables) == 5
-    assert prepared.test_table is not None
-    assert sum(map(len, prepared.tables.values())) + len(prepared.test_table) == 569
-    settings = prepared.job.settings
+    inputs = load_inputs(HOSPITALS / "job.toml")
+    assert len(inputs.tables) == 5
+    assert inputs.test_table is not None
+    assert sum(map(len, inputs.tables.values())) + len(inputs.test_table) == 569
+    settings = inputs.job.settings
     assert (settings.protection, settings.opening) == ("lattice", "committee")
     committee = form_committee(settings.parties)
     assert (len(committee.members), committee.threshold, committee.least_included) == (5, 4, 4)
-    assert prepared.key_pair is None
-    assert "key" not in repr(prepared).lower().replace("key_bits", "").replace("_key=none", "")
+    assert inputs.key_pair is None
+    assert "key" not in repr(inputs).lower().replace("key_bits", "").replace("_key=none", "")
 
 
 def test_every_refusal_is_one_kind_of_error(tmp_path) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from hekat.channel import Channel, PartyKey, run_parties
 from hekat.errors import JobError, PartyStoppedError, SealError
-from hekat.job.job_file import load_job
+from hekat.job.horizontal.job_file import load_job
 from hekat.job.load_any_job import approvers_of, load_any_job
-from hekat.job.load_keys import load_party_keys
 from hekat.job.site_file import PartySite, Site
 from hekat.ledger import RecordedChannel
 from hekat.protocol.sealed_roles import SealedRoles
+from hekat.run.load_keys import load_party_keys
 
 HORIZONTAL = """format = 2
 name = "clinics"

@@ -50,7 +50,7 @@ def assert_sum_decodes(layout: Layout, rows: list[np.ndarray], times: list[int])
     decoded = layout.unpack(plain, rows[0].size, addends)
     assert decoded.dtype == np.int64
     np.testing.assert_array_equal(decoded, expected)
-    if layout.has_count_lane:
+    if layout.has_count_slot:
         assert layout.read_addend_count(plain) == addends
 
 
@@ -68,7 +68,7 @@ def extremes(layout: Layout, count: int) -> list[np.ndarray]:
 def test_equal_extremes_for_every_number_from_2_to_256(name: str, bits: int) -> None:
     for parties in range(2, 257):
         layout = make_layout(name, value_bits=bits, max_addends=parties, plaintext_bits=260)
-        count = 2 * layout.lanes + 1
+        count = 2 * layout.slots + 1
         for row in extremes(layout, count):
             assert_sum_decodes(layout, [row], [parties])
 
@@ -79,7 +79,7 @@ def test_equal_extremes_for_every_number_from_2_to_256(name: str, bits: int) -> 
 def test_mixed_extremes(name: str, bits: int, parties: int) -> None:
     """Contributors that pull apart: halves against each other, one against all, the one-sided neighbours of each."""
     layout = make_layout(name, value_bits=bits, max_addends=parties, plaintext_bits=509)
-    rows = extremes(layout, layout.lanes + 2)
+    rows = extremes(layout, layout.slots + 2)
     for first in rows[:6]:
         for second in rows[:6]:
             for many in {1, parties // 2, parties - 1}:
@@ -94,7 +94,7 @@ def test_mixed_extremes(name: str, bits: int, parties: int) -> None:
 def test_random_contributors(name: str, bits: int, parties: int, seed: int) -> None:
     rng = np.random.default_rng([seed, parties, bits])
     layout = make_layout(name, value_bits=bits, max_addends=parties, plaintext_bits=1023)
-    count = layout.lanes + 5
+    count = layout.slots + 5
     rows = list(rng.integers(layout.lowest, layout.highest, size=(parties, count), endpoint=True))
     if layout.lowest < 0:
         rows[0] = np.where(rng.random(count) < 0.5, layout.lowest, layout.highest)
@@ -105,16 +105,16 @@ def test_random_contributors(name: str, bits: int, parties: int, seed: int) -> N
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
 def test_the_largest_number_of_contributors(name: str, bits: int) -> None:
     layout = make_layout(name, value_bits=bits, max_addends=65536, plaintext_bits=1023)
-    for row in extremes(layout, layout.lanes + 1):
+    for row in extremes(layout, layout.slots + 1):
         assert_sum_decodes(layout, [row], [65536])
         assert_sum_decodes(layout, [row], [65535])
 
 
 @pytest.mark.parametrize("plaintext_bits", range(100, 200))
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
-def test_lanes_end_anywhere_in_a_limb(name: str, plaintext_bits: int) -> None:
+def test_slots_end_anywhere_in_a_limb(name: str, plaintext_bits: int) -> None:
     layout = make_layout(name, value_bits=5, max_addends=6, plaintext_bits=plaintext_bits)
-    for row in extremes(layout, layout.lanes):
+    for row in extremes(layout, layout.slots):
         assert_sum_decodes(layout, [row], [6])
 
 
@@ -126,7 +126,7 @@ def summed_contributions(draw: st.DrawFn) -> tuple[Layout, list[np.ndarray]]:
     spare = draw(st.integers(0, 40))
     plaintext_bits = draw(st.integers(70, 700))
     layout = make_layout(name, value_bits=bits, max_addends=parties + spare, plaintext_bits=plaintext_bits)
-    count = draw(st.integers(0, 2 * layout.lanes + 1))
+    count = draw(st.integers(0, 2 * layout.slots + 1))
     edge = st.sampled_from([layout.lowest, layout.highest, 0, layout.lowest + 1, layout.highest - 1])
     value = st.one_of(edge, st.integers(layout.lowest, layout.highest))
     # A short row repeated: long lists say nothing more and shrink badly.

@@ -16,13 +16,13 @@ import pytest
 
 from hekat.errors import StateError
 from hekat.report import load_summary, open_run, terminal_findings, terminal_tables, verdict, write_report
-from hekat.report.vertical.findings import equation_sentences
+from hekat.report.vertical_linear.findings import equation_sentences
 from hekat.report.views import render_page, view_of
 
 FOLDER = Path(__file__).parent
 SAMPLES = {
-    "arbiter": FOLDER / "vertical" / "sample_arbiter_summary.json",
-    "shared_weights": FOLDER / "vertical" / "sample_shared_summary.json",
+    "arbiter": FOLDER / "vertical_linear" / "sample_arbiter_summary.json",
+    "shared_weights": FOLDER / "vertical_linear" / "sample_shared_summary.json",
     "psi": FOLDER / "psi" / "sample_psi_summary.json",
 }
 HOSTILE = '<script>alert("x")</script>&$a_1$'

@@ -12,14 +12,14 @@ import pytest
 
 from hekat.errors import StateError
 from hekat.report import load_summary, terminal_findings, terminal_tables
-from hekat.report.bits import bits_sentence, bits_table, compared_metric, plain_value
-from hekat.report.by_role import MOST_ROLES, byte_step_table, kind_seconds, way_bytes
-from hekat.report.clipped import clip_table
-from hekat.report.drawing import shorten_names
-from hekat.report.page import render_page
-from hekat.report.plot_bits import plot_bits
-from hekat.report.plot_clipping import plot_clipping
-from hekat.report.plots_by_role import plot_role_bytes, plot_role_time
+from hekat.report.horizontal.by_role import MOST_ROLES, byte_step_table, kind_seconds, way_bytes
+from hekat.report.horizontal.clipping import clip_table
+from hekat.report.horizontal.page import render_page
+from hekat.report.horizontal.plot_clipping import plot_clipping
+from hekat.report.horizontal.plot_precision import plot_precision
+from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
+from hekat.report.horizontal.precision_sweep import compared_metric, plain_value, precision_sentence, precision_table
+from hekat.report.page.drawing import shorten_names
 from hekat.report.tables import role_byte_table
 
 LONG = "encoder.layers.{}.self_attention.output_projection.weight"
@@ -66,7 +66,7 @@ def costs(sample: dict[str, Any]) -> dict[str, Any]:
     return with_costs(sample)
 
 
-PLOTS = {"bits": plot_bits, "clipping": plot_clipping, "role-time": plot_role_time, "role-bytes": plot_role_bytes}
+PLOTS = {"bits": plot_precision, "clipping": plot_clipping, "role-time": plot_role_time, "role-bytes": plot_role_bytes}
 
 
 @pytest.mark.filterwarnings("error")
@@ -79,7 +79,7 @@ def test_all_four_are_on_the_page_and_the_terminal(costs, run_folder: Callable[[
         assert f'id="{name}-0"' in page
     titles = [table.title for table in terminal_tables(summary)]
     assert {"Bits against accuracy", "Clipped values by tensor"} <= set(titles)
-    assert bits_sentence(summary) in terminal_findings(summary)[0].lines
+    assert precision_sentence(summary) in terminal_findings(summary)[0].lines
     drawn = "".join(re.findall(r"<svg .*?</svg>", page, flags=re.DOTALL))
     assert re.findall(r"#0[0-9a-f]0[0-9a-f]0[0-9a-f]\b", drawn) == []
     used = set(re.findall(r"var\(--([\w-]+)\)", drawn))
@@ -89,8 +89,8 @@ def test_all_four_are_on_the_page_and_the_terminal(costs, run_folder: Callable[[
 
 @pytest.mark.filterwarnings("error")
 def test_a_summary_of_an_older_release_has_none_of_them(variant: dict[str, Any]) -> None:
-    assert bits_table(variant) is None
-    assert plot_bits(variant) is None
+    assert precision_table(variant) is None
+    assert plot_precision(variant) is None
     assert clip_table(variant) is None
     assert plot_clipping(variant) is None
     assert byte_step_table(variant) is None
@@ -100,14 +100,14 @@ def test_a_summary_of_an_older_release_has_none_of_them(variant: dict[str, Any])
 
 
 def test_bits_are_shown_beside_plain_and_the_jobs_own_are_named(costs) -> None:
-    table = bits_table(costs)
+    table = precision_table(costs)
     assert table is not None
     assert [row[0] for row in table.rows] == ["4", "16 (job)", "32", "plain"]
     assert table.rows[0][2:4] == ("−10.0 points", "2%")
     assert [row[3] for row in table.rows] == ["2%", "0%", "< 0.001%", ""]
     assert [row[6] for row in table.rows] == ["1%", "none", "none", ""]
-    assert bits_sentence(costs) == "With 16 bits per value the accuracy on the common test set is 95.8%, as without " \
-        "encryption."  # fmt: skip
+    found = "With 16 bits per value the accuracy on the common test set is 95.8%, as without encryption."
+    assert precision_sentence(costs) == found
 
 
 def test_the_metric_is_the_next_best_known(costs) -> None:
@@ -120,8 +120,8 @@ def test_the_metric_is_the_next_best_known(costs) -> None:
         item["validation"] = {}
     assert compared_metric(costs) == ("", "loss")
     assert plain_value(costs) == costs["rounds"]["plain"][-1]["loss"]
-    assert bits_table(costs).title == "Bits against training loss"
-    assert plot_bits(costs) is not None
+    assert precision_table(costs).title == "Bits against training loss"
+    assert plot_precision(costs) is not None
 
 
 @pytest.mark.filterwarnings("error")
@@ -130,15 +130,15 @@ def test_without_a_plain_run_bits_are_compared_with_each_other(costs) -> None:
     del costs["rounds"]["plain"]
     for item in costs["compared_bits"]:
         item["convergence_bias"] = None
-    assert [row[2:4] for row in bits_table(costs).rows] == [("–", "–")] * 3
-    assert bits_sentence(costs) is None
-    assert plot_bits(costs) is not None
+    assert [row[2:4] for row in precision_table(costs).rows] == [("–", "–")] * 3
+    assert precision_sentence(costs) is None
+    assert plot_precision(costs) is not None
 
 
 def test_no_number_of_bits_as_good_as_plain_is_said_so(costs) -> None:
     for item in costs["compared_bits"]:
         item["metrics"]["accuracy"] = 0.5
-    assert bits_sentence(costs).startswith("None of these numbers of bits gives the accuracy 95.8%")
+    assert precision_sentence(costs).startswith("None of these numbers of bits gives the accuracy 95.8%")
 
 
 def test_clipping_is_told_by_tensor_with_the_others_together(costs) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hekat.report import verdict
-from hekat.report.byte_text import byte_sentences
-from hekat.report.findings import (
+from hekat.report.horizontal.byte_text import byte_sentences
+from hekat.report.horizontal.findings import (
     clipping_sentence,
     difference_sentences,
     exactness_sentences,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from hekat.report import terminal_findings, terminal_tables
-from hekat.report.byte_text import byte_sentences, byte_table
-from hekat.report.findings import difference_sentences, key_warning, time_sentences
-from hekat.report.losses import loss_headline, loss_sentences, sample_sentences
-from hekat.report.page import render_page
-from hekat.report.seen import seen_table
-from hekat.report.steps import explain_step, step_names
+from hekat.report.horizontal.aggregator_table import aggregator_table
+from hekat.report.horizontal.byte_text import byte_sentences, byte_table
+from hekat.report.horizontal.dropouts import dropout_headline, dropout_sentences, sample_sentences
+from hekat.report.horizontal.findings import difference_sentences, key_warning, time_sentences
+from hekat.report.horizontal.page import render_page
+from hekat.report.horizontal.steps import explain_step, step_names
 from hekat.report.summary import load_summary
 from hekat.report.tables import party_table
 
@@ -90,7 +90,7 @@ def test_roles_say_who_opens(lattice) -> None:
 
 def test_nobody_lost_is_not_spoken_of(lattice, sample) -> None:
     for summary in (lattice, sample):
-        assert (loss_headline(summary), loss_sentences(summary)) == (None, [])
+        assert (dropout_headline(summary), dropout_sentences(summary)) == (None, [])
         assert "Lost on the way" not in [finding.title for finding in terminal_findings(summary)]
         assert "Lost on the way" not in render_page(summary)
 
@@ -102,8 +102,8 @@ def test_one_lost_party_is_told_everywhere(lattice) -> None:
         {"first": 1, "last": 4, "parties": names},
         {"first": 5, "last": 20, "parties": [name for name in names if name != "county"]},
     ]
-    assert loss_headline(lattice) == "Lost on the way: county in round 5. Four parties went on without it."
-    assert loss_sentences(lattice) == [
+    assert dropout_headline(lattice) == "Lost on the way: county in round 5. Four parties went on without it."
+    assert dropout_sentences(lattice) == [
         "county was lost in round 5, in step round-5/upload-9/block: <b>disk full</b>.",
         "Whose updates are in the sums: rounds 1 to 4: all 5 parties; rounds 5 to 20: all 5 parties but county.",
     ]
@@ -120,15 +120,15 @@ def test_several_lost_parties(lattice) -> None:
     lose(lattice, "lakeview", 7)
     lose(lattice, "riverside", 7)
     lattice["included"] = [{"first": 7, "last": 7, "parties": ["northside", "saint-anne"]}]
-    assert loss_headline(lattice) == (
+    assert dropout_headline(lattice) == (
         "Lost on the way: county before round 1, lakeview in round 7 and riverside in round 7. "
         "Two parties went on without them."
     )
-    assert loss_sentences(lattice)[-1] == "Whose updates are in the sums: round 7: northside and saint-anne."
+    assert dropout_sentences(lattice)[-1] == "Whose updates are in the sums: round 7: northside and saint-anne."
 
 
 def test_what_the_aggregator_saw_stays_short(lattice) -> None:
-    table = seen_table(lattice)
+    table = aggregator_table(lattice)
     assert len(table.rows) == 4
     assert table.rows[-1][0] == "public"
     assert table.rows[-1][1] == "upload-counter, released-groups, …/upload-*/dealt, …/upload-*/statement"
@@ -161,7 +161,7 @@ def test_samples_are_counted_by_party(lattice) -> None:
         "Rounds with fewer, since a party of their sample was lost: round 4 (2).",
     ]
     lose(lattice, "saint-anne", 4)
-    assert len(loss_sentences(lattice)) == 1
+    assert len(dropout_sentences(lattice)) == 1
     titles = [finding.title for finding in terminal_findings(lattice)]
     assert titles.index("Whose updates are in the sums") == titles.index("Lost on the way") - 1
     assert "Each round has the updates of 3 of 5 parties" in render_page(lattice)

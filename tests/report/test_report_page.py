@@ -15,8 +15,9 @@ from xml.etree import ElementTree
 import pytest
 
 from hekat.errors import HekatError, StateError
-from hekat.report import plots, write_report
-from hekat.report.page import render_page
+from hekat.report import write_report
+from hekat.report.horizontal import plots
+from hekat.report.horizontal.page import render_page
 
 VOID = {"meta", "br"}
 HOSTILE = '<script>alert("x")</script>&$a_1$\\frac{'

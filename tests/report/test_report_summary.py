@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hekat.errors import StateError
 from hekat.report import load_summary, terminal_tables, verdict
-from hekat.report.byte_text import byte_sentences
-from hekat.report.findings import (
+from hekat.report.horizontal.byte_text import byte_sentences
+from hekat.report.horizontal.findings import (
     clipping_sentence,
     difference_sentences,
     exactness_sentences,

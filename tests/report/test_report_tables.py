@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.report import terminal_tables
-from hekat.report.byte_text import byte_table
+from hekat.report.horizontal.byte_text import byte_table
 from hekat.report.number_text import (
     format_byte_count,
     format_count,

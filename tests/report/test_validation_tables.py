@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hekat.report.findings import verdict
-from hekat.report.validation_tables import (
+from hekat.report.horizontal.findings import verdict
+from hekat.report.horizontal.validation_tables import (
     validation_points,
     validation_round_table,
     validation_sentence,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hekat.engine.ring import DEGREES
+from hekat.engine.ring.parameters import DEGREES
 from hekat.scheme.bfv import SETS as BFV_SETS
 from hekat.scheme.lattice import SETS
 from hekat.scheme.lattice.parameters import MAX_MODULUS_BITS

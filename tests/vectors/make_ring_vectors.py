@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.reference import ReferenceEngine
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.parameters import MaskFormat, Ring
 
 ENGINE = ReferenceEngine()
 # Degree, primes: one and two, small and of 50 bits, and just above powers of two.

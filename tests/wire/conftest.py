@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hekat.scheme.paillier.keys import PrivateKey
+from hekat.scheme.paillier.keys.key_pair import PrivateKey
 
 PRIMES = [
     (

@@ -20,7 +20,7 @@ from hekat.errors import (
     WireOversizeError,
     WireTruncatedError,
 )
-from hekat.scheme.paillier.keys import PrivateKey
+from hekat.scheme.paillier.keys.key_pair import PrivateKey
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.body import pack_body, unpack_body
 from hekat.wire.frame import read_frame, write_frame

@@ -13,7 +13,7 @@ from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError, WireCorruptError, WireKeyError, WireKindError, WireVersionError
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.body import pack_body, unpack_body
 from hekat.wire.frame import read_frame, write_frame

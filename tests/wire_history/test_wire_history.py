@@ -23,10 +23,10 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     PublicKeyMessage,
     StartMessage,
 )
-from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
+from hekat.protocol.vertical_linear.prediction.messages import PredictionCallMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
 from hekat.scheme.rsa import PublicKey as RsaPublicKey
 from hekat.scheme.rsa.group_elements import GroupElements

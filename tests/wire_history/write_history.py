@@ -28,10 +28,10 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     PublicKeyMessage,
     StartMessage,
 )
-from hekat.protocol.vertical_linear.prediction_messages import PredictionCallMessage
+from hekat.protocol.vertical_linear.prediction.messages import PredictionCallMessage
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, generate_keys
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, generate_keys
 from hekat.scheme.rsa import KeyPair as RsaKeyPair
 from hekat.scheme.rsa import PrivateKey as RsaPrivateKey
 from hekat.scheme.rsa import blind, hash_to_group, sign

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, runtime_checkable
 
-from hekat.channel.loss_notice import LossNotice
+from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import InputError
 
 MAX_NAME_BYTES = 256
@@ -62,11 +62,11 @@ class Channel(Protocol):
         """Say what of this party's work is safe by now ("checkpoint of round 3"): told to all if the party stops."""
         ...
 
-    def leave(self, notice: LossNotice) -> None:
+    def leave(self, notice: DropoutNotice) -> None:
         """Hand on this end's own word that it leaves by an error, before it does: the others get it with the loss."""
         ...
 
-    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
+    def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """Give up on `party`: this end neither sends to it nor receives from it any more, and it is lost to all.
 
         It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
-from hekat.channel.loss_notice import LossNotice
+from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import HekatError, PartyLostError, PartyStoppedError
 
 
@@ -21,7 +21,7 @@ class Stop:
     step: str
     saved: str
     error: BaseException
-    notice: LossNotice | None = None
+    notice: DropoutNotice | None = None
     """The party's own word, where it could still give it."""
 
     def to_caller(self) -> PartyStoppedError:
@@ -43,7 +43,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Loss:
+class Dropout:
     """A party that the run goes on without: it raised `error`, or `expelled_by` gave up on it for `reason`."""
 
     party: str
@@ -54,7 +54,7 @@ class Loss:
     reason: str = ""
     after_stop: bool = False
     """Another party had ended the run already."""
-    notice: LossNotice | None = None
+    notice: DropoutNotice | None = None
     """The signed word of who gave up on the party, or the party's own where it could still give it."""
 
     def to_caller(self) -> PartyLostError:

@@ -19,8 +19,8 @@ from hekat.channel.channel import (
     check_timeout,
     printable_reason,
 )
-from hekat.channel.departure import Loss, Stop, forget_locals
-from hekat.channel.loss_notice import LossNotice
+from hekat.channel.departure import Dropout, Stop, forget_locals
+from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -121,15 +121,15 @@ class InProcessHub:
         self._steps = dict.fromkeys(self.parties, _BEFORE_FIRST_STEP)
         self._saved = dict.fromkeys(self.parties, "")
         self._finished: set[str] = set()
-        self._losses: dict[str, Loss] = {}
-        self._leaving: dict[str, LossNotice] = {}
+        self._dropouts: dict[str, Dropout] = {}
+        self._leaving: dict[str, DropoutNotice] = {}
         self._stop: Stop | None = None
 
     @property
     def lost(self) -> tuple[str, ...]:
         """The parties lost so far, in the order they were lost."""
         with self._lock:
-            return tuple(self._losses)
+            return tuple(self._dropouts)
 
     def channel(self, party: str) -> InProcessChannel:
         """The end of `party`. Raises InputError for a name that is not in the run."""
@@ -171,12 +171,12 @@ class InProcessHub:
         with self._lock:
             self._saved[party] = what
 
-    def leave(self, party: str, notice: LossNotice) -> None:
+    def leave(self, party: str, notice: DropoutNotice) -> None:
         """As `Channel.leave`, for the end of `party`."""
         with self._lock:
             self._leaving[party] = notice
 
-    def expel(self, by: str, party: str, reason: str, notice: LossNotice | None = None) -> None:
+    def expel(self, by: str, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """As `Channel.expel`, for the end of `by`."""
         check_peer(party, by, self.parties)
         shown = printable_reason(reason)
@@ -189,9 +189,9 @@ class InProcessHub:
             )
         with self._lock:
             self._raise_if_out(by)
-            if party not in self._losses:
+            if party not in self._dropouts:
                 step, saved = self._steps[party], self._saved[party]
-                self._lose(Loss(party, step, saved, expelled_by=by, reason=shown, notice=notice))
+                self._lose(Dropout(party, step, saved, expelled_by=by, reason=shown, notice=notice))
             self._waiting.pop((party, by), None)
             self._wake_everybody()
 
@@ -211,14 +211,14 @@ class InProcessHub:
         """
         with self._lock:
             ended = self._stop is not None
-            is_told = isinstance(error, PartyStoppedError) and (ended or error.party in self._losses)
+            is_told = isinstance(error, PartyStoppedError) and (ended or error.party in self._dropouts)
             ends_run = isinstance(error, HekatError) and error.ends_run
-            if party not in self._losses:
+            if party not in self._dropouts:
                 if party in self._may_be_lost and not is_told and not ends_run:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
                     forget_locals(error)
                     step, saved, notice = self._steps[party], self._saved[party], self._leaving.get(party)
-                    self._lose(Loss(party, step, saved, error, after_stop=ended, notice=notice))
+                    self._lose(Dropout(party, step, saved, error, after_stop=ended, notice=notice))
                 else:
                     self._end(party, error)
             self._finished.add(party)
@@ -240,11 +240,11 @@ class InProcessHub:
         while True:
             # In this order: whoever has finished by a loss was counted as lost before.
             all_finished = self._finished.issuperset(self.parties)
-            news = list(self._losses.values())[told_count:]
-            for loss in news:
+            news = list(self._dropouts.values())[told_count:]
+            for dropout in news:
                 told_count += 1
                 if on_lost is not None:
-                    on_lost(loss.to_caller())
+                    on_lost(dropout.to_caller())
             if all_finished and not news:
                 return
             if not news:
@@ -260,12 +260,12 @@ class InProcessHub:
             ChannelError: all parties finished, but a message was sent that nobody read.
         """
         with self._lock:
-            stop, losses = self._stop, list(self._losses.values())
-            unread = [(pair, queue) for pair, queue in self._waiting.items() if queue and pair[0] not in self._losses]
+            stop, dropouts = self._stop, list(self._dropouts.values())
+            unread = [(pair, queue) for pair, queue in self._waiting.items() if queue and pair[0] not in self._dropouts]
         if stop is not None:
             raise stop.to_caller()
-        if len(losses) == len(self.parties):
-            raise losses[-1].to_caller()
+        if len(dropouts) == len(self.parties):
+            raise dropouts[-1].to_caller()
         if unread:
             (sender, receiver), queue = unread[0]
             raise ChannelError(
@@ -289,15 +289,15 @@ class InProcessHub:
         if not isinstance(error, PartyStoppedError):
             step, saved = self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, "")
             self._stop = Stop(party, step, saved, error, self._leaving.get(party))
-        elif error.party in self._losses:
-            self._stop = self._losses[error.party].as_stop(error)
+        elif error.party in self._dropouts:
+            self._stop = self._dropouts[error.party].as_stop(error)
         else:
             # It only passes on that another one left too early: that one is to be named.
             self._stop = Stop(error.party, error.step, error.saved, error)
 
-    def _lose(self, loss: Loss) -> None:
-        self._losses[loss.party] = loss
-        for pair in [pair for pair in self._waiting if pair[1] == loss.party]:
+    def _lose(self, dropout: Dropout) -> None:
+        self._dropouts[dropout.party] = dropout
+        for pair in [pair for pair in self._waiting if pair[1] == dropout.party]:
             del self._waiting[pair]
 
     # --- waiting (the lock is held) --------------------------------------------------------------------------
@@ -312,7 +312,7 @@ class InProcessHub:
             while True:
                 ready = self._is_ready(wait)
                 # What was sent before the run ended still arrives: a round that all agreed on is saved by all.
-                if not (ready and wait.receives) or wait.party in self._losses:
+                if not (ready and wait.receives) or wait.party in self._dropouts:
                     self._raise_if_out(wait.party)
                 if ready:
                     return
@@ -356,7 +356,7 @@ class InProcessHub:
         return self._is_gone(wait.peer) or (wait.receives and self._is_overfull(wait))
 
     def _is_gone(self, party: str) -> bool:
-        return party in self._finished or party in self._losses
+        return party in self._finished or party in self._dropouts
 
     def _is_overfull(self, wait: _Wait) -> bool:
         """Whether the awaited sender is itself held up by messages that `wait.party` is not asking for."""
@@ -365,19 +365,19 @@ class InProcessHub:
 
     def _raise_if_out(self, party: str) -> None:
         """Raise where `party` is lost itself, or the run has ended."""
-        if party in self._losses:
-            raise self._losses[party].to_itself()
+        if party in self._dropouts:
+            raise self._dropouts[party].to_itself()
         if self._stop is not None:
             raise self._stop.to_others()
 
     def _raise_if_hopeless(self, wait: _Wait) -> None:
-        if wait.peer in self._losses:
+        if wait.peer in self._dropouts:
             consequence = (
                 f"and sends no step {wait.step!r}, which {wait.party!r} awaits{self._describe_waiting(wait)}"
                 if wait.receives
                 else f"and will never read step {wait.step!r}, which {wait.party!r} sends"
             )
-            raise self._losses[wait.peer].to_others(consequence)
+            raise self._dropouts[wait.peer].to_others(consequence)
         if wait.peer in self._finished:
             last = self._steps[wait.peer]
             lost = "without sending" if wait.receives else "and will never read"
@@ -471,11 +471,11 @@ class InProcessChannel:
         """As `Channel.note_saved`."""
         self._hub.note_saved(self._party, what)
 
-    def leave(self, notice: LossNotice) -> None:
+    def leave(self, notice: DropoutNotice) -> None:
         """As `Channel.leave`."""
         self._hub.leave(self._party, notice)
 
-    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
+    def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """As `Channel.expel`."""
         self._hub.expel(self._party, party, reason, notice)
 

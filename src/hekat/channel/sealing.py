@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
-from hekat.channel.loss_notice import LossNotice, sign_loss
+from hekat.channel.dropout_notice import DropoutNotice, sign_dropout
 from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
@@ -190,7 +190,7 @@ class SealedChannel:
         if kind is not None and self._session is not None:
             # The others are told the kind of the error and nothing else: see hekat.channel.departure.
             session_id, name = self._session.session_id, self.party
-            self._channel.leave(sign_loss(self._key, session_id, name, name, kind.__name__))
+            self._channel.leave(sign_dropout(self._key, session_id, name, name, kind.__name__))
         self.close()
 
     def send(self, to: str, step: str, payload: bytes) -> None:
@@ -246,15 +246,15 @@ class SealedChannel:
         """As `Channel.note_saved`."""
         self._channel.note_saved(what)
 
-    def leave(self, notice: LossNotice) -> None:
+    def leave(self, notice: DropoutNotice) -> None:
         """As `Channel.leave`. `with` does it by itself where its block raises."""
         self._channel.leave(notice)
 
-    def expel(self, party: str, reason: str, notice: LossNotice | None = None) -> None:
+    def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """As `Channel.expel`; `reason` is not sealed. Within a session it is signed here, whatever `notice` is."""
         shown = printable_reason(reason)
         if self._session is not None:
-            notice = sign_loss(self._key, self._session.session_id, self.party, party, shown)
+            notice = sign_dropout(self._key, self._session.session_id, self.party, party, shown)
         self._channel.expel(party, shown, notice)
 
     def sign(self, purpose: str, *fields: bytes) -> bytes:
@@ -352,7 +352,7 @@ class SealedChannel:
             raise _misplaced(f"the {what} was made for another step", repr(step), repr(header.step))
 
     @contextmanager
-    def _checking_losses(self) -> Iterator[None]:
+    def _checking_dropouts(self) -> Iterator[None]:
         """Let through what the channel below tells of losses, where those who are named for them signed it.
 
         Raises SealError else. Before the session is open nothing can be bound to it: then any loss ends the opening.
@@ -361,17 +361,17 @@ class SealedChannel:
             yield
         except (PartyLostError, PartyStoppedError) as error:
             if self._session is not None:
-                self._check_loss(error, self._session.session_id)
+                self._check_dropout(error, self._session.session_id)
             raise
 
-    def _check_loss(self, error: PartyLostError | PartyStoppedError, session_id: bytes) -> None:
+    def _check_dropout(self, error: PartyLostError | PartyStoppedError, session_id: bytes) -> None:
         notice = error.notice
         if notice is None and not error.expelled_by:
             return  # as silence: nobody's word, and no more than dropping messages can bring about
         signer = error.expelled_by or error.party
         keys = {**self._pinned, self.party: self._key.public}
         holds = (
-            isinstance(notice, LossNotice)
+            isinstance(notice, DropoutNotice)
             and signer in keys
             and notice.by == signer
             and notice.party
@@ -389,14 +389,14 @@ class SealedChannel:
             ) from error
 
     def _send_counted(self, to: str, step: str, data: bytes) -> None:
-        with self._checking_losses():
+        with self._checking_dropouts():
             self._channel.send(to, step, data)
         traffic = self.traffic.setdefault((to, step), Traffic())
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)
 
     def _receive_counted(self, sender: str, step: str, timeout_s: float | None) -> bytes:
-        with self._checking_losses():
+        with self._checking_dropouts():
             data = self._channel.receive(sender, step, timeout_s=timeout_s)
         traffic = self.traffic.setdefault((sender, step), Traffic())
         traffic.received_count += 1

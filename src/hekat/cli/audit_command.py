@@ -13,7 +13,7 @@ from hekat.channel import PartyPublicKey
 from hekat.cli.printable import printable
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
-from hekat.job.vertical.predict import PREDICTIONS_FOLDER
+from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from hekat.cli.printable import printable
 from hekat.engine.cuda.kernel_cache import CACHE_VARIABLE
-from hekat.engine.loads import SCHEDULE_VARIABLE
 from hekat.engine.select import (
     DEFAULT_ENGINE,
     ENGINE_VARIABLE,
@@ -25,10 +24,11 @@ from hekat.engine.select import (
 )
 from hekat.engine.table_memory import MEMORY_VARIABLE
 from hekat.engine.tenancy import TENANCY_VARIABLE, declare_tenancy
+from hekat.engine.workload import SCHEDULE_VARIABLE
 from hekat.errors import EngineError
 from hekat.job.approvals import approved_names
-from hekat.job.formats import FORMATS
 from hekat.job.site_file import Site, load_site
+from hekat.run.file_formats import FORMATS
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
 _EXTRAS = {"report": ("matplotlib", "report.html with plots")}

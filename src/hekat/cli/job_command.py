@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 from hekat.cli.printable import printable
-from hekat.cli.run_end import RUNS_FOLDER
+from hekat.cli.run.end import RUNS_FOLDER
 from hekat.errors import JobError
 from hekat.job.agreed_terms import terms_of
-from hekat.job.any_job import read_head
 from hekat.job.approvals import approve, has_approved, revoke
+from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
-from hekat.job.party_keys import notes_on_keys
+from hekat.job.party_keys import caveats_on_keys
 from hekat.job.site_file import Site, load_site
-from hekat.job.upload_states import check_outlasts_runs
+from hekat.run.horizontal.upload_states import check_outlasts_runs
 
 _WITH_THE_OTHERS = "with the other organisations, and each key's fingerprint with its owner, by telephone"
 _APPROVED, _NOT_APPROVED, _APPROVES_NOTHING = "approved", "not approved", "the aggregator: approves nothing"
@@ -144,5 +144,5 @@ def _tell(options: argparse.Namespace, job: AnyJob, approval: dict[str, str]) ->
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         sys.stdout.write(printable(f"{name:<{width}}  {value}") + "\n")
-    for note in notes_on_keys(job.party_keys) or [f"compare the digest {_WITH_THE_OTHERS}"]:
+    for note in caveats_on_keys(job.party_keys) or [f"compare the digest {_WITH_THE_OTHERS}"]:
         sys.stdout.write(f"{note}\n")

@@ -15,7 +15,7 @@ from hekat.channel import PartyKey
 from hekat.channel.party_key import is_party_key_file
 from hekat.cli.printable import printable
 from hekat.errors import InputError
-from hekat.job.template_lines import toml_value
+from hekat.job.new.template_lines import toml_value
 from hekat.scheme.paillier import generate_keys
 from hekat.toml_text import toml_key
 from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key

@@ -17,17 +17,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import hekat
-from hekat.cli import (
-    audit_command,
-    doctor_command,
-    init_command,
-    job_command,
-    keys_command,
-    predict_command,
-    report_command,
-    run_command,
-)
+from hekat.cli import audit_command, doctor_command, job_command, keys_command, report_command
+from hekat.cli.init import command as init_command
+from hekat.cli.predict import command as predict_command
 from hekat.cli.printable import printable
+from hekat.cli.run import command as run_command
 from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""The default layout: signed digits in lanes wide enough for any sum, and a count lane on top of each plaintext."""
+"""The default layout: signed digits in slots wide enough for any sum, and a count slot on top of each plaintext."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hekat.codec.lanes import add_constant, read_lanes, repeat_in_lanes, write_lanes
 from hekat.codec.layout import Layout, malformed_sum
 from hekat.codec.quantise import IntArray, level_bound
+from hekat.codec.slots import add_constant, read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LimbArray, read_from_bit
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
@@ -18,34 +18,34 @@ from hekat.plaintext_space import PackedPlaintext
 
 @dataclass(frozen=True)
 class BalancedLayout(Layout):
-    """A plaintext is sum of v_i * 2^(l * i) over its lanes plus 1 * 2^(l * lanes), the contributor's own count.
+    """A plaintext is sum of v_i * 2^(l * i) over its slots plus 1 * 2^(l * slots), the contributor's own count.
 
-    l = 1 + bitlength(P * L) holds every sum of P = max_addends signed values of magnitude at most L. The count lane is
-    the highest, so a packed plaintext and every sum of them is positive; the sum's count lane is the number of addends.
+    l = 1 + bitlength(P * L) holds every sum of P = max_addends signed values of magnitude at most L. The count slot is
+    the highest, so a packed plaintext and every sum of them is positive; the sum's count slot is the number of addends.
     """
 
     name: ClassVar[str] = "balanced"
-    has_count_lane: ClassVar[bool] = True
+    has_count_slot: ClassVar[bool] = True
 
     @property
-    def lane_bits(self) -> int:
+    def slot_bits(self) -> int:
         return 1 + (self.max_addends * level_bound(self.value_bits)).bit_length()
 
     @property
-    def _count_lane_bits(self) -> int:
+    def _count_slot_bits(self) -> int:
         return self.max_addends.bit_length()
 
     @cached_property
     def bound(self) -> int:
-        return (1 << (self.lane_bits * self.lanes)) + repeat_in_lanes(self.highest, self.lane_bits, self.lanes)
+        return (1 << (self.slot_bits * self.slots)) + repeat_in_slots(self.highest, self.slot_bits, self.slots)
 
     def read_addend_count(self, plain: PackedPlaintext) -> int:
         """How many contributors were added. Raises BoundError where plaintexts differ or hold an impossible count."""
         limbs = self._fitting_limbs(plain.limbs)
         if len(limbs) == 0:
             raise InputError("no plaintexts hold no count", expected="at least one plaintext", got="none")
-        # The lanes below are in total less than half a count either way: adding half a count rounds to the count.
-        counts = (read_from_bit(limbs, self.lane_bits * self.lanes - 1) + np.uint64(1)) >> np.uint64(1)
+        # The slots below are in total less than half a count either way: adding half a count rounds to the count.
+        counts = (read_from_bit(limbs, self.slot_bits * self.slots - 1) + np.uint64(1)) >> np.uint64(1)
         lowest, highest = int(counts.min()), int(counts.max())
         if lowest != highest:
             raise malformed_sum("its plaintexts have different numbers of addends")
@@ -61,25 +61,25 @@ class BalancedLayout(Layout):
             raise BoundError(
                 "the number of addends is not the one announced",
                 expected=f"{addend_count} contributors",
-                got=f"{counted} in the count lane",
+                got=f"{counted} in the count slot",
                 cure="find the contributor that was dropped or added twice",
             )
         return counted
 
     @cached_property
     def _half(self) -> int:
-        return 1 << (self.lane_bits - 1)
+        return 1 << (self.slot_bits - 1)
 
     @cached_property
     def _lift(self) -> int:
-        """Half a lane in every lane: signed values plus this are lanes of unsigned fields without borrows."""
-        return repeat_in_lanes(self._half, self.lane_bits, self.lanes)
+        """Half a slot in every slot: signed values plus this are slots of unsigned fields without borrows."""
+        return repeat_in_slots(self._half, self.slot_bits, self.slots)
 
     def _write(self, values: IntArray) -> LimbArray:
         lifted = (values + np.int64(self._half)).view(np.uint64)
-        one_contributor = (1 << (self.lane_bits * self.lanes)) - self._lift
-        return add_constant(write_lanes(lifted, self.lane_bits, self.limb_count), one_contributor)
+        one_contributor = (1 << (self.slot_bits * self.slots)) - self._lift
+        return add_constant(write_slots(lifted, self.slot_bits, self.limb_count), one_contributor)
 
     def _read(self, limbs: LimbArray, addend_count: int) -> IntArray:
-        fields = read_lanes(add_constant(limbs, self._lift), self.lane_bits, self.lanes)
+        fields = read_slots(add_constant(limbs, self._lift), self.slot_bits, self.slots)
         return fields.view(np.int64) - np.int64(self._half)

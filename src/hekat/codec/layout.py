@@ -18,12 +18,12 @@ from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
 
 MAX_ADDENDS = 1 << 16
-MAX_LANE_BITS = LIMB_BITS
+MAX_SLOT_BITS = LIMB_BITS
 
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """Where values lie in a plaintext: lanes of `lane_bits` bits, wide enough for the sum of `max_addends` of them.
+    """Where values lie in a plaintext: slots of `slot_bits` bits, wide enough for the sum of `max_addends` of them.
 
     `plaintext_bits` are the bits of magnitude a plaintext may use (`PlaintextSpace.bits`). Checked when made; packed
     plaintexts and sums of up to `max_addends` of them are integers in [0, 2^plaintext_bits - 1].
@@ -34,23 +34,23 @@ class Layout(ABC):
     plaintext_bits: int
 
     name: ClassVar[str]
-    has_count_lane: ClassVar[bool] = False
+    has_count_slot: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_value_bits(self.value_bits)
         check_count("max_addends", self.max_addends, 1, MAX_ADDENDS)
         check_count("plaintext_bits", self.plaintext_bits, 1, None)
-        if self.lane_bits > MAX_LANE_BITS:
+        if self.slot_bits > MAX_SLOT_BITS:
             raise InputError(
-                "a packing lane is too wide",
-                expected=f"at most {MAX_LANE_BITS} bits",
-                got=f"{self.lane_bits} bits for {self.value_bits}-bit values of {self.max_addends} addends",
+                "a packing slot is too wide",
+                expected=f"at most {MAX_SLOT_BITS} bits",
+                got=f"{self.slot_bits} bits for {self.value_bits}-bit values of {self.max_addends} addends",
                 cure="use fewer bits per value or fewer addends",
             )
-        if self.lanes < 1:
+        if self.slots < 1:
             raise InputError(
                 "not one value fits into a plaintext",
-                expected=f"a plaintext of at least {self.lane_bits + self._count_lane_bits} bits",
+                expected=f"a plaintext of at least {self.slot_bits + self._count_slot_bits} bits",
                 got=f"{self.plaintext_bits} bits",
                 cure="use a larger key, fewer bits per value or fewer addends",
             )
@@ -59,23 +59,23 @@ class Layout(ABC):
 
     @property
     @abstractmethod
-    def lane_bits(self) -> int:
+    def slot_bits(self) -> int:
         """Bits from one value to the next in a plaintext."""
 
     @property
     def lowest(self) -> int:
-        """The smallest integer that one contributor may put into a lane."""
+        """The smallest integer that one contributor may put into a slot."""
         return -level_bound(self.value_bits)
 
     @property
     def highest(self) -> int:
-        """The largest integer that one contributor may put into a lane."""
+        """The largest integer that one contributor may put into a slot."""
         return level_bound(self.value_bits)
 
     @property
-    def lanes(self) -> int:
-        """Values to one plaintext (a count lane is not counted)."""
-        return (self.plaintext_bits - self._count_lane_bits) // self.lane_bits
+    def slots(self) -> int:
+        """Values to one plaintext (a count slot is not counted)."""
+        return (self.plaintext_bits - self._count_slot_bits) // self.slot_bits
 
     @cached_property
     @abstractmethod
@@ -95,10 +95,10 @@ class Layout(ABC):
     def plaintext_count(self, value_count: int) -> int:
         """Plaintexts that `value_count` >= 0 values take."""
         check_count("value_count", value_count, 0, None)
-        return -(-value_count // self.lanes)
+        return -(-value_count // self.slots)
 
     @property
-    def _count_lane_bits(self) -> int:
+    def _count_slot_bits(self) -> int:
         return 0
 
     # --- one contributor -------------------------------------------------------------------------------
@@ -117,14 +117,14 @@ class Layout(ABC):
     def pack(self, q: npt.NDArray[Any]) -> PackedPlaintext:
         """One contributor's integers, 1-D, each in [lowest, highest], as packed plaintexts of this layout's `bound`.
 
-        Lanes beyond the last value hold zero. Raises InputError for another shape, dtype or range.
+        Slots beyond the last value hold zero. Raises InputError for another shape, dtype or range.
         """
         values = self._checked_values(q)
         count = self.plaintext_count(values.size)
-        if values.size == count * self.lanes:
-            padded = values.reshape(count, self.lanes)
+        if values.size == count * self.slots:
+            padded = values.reshape(count, self.slots)
         else:
-            padded = array_module(values).zeros((count, self.lanes), dtype=np.int64)
+            padded = array_module(values).zeros((count, self.slots), dtype=np.int64)
             padded.reshape(-1)[: values.size] = values
         return PackedPlaintext(self._write(padded), self.bound)
 
@@ -149,7 +149,7 @@ class Layout(ABC):
 
     @abstractmethod
     def _write(self, values: IntArray) -> LimbArray:
-        """Checked values (count, lanes) as integers of `limb_count` limbs."""
+        """Checked values (count, slots) as integers of `limb_count` limbs."""
 
     # --- a sum of contributors ---------------------------------------------------------------------------
 
@@ -169,13 +169,13 @@ class Layout(ABC):
             raise malformed_sum("the padding after the last value is not zero")
         sums = sums[:value_count]
         if sums.size and (sums.min() < addends * self.lowest or sums.max() > addends * self.highest):
-            raise malformed_sum("a lane holds more than its addends can reach")
+            raise malformed_sum("a slot holds more than its addends can reach")
         return sums
 
     def read_addend_count(self, plain: PackedPlaintext) -> int:
-        """How many contributors were added, from the count lane of every plaintext. Raises InputError without one."""
+        """How many contributors were added, from the count slot of every plaintext. Raises InputError without one."""
         raise InputError(
-            f"the layout {self.name} has no count lane",
+            f"the layout {self.name} has no count slot",
             expected="a layout that carries the number of addends",
             got=self.name,
             cure="use 'balanced', or pass addend_count from the protocol",
@@ -186,7 +186,7 @@ class Layout(ABC):
 
     @abstractmethod
     def _read(self, limbs: LimbArray, addend_count: int) -> IntArray:
-        """The lanes' sums, (count, lanes), of integers in [0, 2^plaintext_bits)."""
+        """The slots' sums, (count, slots), of integers in [0, 2^plaintext_bits)."""
 
     def _check_plaintext_count(self, plain: PackedPlaintext, value_count: int) -> None:
         expected = self.plaintext_count(value_count)

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
-from hekat.codec.lanes import read_lanes, repeat_in_lanes, write_lanes
 from hekat.codec.layout import Layout, ceil_log2, check_count
 from hekat.codec.quantise import IntArray, Rounding, dequantise_offset, quantise_offset
+from hekat.codec.slots import read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LimbArray
 from hekat.errors import InputError
 
@@ -21,13 +21,13 @@ from hekat.errors import InputError
 class OffsetLayout(Layout):
     """A plaintext is sum of q_i * 2^(l * i), 0 <= q_i <= 2^value_bits - 1, l = value_bits + ceil(log2 max_addends).
 
-    Padding lanes hold the integer 0. Source: FLBooster (ICDE 2023), Eqs. 6-9.
+    Padding slots hold the integer 0. Source: FLBooster (ICDE 2023), Eqs. 6-9.
     """
 
     name: ClassVar[str] = "offset"
 
     @property
-    def lane_bits(self) -> int:
+    def slot_bits(self) -> int:
         return self.value_bits + ceil_log2(self.max_addends)
 
     @property
@@ -40,7 +40,7 @@ class OffsetLayout(Layout):
 
     @cached_property
     def bound(self) -> int:
-        return repeat_in_lanes(self.highest, self.lane_bits, self.lanes)
+        return repeat_in_slots(self.highest, self.slot_bits, self.slots)
 
     def quantise(
         self, x: npt.ArrayLike, alpha: float, rounding: Rounding = "nearest", rng: np.random.Generator | None = None
@@ -62,7 +62,7 @@ class OffsetLayout(Layout):
         return addend_count
 
     def _write(self, values: IntArray) -> LimbArray:
-        return write_lanes(values.view(np.uint64), self.lane_bits, self.limb_count)
+        return write_slots(values.view(np.uint64), self.slot_bits, self.limb_count)
 
     def _read(self, limbs: LimbArray, addend_count: int) -> IntArray:
-        return read_lanes(limbs, self.lane_bits, self.lanes).view(np.int64)
+        return read_slots(limbs, self.slot_bits, self.slots).view(np.int64)

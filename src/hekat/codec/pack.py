@@ -36,24 +36,24 @@ def make_layout(name: str, *, value_bits: int, max_addends: int, plaintext_bits:
 def compression_ratio(value_count: int, layout: Layout) -> float:
     """Values to one ciphertext, all told: value_count over the plaintexts `layout` takes for them.
 
-    Source: FLBooster (ICDE 2023), Eq. 11, with the layout's own lanes.
+    Source: FLBooster (ICDE 2023), Eq. 11, with the layout's own slots.
     """
     check_count("value_count", value_count, 1, None)
     return value_count / layout.plaintext_count(value_count)
 
 
 def plaintext_space_use(value_count: int, key_bits: int, layout: Layout) -> float:
-    """The part of all plaintext bits that lanes of values fill, in (0, 1]; a count lane does not count as use.
+    """The part of all plaintext bits that slots of values fill, in (0, 1]; a count slot does not count as use.
 
-    Source: FLBooster (ICDE 2023), Eq. 12, with the layout's own lane_bits in place of r + ceil(log2 p).
+    Source: FLBooster (ICDE 2023), Eq. 12, with the layout's own slot_bits in place of r + ceil(log2 p).
     """
     check_count("value_count", value_count, 1, None)
     check_count("key_bits", key_bits, layout.plaintext_bits, None)
-    return value_count * layout.lane_bits / (key_bits * layout.plaintext_count(value_count))
+    return value_count * layout.slot_bits / (key_bits * layout.plaintext_count(value_count))
 
 
 def published_compression_ratio(value_count: int, key_bits: int, value_bits: int, party_count: int) -> float:
-    """The paper's ratio: lanes of value_bits + ceil(log2 party_count) bits filling all key_bits of a plaintext.
+    """The paper's ratio: slots of value_bits + ceil(log2 party_count) bits filling all key_bits of a plaintext.
 
     Source: FLBooster (ICDE 2023), Eq. 11.
     """
@@ -73,6 +73,6 @@ def _published_plaintext_count(value_count: int, key_bits: int, value_bits: int,
     check_value_bits(value_bits)
     check_count("value_count", value_count, 1, None)
     check_count("party_count", party_count, 1, None)
-    lane_bits = value_bits + ceil_log2(party_count)
-    check_count("key_bits", key_bits, lane_bits, None)
-    return -(-value_count // (key_bits // lane_bits))
+    slot_bits = value_bits + ceil_log2(party_count)
+    check_count("key_bits", key_bits, slot_bits, None)
+    return -(-value_count // (key_bits // slot_bits))

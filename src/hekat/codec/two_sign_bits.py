@@ -8,19 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from hekat.codec.lanes import read_lanes, repeat_in_lanes, write_lanes
 from hekat.codec.layout import Layout, ceil_log2, malformed_sum
 from hekat.codec.quantise import IntArray, level_bound
+from hekat.codec.slots import read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LIMB_BITS, LimbArray
 from hekat.errors import InputError
 
 
 @dataclass(frozen=True)
 class TwoSignBitsLayout(Layout):
-    """A lane is a field of w = 1 + bitlength(P * L) bits and ceil(log2 P) carry bits above it, P = max_addends.
+    """A slot is a field of w = 1 + bitlength(P * L) bits and ceil(log2 P) carry bits above it, P = max_addends.
 
     A contributor writes its value mod 2^w. The sum of P fields is the sum of values mod 2^w plus 2^w for each negative
-    value but those that cancelled: it stays inside the lane, and its lowest w bits, read with a sign, are the sum.
+    value but those that cancelled: it stays inside the slot, and its lowest w bits, read with a sign, are the sum.
 
     Source: BatchCrypt (ATC 2020), section 4.2, with a field wide enough for the sum and room for its carries.
     """
@@ -38,25 +38,25 @@ class TwoSignBitsLayout(Layout):
         return ceil_log2(self.max_addends)
 
     @property
-    def lane_bits(self) -> int:
+    def slot_bits(self) -> int:
         return self.field_bits + self.carry_bits
 
     @cached_property
     def bound(self) -> int:
-        return repeat_in_lanes((1 << self.field_bits) - 1, self.lane_bits, self.lanes)
+        return repeat_in_slots((1 << self.field_bits) - 1, self.slot_bits, self.slots)
 
     def _write(self, values: IntArray) -> LimbArray:
         fields = values.view(np.uint64) & np.uint64((1 << self.field_bits) - 1)
-        return write_lanes(fields, self.lane_bits, self.limb_count)
+        return write_slots(fields, self.slot_bits, self.limb_count)
 
     def _read(self, limbs: LimbArray, addend_count: int) -> IntArray:
-        totals = read_lanes(limbs, self.lane_bits, self.lanes)
+        totals = read_slots(limbs, self.slot_bits, self.slots)
         unused = LIMB_BITS - self.field_bits
         # Shifting the field to the top of the word and back down as a signed number extends its sign.
         sums = (totals << np.uint64(unused)).view(np.int64) >> np.int64(unused)
         negatives = (totals - sums.view(np.uint64)) >> np.uint64(self.field_bits)
         if negatives.size and negatives.max() > addend_count:
-            raise malformed_sum("a lane carries more than its addends can")
+            raise malformed_sum("a slot carries more than its addends can")
         return sums
 
 
@@ -65,7 +65,7 @@ class TwoSignBitsAsPublishedLayout(TwoSignBitsLayout):
     """The published form: value_bits - 1 bits of magnitude under two sign bits, one carry; for two contributors.
 
     The two sign bits are room for the sum of two values and the padding catches the carry of one addition. A third
-    contributor's carry goes into the neighbouring lane, so more than two are refused.
+    contributor's carry goes into the neighbouring slot, so more than two are refused.
 
     Source: BatchCrypt (ATC 2020), section 4.2.
     """

@@ -10,23 +10,23 @@ from hekat.data.check import (
     find_constant_columns,
     has_one_class,
 )
-from hekat.data.choose_columns import id_column_names
-from hekat.data.column_specs import ColumnSpec, ColumnSpecs
-from hekat.data.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
-from hekat.data.csv_file import load_csv
-from hekat.data.encode_columns import check_all_used
+from hekat.data.columns.choose import id_column_names
+from hekat.data.columns.encode import check_all_used
+from hekat.data.columns.schema import arrange_columns, check_same_schema, describe_schema_difference, schema_digest
+from hekat.data.columns.specs import ColumnSpec, ColumnSpecs
 from hekat.data.features import Features, is_dense
 from hekat.data.id_texts import IdKind
 from hekat.data.ids import Ids, make_ids
 from hekat.data.labels import encode_labels
-from hekat.data.libsvm_file import load_libsvm
 from hekat.data.load import SOURCE_KINDS, load_table, load_vertical_table, named_columns
 from hekat.data.load_ids import load_ids
-from hekat.data.npy_file import load_npy
-from hekat.data.npz_file import load_npz
-from hekat.data.parquet_file import load_parquet
-from hekat.data.python_source import load_python
-from hekat.data.schema import arrange_columns, check_same_schema, describe_schema_difference, schema_digest
+from hekat.data.sources.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
+from hekat.data.sources.csv_file import load_csv
+from hekat.data.sources.libsvm_file import load_libsvm
+from hekat.data.sources.npy_file import load_npy
+from hekat.data.sources.npz_file import load_npz
+from hekat.data.sources.parquet_file import load_parquet
+from hekat.data.sources.python_source import load_python
 from hekat.data.split import hold_out_rows
 from hekat.data.table import Table
 

@@ -15,16 +15,16 @@ from hekat.data.check import (
     check_has_no_labels,
     check_has_rows,
 )
-from hekat.data.column_specs import ColumnSpecs
-from hekat.data.csv_dialect import CsvDialect
-from hekat.data.csv_file import csv_column_names, load_csv
-from hekat.data.encode_columns import encode_table
+from hekat.data.columns.encode import encode_table
+from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.labels import encode_labels
-from hekat.data.libsvm_file import load_libsvm
-from hekat.data.npy_file import load_npy
-from hekat.data.npz_file import load_npz
-from hekat.data.parquet_file import load_parquet, parquet_column_names
-from hekat.data.python_source import load_python
+from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.data.sources.csv_file import csv_column_names, load_csv
+from hekat.data.sources.libsvm_file import load_libsvm
+from hekat.data.sources.npy_file import load_npy
+from hekat.data.sources.npz_file import load_npz
+from hekat.data.sources.parquet_file import load_parquet, parquet_column_names
+from hekat.data.sources.python_source import load_python
 from hekat.data.table import Table
 from hekat.errors import InputError
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hekat.data.check import ID_CURE
-from hekat.data.csv_dialect import CsvDialect
-from hekat.data.csv_file import load_csv_ids
 from hekat.data.ids import Ids
 from hekat.data.load import check_kind
-from hekat.data.npy_file import load_npy_ids
-from hekat.data.npz_file import load_npz_ids
-from hekat.data.parquet_file import load_parquet_ids
-from hekat.data.python_source import load_python_ids
+from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.data.sources.csv_file import load_csv_ids
+from hekat.data.sources.npy_file import load_npy_ids
+from hekat.data.sources.npz_file import load_npz_ids
+from hekat.data.sources.parquet_file import load_parquet_ids
+from hekat.data.sources.python_source import load_python_ids
 from hekat.errors import InputError
 
 

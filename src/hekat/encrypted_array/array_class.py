@@ -29,8 +29,8 @@ class EncryptedArray(NumpyProtocol, Refusals):
     Paillier can compute: addition and subtraction, products with plain numbers, sums, and everything that only
     moves values. Anything else raises an error that says what to do.
 
-    scaled_bound: |value * 2^scale_bits| <= scaled_bound for every value (for every lane where packed). Operations
-    that could pass the key's plaintext space, or a lane, are refused before they compute.
+    scaled_bound: |value * 2^scale_bits| <= scaled_bound for every value (for every slot where packed). Operations
+    that could pass the key's plaintext space, or a slot, are refused before they compute.
     bound_is_public: False once the bound came from the values of a plain operand. `to_bytes` then sends no bound
     but that of the key, unless told a public one.
     is_fresh: True while every ciphertext is a new encryption in its own place; `to_bytes` re-randomises the others.
@@ -61,7 +61,7 @@ class EncryptedArray(NumpyProtocol, Refusals):
     @property
     def pack(self) -> int | None:
         """Values to one ciphertext along the last axis; None where every value has its own."""
-        return self.encoding.lanes.lanes if self.encoding.lanes else None
+        return self.encoding.packing.slots if self.encoding.packing else None
 
     @property
     def key(self) -> PublicKey:
@@ -90,8 +90,8 @@ class EncryptedArray(NumpyProtocol, Refusals):
         key = self.key
         held = f"fixed point at {self.scale_bits} bits" if self.encoding.is_real else "integers"
         parts = [f"shape {self.shape}", held, f"magnitudes below 2^{self.scaled_bound.bit_length() - self.scale_bits}"]
-        if self.encoding.lanes:
-            parts.append(f"{self.encoding.lanes.lanes} lanes of {self.encoding.lanes.lane_bits} bits")
+        if self.encoding.packing:
+            parts.append(f"{self.encoding.packing.slots} slots of {self.encoding.packing.slot_bits} bits")
         parts += [f"{key.bits}-bit key {key.fingerprint[:8]}", f"engine {self.device}"]
         if key.unsafe:
             parts.append("UNSAFE KEY")
@@ -99,12 +99,12 @@ class EncryptedArray(NumpyProtocol, Refusals):
 
     def _repr_html_(self) -> str:
         """The facts of `repr`; nothing of ciphertexts or values."""
-        lanes = self.encoding.lanes
+        packing = self.encoding.packing
         facts = [
             ("shape", str(self.shape)),
             ("held as", f"fixed point at {self.scale_bits} bits" if self.encoding.is_real else "integers"),
             ("magnitudes", f"below 2^{self.scaled_bound.bit_length() - self.scale_bits}"),
-            *([("packed", f"{lanes.lanes} lanes of {lanes.lane_bits} bits")] if lanes else []),
+            *([("packed", f"{packing.slots} slots of {packing.slot_bits} bits")] if packing else []),
             ("key", f"{self.key.bits} bits, {self.key.fingerprint[:8]}{', UNSAFE KEY' if self.key.unsafe else ''}"),
             ("engine", self.device),
         ]
@@ -202,8 +202,8 @@ class EncryptedArray(NumpyProtocol, Refusals):
     def to_bytes(self, *, bound: int | float | None = None) -> bytes:
         """A self-describing message with the ciphertexts, re-randomised unless fresh, and what everybody may see.
 
-        The receiver sees shape, scale, lanes and a bound. A bound that came from a plain operand's values is not
-        sent: the message then claims all that the key (or lane) can hold, which decrypts but cannot be added to.
+        The receiver sees shape, scale, slots and a bound. A bound that came from a plain operand's values is not
+        sent: the message then claims all that the key (or slot) can hold, which decrypts but cannot be added to.
         `bound` states a public one instead, in the values' own units. Raises BoundError if it is below the array's.
         """
         return serialise.to_bytes(self, bound)

@@ -31,10 +31,10 @@ def decrypt_array(x: EncryptedArray, key: PrivateKey, dtype: npt.DTypeLike | Non
     except BoundError:
         raise _claims_too_little(x) from None
     integers = integers_from_plaintext(plain).reshape(x.ciphertexts.shape)
-    if x.encoding.lanes:
-        integers = x.encoding.lanes.unpack(integers, x.shape[-1]).reshape(x.shape)
+    if x.encoding.packing:
+        integers = x.encoding.packing.unpack(integers, x.shape[-1]).reshape(x.shape)
     if max_magnitude(integers) > x.scaled_bound:
-        # Lanes within a plaintext that is within its own bound.
+        # Slots within a plaintext that is within its own bound.
         raise _claims_too_little(x)
     if x.encoding.is_real:
         floats = decode_fixed_point(integers, x.scale_bits)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.encrypted_array.encoding import check_same_encoding
-from hekat.encrypted_array.packing import LanePacking
+from hekat.encrypted_array.packing import SlotPacking
 from hekat.encrypted_array.residency import check_together
 from hekat.errors import InputError
 from hekat.scheme.paillier import Ciphertexts
@@ -28,33 +28,33 @@ def positions_of(x: EncryptedArray) -> Positions:
 
 def gather(x: EncryptedArray, positions: Positions, operation: str) -> EncryptedArray:
     """The values at flat `positions`, in their shape. Raises InputError where a packed ciphertext would be split."""
-    lanes = x.encoding.lanes
-    indices = positions if lanes is None else _whole_ciphertexts(positions, x.shape[-1], lanes, operation)
+    packing = x.encoding.packing
+    indices = positions if packing is None else _whole_ciphertexts(positions, x.shape[-1], packing, operation)
     return replace(x, ciphertexts=x.ciphertexts.take(indices), shape=positions.shape, is_fresh=False)
 
 
-def _whole_ciphertexts(positions: Positions, row_length: int, lanes: LanePacking, operation: str) -> Positions:
-    """Which ciphertexts hold the values at `positions`, if these are whole ciphertexts in lane order."""
+def _whole_ciphertexts(positions: Positions, row_length: int, packing: SlotPacking, operation: str) -> Positions:
+    """Which ciphertexts hold the values at `positions`, if these are whole ciphertexts in slot order."""
     if positions.ndim == 0:
         raise _split(operation)
     new_length = positions.shape[-1]
-    count = lanes.ciphertext_count(new_length)
-    starts = positions[..., :: lanes.lanes]
+    count = packing.ciphertext_count(new_length)
+    starts = positions[..., :: packing.slots]
     row, column = np.divmod(starts, max(row_length, 1))
-    # What a run of lanes must be: from a ciphertext's first lane, in order, to its last lane in use.
-    in_order = np.repeat(starts, lanes.lanes, axis=-1)[..., :new_length] + np.arange(new_length) % lanes.lanes
-    lengths = np.minimum(lanes.lanes, new_length - lanes.lanes * np.arange(count))
-    in_use = np.minimum(lanes.lanes, row_length - column)
-    if (positions != in_order).any() or (column % lanes.lanes != 0).any() or (lengths != in_use).any():
+    # What a run of slots must be: from a ciphertext's first slot, in order, to its last slot in use.
+    in_order = np.repeat(starts, packing.slots, axis=-1)[..., :new_length] + np.arange(new_length) % packing.slots
+    lengths = np.minimum(packing.slots, new_length - packing.slots * np.arange(count))
+    in_use = np.minimum(packing.slots, row_length - column)
+    if (positions != in_order).any() or (column % packing.slots != 0).any() or (lengths != in_use).any():
         raise _split(operation)
-    return np.asarray(row * lanes.ciphertext_count(row_length) + column // lanes.lanes, dtype=np.int64)
+    return np.asarray(row * packing.ciphertext_count(row_length) + column // packing.slots, dtype=np.int64)
 
 
 def _split(operation: str) -> InputError:
     return InputError(
         f"{operation} would split ciphertexts of a packed array",
         expected="whole ciphertexts: the last axis stays as it is, or is cut at multiples of pack",
-        got="values taken out of their lanes",
+        got="values taken out of their slots",
         cure="index the other axes only, or encrypt without pack=",
     )
 
@@ -83,7 +83,7 @@ def reshape(x: EncryptedArray, shape: Sequence[int | tuple[int, ...]]) -> Encryp
             expected=f"a shape of {x.size} values",
             got=str(tuple(wanted)),
         ) from None
-    if x.encoding.lanes is None:
+    if x.encoding.packing is None:
         return replace(x, ciphertexts=x.ciphertexts.reshape(positions.shape), shape=positions.shape)
     return replace(gather(x, positions, "this shape"), is_fresh=x.is_fresh)
 
@@ -113,7 +113,7 @@ def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
 
 
 def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
-    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same lanes."""
+    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same slots."""
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
 
@@ -136,7 +136,7 @@ def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArr
             )
         check_same_encoding(first.encoding, other.encoding)
         check_together(first, other)
-    if first.encoding.lanes and len({x.shape[-1] for x in arrays}) > 1:
+    if first.encoding.packing and len({x.shape[-1] for x in arrays}) > 1:
         raise _split("joining rows of unequal length")
     offsets = np.cumsum([0] + [x.size for x in arrays[:-1]])
     try:
@@ -148,7 +148,7 @@ def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArr
             got=", ".join(str(x.shape) for x in arrays),
             cure=f"reshape or choose another axis ({error})",
         ) from None
-    row_shape = (-1, first.shape[-1]) if first.encoding.lanes else (-1,)
+    row_shape = (-1, first.shape[-1]) if first.encoding.packing else (-1,)
     total = sum(x.size for x in arrays)
     joined = replace(
         first,

@@ -39,7 +39,7 @@ def array(
     Integers (of any size) are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1).
     The array carries a public bound, never taken from the values: |x| <= `bound` in their own units. By default
     it is what the dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
-    Lanes are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
+    Slots are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
 
     A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays: `engine` is then that GPU, and
     what is beyond 64 bits at its scale is refused. bfloat16 counts as float32.

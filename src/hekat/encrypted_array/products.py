@@ -66,11 +66,11 @@ def matmul_right(x: EncryptedArray, other: Any) -> EncryptedArray:
     """x @ other for plain `other`, each with one or two axes: as (other.T @ x.T).T."""
     if isinstance(other, type(x)):
         refuse_product()
-    if x.encoding.lanes:
+    if x.encoding.packing:
         raise InputError(
             "x @ plain sums along the packed axis",
             expected="plain @ x for a packed x, or one value per ciphertext",
-            got=f"{x.pack} lanes",
+            got=f"{x.pack} slots",
             cure="encrypt the transposed array, or without pack=",
         )
     plain, encoding = _encode_factors(other, x, None)
@@ -80,14 +80,14 @@ def matmul_right(x: EncryptedArray, other: Any) -> EncryptedArray:
 
 
 def matmul_left(other: Any, x: EncryptedArray) -> EncryptedArray:
-    """other @ x for plain `other`, each with one or two axes; a packed x of two axes keeps its lanes."""
+    """other @ x for plain `other`, each with one or two axes; a packed x of two axes keeps its slots."""
     plain, encoding = _encode_factors(other, x, None)
     _check_matmul(plain.shape, x.shape)
-    if x.encoding.lanes and x.ndim == 1:
+    if x.encoding.packing and x.ndim == 1:
         raise InputError(
             "plain @ x sums along the packed axis",
             expected="an x of two axes, or one value per ciphertext",
-            got=f"one axis with {x.pack} lanes",
+            got=f"one axis with {x.pack} slots",
             cure="encrypt without pack=",
         )
     return _sum_of_products(plain, x, encoding)
@@ -147,10 +147,10 @@ def _encode_factors(other: Any, x: EncryptedArray, scale_bits: int | None) -> tu
 
 
 def _check_one_factor_per_ciphertext(x: EncryptedArray, factors: IntegerArray) -> None:
-    """Raise InputError where the lanes of a ciphertext would need different factors."""
-    if x.encoding.lanes and factors.ndim and factors.shape[-1] != 1:
+    """Raise InputError where the slots of a ciphertext would need different factors."""
+    if x.encoding.packing and factors.ndim and factors.shape[-1] != 1:
         raise InputError(
-            "the lanes of a packed array share a ciphertext and so one factor",
+            "the slots of a packed array share a ciphertext and so one factor",
             expected="a plain scalar, or an array with size 1 along the last axis",
             got=f"shape {factors.shape}",
             cure="multiply before encryption, or encrypt without pack=",

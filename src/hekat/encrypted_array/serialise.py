@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import scale_bound
-from hekat.encrypted_array.packing import LanePacking
+from hekat.encrypted_array.packing import SlotPacking
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, WireCorruptError
 from hekat.scheme.paillier import Ciphertexts, PublicKey
@@ -39,15 +39,15 @@ class EncryptedArrayMessage:
 
 def to_bytes(x: EncryptedArray, bound: int | float | None) -> bytes:
     """The message of `x`; see EncryptedArray.to_bytes."""
-    lanes = x.encoding.lanes
+    packing = x.encoding.packing
     leaving = (x if x.is_fresh else x.rerandomise()).ciphertexts
     content = EncryptedArrayMessage(
         shape=list(x.shape),
         scale_bits=x.scale_bits,
         is_real=x.encoding.is_real,
         scaled_bound=_bound_to_send(x, bound),
-        lanes=lanes.lanes if lanes else 0,
-        lane_bits=lanes.lane_bits if lanes else 0,
+        lanes=packing.slots if packing else 0,
+        lane_bits=packing.slot_bits if packing else 0,
         ciphertexts=write_message(leaving.reshape((leaving.size,))),
     )
     return write_message(content)
@@ -61,8 +61,8 @@ def _bound_to_send(x: EncryptedArray, bound: int | float | None) -> int:
     if not x.scaled_bound <= stated <= limit:
         raise BoundError(
             "this bound cannot be stated for the array",
-            expected="a public number that its values cannot pass and that the key (or lane) can hold",
-            got="one below what the values may reach" if stated < x.scaled_bound else "one beyond the key (or lane)",
+            expected="a public number that its values cannot pass and that the key (or slot) can hold",
+            got="one below what the values may reach" if stated < x.scaled_bound else "one beyond the key (or slot)",
             cure="state a larger one" if stated < x.scaled_bound else "state a smaller one, or leave bound= out",
         )
     return stated
@@ -101,10 +101,10 @@ def _read_form(content: EncryptedArrayMessage, key: PublicKey) -> tuple[tuple[in
     if content.lanes or content.lane_bits:
         room = key.plaintext_space.bits + 1
         if not shape or content.lanes < 1 or content.lane_bits < 2 or content.lanes * content.lane_bits > room:
-            raise InputError("lanes of an encrypted array do not fit its key", expected=f"at most {room} bits in all")
-        encoding = replace(encoding, lanes=LanePacking(content.lanes, content.lane_bits))
+            raise InputError("slots of an encrypted array do not fit its key", expected=f"at most {room} bits in all")
+        encoding = replace(encoding, packing=SlotPacking(content.lanes, content.lane_bits))
     if not 0 < content.scaled_bound <= encoding.limit(key.plaintext_space):
-        raise InputError("bound of an encrypted array is out of range", expected="what its key or lanes can hold")
+        raise InputError("bound of an encrypted array is out of range", expected="what its key or slots can hold")
     if content.scale_bits and not content.is_real:
         raise InputError("an encrypted array of integers has a scale", expected="scale_bits 0", got="another")
     return shape, encoding

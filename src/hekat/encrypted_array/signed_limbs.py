@@ -12,14 +12,14 @@ from hekat.plaintext_space import PackedPlaintext
 
 
 def plaintext_of(integers: IntegerArray, encoding: Encoding, scaled_bound: int) -> PackedPlaintext:
-    """Scaled values within `scaled_bound`, in the lanes of `encoding` if it has any, as plaintexts in C order."""
+    """Scaled values within `scaled_bound`, in the slots of `encoding` if it has any, as plaintexts in C order."""
     bound = encoding.plaintext_bound(scaled_bound)
-    lanes = encoding.lanes
-    if lanes is None:
+    packing = encoding.packing
+    if packing is None:
         return plaintext_from_integers(integers, bound)
     if integers.dtype == object:
-        return plaintext_from_integers(lanes.pack(integers), bound)
-    return PackedPlaintext(lanes.write(integers, limbs_for_bits(bound.bit_length() + 1)), bound)
+        return plaintext_from_integers(packing.pack(integers), bound)
+    return PackedPlaintext(packing.write(integers, limbs_for_bits(bound.bit_length() + 1)), bound)
 
 
 def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlaintext:

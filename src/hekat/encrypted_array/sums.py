@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sum_axes(x: EncryptedArray, axis: int | tuple[int, ...] | None, keepdims: bool) -> EncryptedArray:
     """The sum over `axis`, all axes if None; the bound grows by the number of addends, an empty sum is 0."""
     axes = _summed_axes(axis, x.ndim)
-    if x.encoding.lanes and x.ndim - 1 in axes:
+    if x.encoding.packing and x.ndim - 1 in axes:
         raise InputError(
             "a sum over the packed axis would add values that share ciphertexts",
             expected=f"axes before the last one ({x.ndim - 1})",

@@ -1,4 +1,4 @@
-"""The native engine; with hekat.engine.ring_cpu, its ring operations, the only importer of hekat._native."""
+"""The native engine; with hekat.engine.ring.cpu, its ring operations, the only importer of hekat._native."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from hekat.engine.interface import (
     check_same_modulus,
 )
 from hekat.engine.limbs import LimbArray, ints_from_limbs, widen
-from hekat.engine.lines import axis_lines, segment_lines
 from hekat.engine.random_limbs import HostRandom
-from hekat.engine.ring_cpu import CpuRing
+from hekat.engine.reduction_groups import axis_groups, segment_groups
+from hekat.engine.ring.cpu import CpuRing
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.engine.table_memory import TableMemory
 from hekat.engine.tenancy import describe_constant_time, describe_tables
@@ -297,7 +297,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         check_own(self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        return self._product_lines(a, *axis_lines(a.shape, axis), shape)
+        return self._product_lines(a, *axis_groups(a.shape, axis), shape)
 
     def mod_multi_exp(
         self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
@@ -326,7 +326,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self, a)
         check_segments(a, segments, segment_count)
-        return self._product_lines(a, *segment_lines(segments, segment_count), (segment_count,))
+        return self._product_lines(a, *segment_groups(segments, segment_count), (segment_count,))
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
         native = self._native_modulus(a.modulus)

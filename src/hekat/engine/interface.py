@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
-from hekat.engine.ring_interface import RingEngine
+from hekat.engine.ring.interface import RingEngine
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import EngineError, InputError
 

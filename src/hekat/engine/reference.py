@@ -43,7 +43,7 @@ from hekat.engine.interface import (
 )
 from hekat.engine.limbs import LIMB_BYTES, LimbArray, ints_from_limbs, limbs_from_ints
 from hekat.engine.random_limbs import HostRandom
-from hekat.engine.ring_reference import ReferenceRing
+from hekat.engine.ring.reference import ReferenceRing
 from hekat.engine.sparse_exponents import SparseExponents
 
 DEFAULT_WINDOW_BITS = 4

@@ -14,7 +14,7 @@ import numpy as np
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LimbArray
-from hekat.engine.loads import ROUND_ROBIN, Clock, EngineLoad, Loads, choose_policy
+from hekat.engine.workload import ROUND_ROBIN, Clock, EngineLoad, Workload, choose_policy
 from hekat.errors import EngineError, InputError
 
 DEFAULT_CHUNK_COUNT = 16
@@ -53,11 +53,11 @@ class Scheduler:
         self._engines = tuple(engines)
         self._chunk_count = chunk_count
         self._policy, _ = choose_policy(policy)
-        self._loads = Loads([getattr(engine, "name", "") for engine in engines], clock)
+        self._workload = Workload([getattr(engine, "name", "") for engine in engines], clock)
 
     def loads(self) -> tuple[EngineLoad, ...]:
         """What each engine was given and has done over all runs, in the order of the engines."""
-        return self._loads.loads()
+        return self._workload.loads()
 
     def run(self, function: ChunkFunction, count: int, progress: Progress | None = None) -> LimbArray:
         """`function(engine, slice)` of every chunk of range(count), joined along the first axis in order.
@@ -82,20 +82,20 @@ class Scheduler:
 
     def _finish_alone(self, function: ChunkFunction, chunks: list[slice]) -> _Finished:
         for index, chunk in enumerate(chunks):
-            self._loads.give(0, _length(chunk))
-            with self._loads.work(0, _length(chunk)):
+            self._workload.give(0, _length(chunk))
+            with self._workload.work(0, _length(chunk)):
                 result = function(self._engines[0], chunk)
             yield index, result
 
     def _finish_together(self, function: ChunkFunction, chunks: list[slice]) -> _Finished:
-        waiting = ChunkQueue([_length(chunk) for chunk in chunks], self._loads, self._policy)
+        waiting = ChunkQueue([_length(chunk) for chunk in chunks], self._workload, self._policy)
         finished: SimpleQueue[tuple[int, LimbArray | BaseException]] = SimpleQueue()
         stop = Event()
 
         def work(number: int, engine: Engine) -> None:
             while not stop.is_set() and (index := waiting.take(number)) is not None:
                 try:
-                    with self._loads.work(number, _length(chunks[index])):
+                    with self._workload.work(number, _length(chunks[index])):
                         result = function(engine, chunks[index])
                 except BaseException as error:  # raised again in the calling thread
                     stop.set()
@@ -134,11 +134,11 @@ class ChunkQueue:
     Round-robin: chunk i is engine i mod (engines)'s, whatever else that engine has to do.
     """
 
-    def __init__(self, sizes: Sequence[int], loads: Loads, policy: str) -> None:
+    def __init__(self, sizes: Sequence[int], workload: Workload, policy: str) -> None:
         self._sizes = sizes
-        self._loads = loads
+        self._workload = workload
         self._lock = Lock()
-        count = len(loads.loads())
+        count = len(workload.loads())
         self._rounds: list[list[int]] | None = None
         # Of what waits: the numbers of the chunks, and their sizes with the sign changed, so that both rise.
         self._numbers, self._negated = list(range(len(sizes))), [-size for size in sizes]
@@ -146,10 +146,10 @@ class ChunkQueue:
         if policy == ROUND_ROBIN:
             self._rounds = [list(range(engine, len(sizes), count))[::-1] for engine in range(count)]
             for engine, numbers in enumerate(self._rounds):
-                loads.give(engine, sum(sizes[number] for number in numbers))
+                workload.give(engine, sum(sizes[number] for number in numbers))
         # Items of the chunk that each engine took last, and of all before it: a free engine has done both.
         self._last, self._done = [0] * count, [0] * count
-        self._busy_before = [loads.busy_seconds(engine) for engine in range(count)]
+        self._busy_before = [workload.busy_seconds(engine) for engine in range(count)]
 
     def take(self, engine: int) -> int | None:
         """The number of the chunk that the free `engine` works on next; None where nothing is left for it."""
@@ -165,17 +165,17 @@ class ChunkQueue:
             number, size = self._numbers.pop(place), -self._negated.pop(place)
             self._left -= size
             self._last[engine] = size
-            self._loads.give(engine, size)
+            self._workload.give(engine, size)
             return number
 
     def withdraw(self) -> None:
         """Give back what no engine will take any more."""
         for engine, numbers in enumerate(self._rounds or []):
-            self._loads.withdraw(engine, sum(self._sizes[number] for number in numbers))
+            self._workload.withdraw(engine, sum(self._sizes[number] for number in numbers))
 
     def _most_items(self, engine: int) -> float:
         """Items that `engine` ends by the time all engines together have done all that waits."""
-        busy = [self._loads.busy_seconds(other) - before for other, before in enumerate(self._busy_before)]
+        busy = [self._workload.busy_seconds(other) - before for other, before in enumerate(self._busy_before)]
         speeds = [done / seconds if seconds > 0 else 0.0 for done, seconds in zip(self._done, busy, strict=True)]
         known = [speed for speed in speeds if speed]
         middling = sum(known) / len(known) if known else 1.0

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hekat.errors import InputError
 from hekat.estimator.vertical_regression import FloatArray, VerticalRegression
-from hekat.protocol.vertical_linear.answers import answers_of, probabilities_of
+from hekat.protocol.vertical_linear.prediction.answers import answers_of, probabilities_of
 from hekat.protocol.vertical_linear.settings import Task
 
 

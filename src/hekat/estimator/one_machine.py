@@ -42,7 +42,7 @@ class OneMachine:
         sealed = SealedRoles(keys, run_id="estimator", protocol=self.protocol, job_digest=digest)
         ledgers: dict[str, Ledger] = {}
 
-        def seat(name: str) -> Callable[[Channel], T]:
+        def sealed_role(name: str) -> Callable[[Channel], T]:
             def role(recorded: RecordedChannel) -> T:
                 ledgers[name] = recorded.ledger
                 return roles[name](recorded, sealed.stopwatches[name])
@@ -51,7 +51,7 @@ class OneMachine:
 
         start = time.perf_counter()
         try:
-            return run_parties({name: seat(name) for name in roles}, timeout_s=self.timeout_s, turn=sealed.turn)
+            return run_parties({name: sealed_role(name) for name in roles}, timeout_s=self.timeout_s, turn=sealed.turn)
         except PartyStoppedError as error:
             if isinstance(error.__cause__, InputError | JobError | PolicyError):
                 error.__cause__.add_note(f"raised by party {error.party!r} in step {error.step!r}")

@@ -12,7 +12,7 @@ from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.party_tables import Columns
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction import MAX_PREDICTIONS, SCORE_BITS, PredictionSettings
+from hekat.protocol.vertical_linear.prediction.predict_scores import MAX_PREDICTIONS, SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import (
     FixedPoint,
     Form,

@@ -16,7 +16,7 @@ from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
-from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import KeyPair
@@ -25,7 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TrainingSeat:
+class TrainingRole:
     """One party's side of a training: called with its channel and stopwatch, it returns its part of the model.
 
     `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start.
@@ -56,7 +56,7 @@ class PartyScores:
 
 
 @dataclass(frozen=True)
-class PredictionSeat:
+class PredictionRole:
     """One party's side of a prediction. `count_predictions` is told of its rows, and may refuse them."""
 
     settings: PredictionSettings

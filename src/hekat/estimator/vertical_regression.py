@@ -16,15 +16,15 @@ from hekat.data import Table
 from hekat.errors import InputError
 from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.parameters import VerticalParameters
-from hekat.estimator.party_roles import PartyScores, PredictionSeat, TrainingSeat
+from hekat.estimator.party_roles import PartyScores, PredictionRole, TrainingRole
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.parts_of_time import PARTS
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.timing_labels import PARTS
 from hekat.protocol.vertical_linear.warm_start import check_warm_start
 
 FloatArray = npt.NDArray[np.float64]
@@ -51,8 +51,8 @@ class VerticalRegression(VerticalParameters, ABC):
         intersection = self._intersection(tables)
         losses: list[float | None] = []
 
-        def seat(name: str) -> TrainingSeat:
-            return TrainingSeat(
+        def role_of(name: str) -> TrainingRole:
+            return TrainingRole(
                 settings,
                 tables.get(name),
                 intersection,
@@ -62,7 +62,7 @@ class VerticalRegression(VerticalParameters, ABC):
             )
 
         machine = OneMachine(PROTOCOL, self.timeout_s)
-        parts = machine.play({name: seat(name) for name in settings.everyone}, settings)
+        parts = machine.play({name: role_of(name) for name in settings.everyone}, settings)
         self._keep({name: part for name, part in parts.items() if part is not None}, losses)
         if classes is not None:
             self.classes_ = classes
@@ -97,8 +97,8 @@ class VerticalRegression(VerticalParameters, ABC):
             )
         settings = self._prediction_settings(part)
         intersection = self._intersection(tables)
-        seats = {
-            name: PredictionSeat(
+        roles = {
+            name: PredictionRole(
                 settings,
                 self.parts_[name],
                 tables[name],
@@ -109,7 +109,7 @@ class VerticalRegression(VerticalParameters, ABC):
             for name in settings.parties
         }
         machine = OneMachine(PROTOCOL, self.timeout_s)
-        results = machine.play(seats, settings)
+        results = machine.play(roles, settings)
         self.prediction_ledgers_: dict[str, AuditReport] = machine.audits
         received = results[settings.summing_party].scores
         assert received is not None
@@ -130,7 +130,7 @@ class VerticalRegression(VerticalParameters, ABC):
         settings = self._settings((self.guest, *hosts), None if classes is None else tuple(classes))
         own = None if channel.party == self.arbiter else _own_table(table, channel.party)
         losses: list[float | None] = []
-        seat = TrainingSeat(
+        role = TrainingRole(
             settings,
             own,
             self._intersection_of(settings.parties),
@@ -138,7 +138,7 @@ class VerticalRegression(VerticalParameters, ABC):
             None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
         )
-        part = seat(channel, Stopwatch())
+        part = role(channel, Stopwatch())
         if classes is not None:
             self.classes_ = np.asarray(classes)
         self._keep({} if part is None else {channel.party: part}, losses if channel.party == self.guest else [])
@@ -153,8 +153,8 @@ class VerticalRegression(VerticalParameters, ABC):
         own = _own_table(table, channel.party)
         intersection = self._intersection_of(settings.parties)
         count = partial(self._count_predictions, channel.party)
-        seat = PredictionSeat(settings, part, own, intersection, self._key_of(channel.party), count)
-        return seat(channel, Stopwatch())
+        role = PredictionRole(settings, part, own, intersection, self._key_of(channel.party), count)
+        return role(channel, Stopwatch())
 
     @abstractmethod
     def _read_labels(

@@ -1,6 +1,6 @@
 """FedML-HE's operations over the lattice scheme: one-time keys for each client, one sum opened once.
 
-Lanes of an upload: the digits of the weight, then the values times weight / weight_max, in levels. So value and weight
+Slots of an upload: the digits of the weight, then the values times weight / weight_max, in levels. So value and weight
 are scaled by the same whole number, and the mean is the sum of the values over the sum of the weights.
 """
 
@@ -34,8 +34,8 @@ from hekat.scheme.lattice import (
 
 FloatVector = npt.NDArray[np.floating[Any]]
 LevelVector = npt.NDArray[np.int32]
-# Lanes worked on at once: their levels and bytes stay in the processor's outer cache.
-BLOCK_LANES: Final = 1 << 18
+# Slots worked on at once: their levels and bytes stay in the processor's outer cache.
+BLOCK_SLOTS: Final = 1 << 18
 SESSION_BYTES: Final = 32
 
 
@@ -137,7 +137,7 @@ def encrypt_model(key: ClientKey, vector: FloatVector, weight: int) -> Encrypted
     _check_weight(params, weight)
     parameters = params.lattice_parameters
     encryptor = Encryptor(parameters, key.secret, key.round_key)
-    blocks, left = [], _lane_count(params, vector.size)
+    blocks, left = [], _slot_count(params, vector.size)
     for levels in _blocks(params, vector, weight):
         left -= levels.size
         blocks.append(encryptor.encrypt(levels, last=not left))
@@ -160,11 +160,11 @@ def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
     if len(set(clients)) < len(clients):
         raise InputError("a client's model is there twice", expected="one upload of each client", got="more")
     parameters = first.params.lattice_parameters
-    lane_count = _lane_count(first.params, first.value_count)
-    accumulator = Accumulator(parameters, lane_count)
+    slot_count = _slot_count(first.params, first.value_count)
+    accumulator = Accumulator(parameters, slot_count)
     for model in models:
         accumulator.add(model.blocks)
-    blocks = tuple(accumulator.write(block_values(parameters, BLOCK_LANES)))
+    blocks = tuple(accumulator.write(block_values(parameters, BLOCK_SLOTS)))
     return EncryptedModel(first.params, first.round_key, tuple(sorted(clients)), first.value_count, first.dtype, blocks)
 
 
@@ -176,13 +176,13 @@ def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
     _check_form(model)
     secret_sum = key.secret_sum_of(model.clients)
     decryptor = Decryptor(parameters, secret_sum, key.round_key)
-    step, head = block_values(parameters, BLOCK_LANES), _digit_count(params)
-    lane_count = _lane_count(params, model.value_count)
+    step, head = block_values(parameters, BLOCK_SLOTS), _digit_count(params)
+    slot_count = _slot_count(params, model.value_count)
     mean: FloatVector = np.empty(model.value_count, model.dtype)
     factor = 0.0
-    for number, start in enumerate(range(0, lane_count, step)):
+    for number, start in enumerate(range(0, slot_count, step)):
         first_chunk = start // parameters.form.values_per_chunk
-        sums = decryptor.decrypt(model.blocks[number], min(step, lane_count - start), first_chunk)
+        sums = decryptor.decrypt(model.blocks[number], min(step, slot_count - start), first_chunk)
         if start == 0:
             weight_sum = _weight_sum(params, sums[:head], len(model.clients))
             factor = params.alpha / parameters.level * params.weight_max / weight_sum
@@ -202,9 +202,9 @@ def mean_error_bound(params: Params, client_count: int, weight_sum: int) -> floa
 def _blocks(params: Params, vector: FloatVector, weight: int) -> Iterator[LevelVector]:
     level, head = params.lattice_parameters.level, _weight_digits(params, weight)
     factor = weight / params.weight_max * (level / params.alpha)
-    step, lane_count = block_values(params.lattice_parameters, BLOCK_LANES), _lane_count(params, vector.size)
-    for start in range(0, lane_count, step):
-        block = np.empty(min(step, lane_count - start), np.int32)
+    step, slot_count = block_values(params.lattice_parameters, BLOCK_SLOTS), _slot_count(params, vector.size)
+    for start in range(0, slot_count, step):
+        block = np.empty(min(step, slot_count - start), np.int32)
         filled = head.size if start == 0 else 0
         block[:filled] = head[:filled]
         begin = start + filled - head.size
@@ -229,8 +229,8 @@ def _check_form(model: EncryptedModel) -> None:
     """Raise InputError for a sum that `aggregate_models` did not make; what its blocks hold shows when it opens."""
     counted = type(model.value_count) is int and model.value_count > 0 and model.dtype in ("float32", "float64")
     held = isinstance(model.blocks, tuple) and all(isinstance(block, bytes) for block in model.blocks)
-    step = block_values(model.params.lattice_parameters, BLOCK_LANES)
-    if not (counted and held and len(model.blocks) == -(-_lane_count(model.params, model.value_count) // step)):
+    step = block_values(model.params.lattice_parameters, BLOCK_SLOTS)
+    if not (counted and held and len(model.blocks) == -(-_slot_count(model.params, model.value_count) // step)):
         raise InputError(
             "not an encrypted model",
             expected="a number of float32 or float64 values, and the blocks of bytes that they take",
@@ -265,7 +265,7 @@ def _weight_sum(params: Params, digit_sums: npt.NDArray[np.int64], client_count:
     return total
 
 
-def _lane_count(params: Params, value_count: int) -> int:
+def _slot_count(params: Params, value_count: int) -> int:
     return _digit_count(params) + value_count
 
 

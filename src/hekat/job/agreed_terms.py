@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hekat.job.colluders import say_colluders
-from hekat.job.job_file import Job
+from hekat.job.horizontal.colluders import say_colluders
+from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import AnyJob
 from hekat.job.psi.job_file import IntersectionJob
-from hekat.job.vertical.job_file import VerticalJob
-from hekat.protocol.horizontal.opening.committee import (
+from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.secure_sum.masked.opening.committee import (
     member_count_of,
     say_members,
     threshold_of,
 )
-from hekat.protocol.horizontal.opening.ways import least_parties
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 Term = tuple[str, str]

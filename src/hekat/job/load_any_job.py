@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.job.any_job import read_head
 from hekat.job.approvals import check_approved
-from hekat.job.job_file import Job, load_job
+from hekat.job.horizontal.job_file import Job, load_job
+from hekat.job.job_head import read_head
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site
-from hekat.job.vertical.job_file import VerticalJob, load_vertical_job
+from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 
 AnyJob = Job | VerticalJob | IntersectionJob
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hekat.data.site_function import describe_failure, load_function
+from hekat.data.sources.site_function import describe_failure, load_function
 from hekat.errors import InputError, JobError
 from hekat.job.section import Section
 from hekat.model import MODEL_NAMES, Model

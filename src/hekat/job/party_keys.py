@@ -48,7 +48,7 @@ def read_party_keys(section: Section, roles: Collection[str]) -> dict[str, Party
     return keys
 
 
-def notes_on_keys(party_keys: Mapping[str, PartyPublicKey]) -> list[str]:
+def caveats_on_keys(party_keys: Mapping[str, PartyPublicKey]) -> list[str]:
     """What a reader of a run has to know of who could take part in it."""
     return [] if party_keys else [ONE_PROCESS]
 

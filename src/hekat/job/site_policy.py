@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from hekat.errors import JobError, PolicyError
-from hekat.job.committee_policy import check_committee
-from hekat.job.job_file import Job
+from hekat.job.horizontal.committee_policy import check_committee
+from hekat.job.horizontal.job_file import Job
 from hekat.job.site_file import Site, SitePolicy
 from hekat.protocol.horizontal.settings import PROTECTIONS
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hekat.errors import HekatError
-from hekat.report.html_table import table_html
-from hekat.report.style import NOTEBOOK_STYLE
+from hekat.report.page.html_table import table_html
+from hekat.report.page.style import NOTEBOOK_STYLE
 from hekat.report.summary import Summary, load_summary
 from hekat.report.view import View
 from hekat.report.views import view_of

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hekat.errors import StateError
-from hekat.job.summary_format import SUMMARY_FORMAT
 from hekat.report import shape
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.tables import METRIC_ORDER
-from hekat.report.vertical.summary import VERTICAL_SUMMARY
+from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
+from hekat.summary.summary_format import SUMMARY_FORMAT
 
 SUMMARY_FILE = "summary.json"
 MAX_SUMMARY_BYTES = 64 * 2**20

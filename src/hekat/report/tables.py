@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hekat.report.losses import lost_rounds
+from hekat.report.horizontal.dropouts import dropout_rounds
+from hekat.report.horizontal.steps import explain_step, step_names
 from hekat.report.number_text import (
     describe_metric,
     format_byte_count,
@@ -14,7 +15,6 @@ from hekat.report.number_text import (
     format_metric,
     join_names,
 )
-from hekat.report.steps import explain_step, step_names
 
 METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
 
@@ -198,7 +198,7 @@ def role_names(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str
 
 
 def _roles_of(summary: Mapping[str, Any], name: str) -> list[str]:
-    settings, when = summary["settings"], lost_rounds(summary)
+    settings, when = summary["settings"], dropout_rounds(summary)
     makes = {"paillier": "makes the key pair", "shared": "makes the shared key"}
     key = makes.get(settings.get("opening", settings["protection"]))
     found = ["party", *([key] if key is not None and name == settings["leader"] else [])]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hekat.report.horizontal_view import HORIZONTAL_VIEW
+from hekat.report.horizontal.view import HORIZONTAL_VIEW
 from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
 from hekat.report.tables import Table
-from hekat.report.vertical.view import VERTICAL_VIEW
+from hekat.report.vertical_linear.view import VERTICAL_VIEW
 from hekat.report.view import Facts, Finding, View
 
 _VIEWS: Mapping[str, View] = {"horizontal": HORIZONTAL_VIEW, "vertical_linear": VERTICAL_VIEW, "psi": PSI_VIEW}

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from hekat.engine.ring import Ring
-from hekat.engine.ring_interface import RingArray
+from hekat.engine.ring.interface import RingArray
+from hekat.engine.ring.parameters import Ring
 from hekat.errors import InputError, WireCorruptError
 from hekat.scheme.bfv import (
     RESIDUE_BYTES,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from hekat.errors import KeyRefusedError, StateError, WireCorruptError, WireKindError, WireOversizeError
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey, fingerprint_of
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey, fingerprint_of
 from hekat.wire.atomic_file import already_there, create_file
 from hekat.wire.body import pack_body
 from hekat.wire.disclosure import public, sealed

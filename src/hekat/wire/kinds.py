@@ -13,7 +13,7 @@ from hekat.wire.frame import MAX_FRAME_BYTES, Buffer, check_kind, read_frame, wr
 if TYPE_CHECKING:
     from hekat.engine.interface import Engine
     from hekat.scheme.ckks import PublicKey as CkksPublicKey
-    from hekat.scheme.paillier.keys import PublicKey as PaillierPublicKey
+    from hekat.scheme.paillier.keys.key_pair import PublicKey as PaillierPublicKey
     from hekat.scheme.rsa.keys import PublicKey as RsaPublicKey
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from typing import Any
 from hekat.errors import InputError, WireCorruptError
 from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_strength
-from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey, check_strength
+from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS
 from hekat.wire.body import pack_body, packed_bytes_length, unpack_body
 from hekat.wire.fields import IntField, SequenceField
 from hekat.wire.frame import frame_overhead, read_frame

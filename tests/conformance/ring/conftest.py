@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.parameters import MaskFormat, Ring
 
 HERE = Path(__file__).parent
 # Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
@@ -57,7 +57,7 @@ RINGS = {
     "8192-top": (8192, primes_below(50, 8192, 1)),
 }
 
-# As published: value bits, parties, degree, primes, lanes, lane bits, delta, dropped bits, dropped bits of a sum.
+# As published: value bits, parties, degree, primes, slots, slot bits, delta, dropped bits, dropped bits of a sum.
 SETS = {
     "A8-32": (8, 32, 2048, (1125899906826241,), 3, 13, 2047, 4, 7),
     "A8-128": (8, 128, 2048, (35184372060161,), 2, 15, 32767, 7, 13),
@@ -100,8 +100,8 @@ class Published:
 
 @cache
 def published_set(name: str) -> Published:
-    value_bits, party_count, degree, primes, lanes, lane_bits, delta, dropped, sum_dropped = SETS[name]
-    form = MaskFormat(make_ring(degree, primes), lanes, lane_bits, dropped, sum_dropped)
+    value_bits, party_count, degree, primes, slots, slot_bits, delta, dropped, sum_dropped = SETS[name]
+    form = MaskFormat(make_ring(degree, primes), slots, slot_bits, dropped, sum_dropped)
     return Published(name, form, delta, value_bits, party_count)
 
 
@@ -223,11 +223,11 @@ class Oracle:
         """The integers m of each chunk's used coefficients."""
         chunks, at = [], 0
         for used in Oracle.used(form, len(values)):
-            lanes = np.zeros(form.lanes * used, object)
-            part = np.asarray(values[at : at + min(form.lanes * used - 1, form.values_per_chunk)], object)
-            lanes[0], lanes[1 : 1 + len(part)] = addend_count, part
+            slots = np.zeros(form.slots * used, object)
+            part = np.asarray(values[at : at + min(form.slots * used - 1, form.values_per_chunk)], object)
+            slots[0], slots[1 : 1 + len(part)] = addend_count, part
             at += len(part)
-            chunks.append(sum(lanes[j * used : (j + 1) * used] << j * form.lane_bits for j in range(form.lanes)))
+            chunks.append(sum(slots[j * used : (j + 1) * used] << j * form.slot_bits for j in range(form.slots)))
         assert at == len(values)
         return chunks
 

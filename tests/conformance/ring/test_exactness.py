@@ -59,7 +59,7 @@ def test_noise_at_the_bound_decodes(engine, oracle, published, sign):
 
 
 def test_noise_beyond_half_of_delta_does_not(engine, oracle, published):
-    """The bound is needed: just beyond delta / 2 the count lane is off by one."""
+    """The bound is needed: just beyond delta / 2 the count slot is off by one."""
     form, count = published.form, 7
     messages = oracle.messages(form, np.zeros(count, np.int64), published.party_count)[0]
     exact, opening = phase_base(engine, oracle, published, 21, messages)
@@ -93,7 +93,7 @@ def test_all_parties_at_the_extremes_decode(engine, oracle, published):
 def test_as_many_blocks_as_parties(engine, oracle, published):
     """Blocks added one by one, errors and secrets as drawn."""
     form = published.form
-    count, parties = (5, 2) if engine.name == "reference" else (3 * form.lanes + 1, published.party_count)
+    count, parties = (5, 2) if engine.name == "reference" else (3 * form.slots + 1, published.party_count)
     ring, rng = form.ring, np.random.default_rng(3)
     accumulator = np.zeros(form.field_count(count), np.uint64)
     secrets = np.concatenate(

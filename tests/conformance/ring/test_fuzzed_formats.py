@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hekat.engine.ring import MAX_DELTA_BITS, MAX_LANE_BITS, MAX_LANES, MaskFormat, Ring
+from hekat.engine.ring.parameters import MAX_DELTA_BITS, MAX_SLOT_BITS, MAX_SLOTS, MaskFormat, Ring
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 
@@ -41,26 +41,26 @@ def draw_ring(rng):
 
 
 def draw_format(rng):
-    """Any format that can be made, to both ends of lanes, digits, delta and dropped bits."""
+    """Any format that can be made, to both ends of slots, digits, delta and dropped bits."""
     while True:
         ring = draw_ring(rng)
         q_bits = ring.modulus.bit_length()
-        lanes = rng.randint(1, MAX_LANES)
-        lane_bits = (q_bits - rng.choice((2, 3, 5, 10, 15, MAX_DELTA_BITS))) // lanes
-        if not 2 <= lane_bits <= MAX_LANE_BITS:
+        slots = rng.randint(1, MAX_SLOTS)
+        slot_bits = (q_bits - rng.choice((2, 3, 5, 10, 15, MAX_DELTA_BITS))) // slots
+        if not 2 <= slot_bits <= MAX_SLOT_BITS:
             continue
-        delta_bits = (ring.modulus >> lanes * lane_bits).bit_length()
+        delta_bits = (ring.modulus >> slots * slot_bits).bit_length()
         dropped = [rng.choice((0, 1, delta_bits // 2, delta_bits - 1)) for _ in range(2)]
         try:
-            return MaskFormat(ring, lanes, lane_bits, *dropped)
+            return MaskFormat(ring, slots, slot_bits, *dropped)
         except InputError:
             continue
 
 
 def draw_count(rng, form):
-    """Values of at most two chunks; half of the time no lane is left over."""
+    """Values of at most two chunks; half of the time no slot is left over."""
     count = rng.choice((0, 1, 2, 7, rng.randrange(1, 200), form.values_per_chunk, form.values_per_chunk + 1))
-    surplus = -(count + 1) % form.lanes
+    surplus = -(count + 1) % form.slots
     return count + surplus if count < 200 and rng.random() < 0.5 else count
 
 
@@ -104,7 +104,7 @@ def draw_call(operation, seed):
         shapes = rng.choice((((), ()), ((2,), ()), ((2, 1), (3,)), ((0,), (1,)), ((2,), (3,))))
         return [ring, *(draw_element(rng, ring, shape) for shape in shapes)]
     if operation == "mask_values":
-        limit = min(2**31, 1 << form.lane_bits - 1) - (rng.random() < 0.95)
+        limit = min(2**31, 1 << form.slot_bits - 1) - (rng.random() < 0.95)
         values = np.random.default_rng(rng.getrandbits(64)).integers(-limit, limit, count, np.int64, endpoint=True)
         return [form, key, draw_element(rng, ring), rng.randbytes(32), first_chunk, values.astype(np.int32)]
     if operation == "unmask_sum":

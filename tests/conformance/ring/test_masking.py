@@ -36,9 +36,9 @@ def value_counts(published, engine):
     """Counts of values around whole chunks and whole coefficients; few for the reference."""
     form, chunk = published.form, published.form.values_per_chunk
     if engine.name == "reference":
-        return [0, chunk, chunk + 1] if published.name == "A8-32" else [form.lanes + 1]
-    counts = {0, 1, 2, 7, form.lanes - 1, form.lanes, 2 * form.lanes, 1000, chunk // 2}
-    counts |= {n * chunk + extra for n in (1, 2, 8) for extra in (-1, 0, 1, form.lanes)}
+        return [0, chunk, chunk + 1] if published.name == "A8-32" else [form.slots + 1]
+    counts = {0, 1, 2, 7, form.slots - 1, form.slots, 2 * form.slots, 1000, chunk // 2}
+    counts |= {n * chunk + extra for n in (1, 2, 8) for extra in (-1, 0, 1, form.slots)}
     return sorted(counts)
 
 
@@ -52,7 +52,7 @@ def draw_values(limit, count, seed):
 def test_published_formats(published):
     form = published.form
     assert form.delta == published.delta
-    assert form.lane_bits == 1 + (published.party_count * published.value_limit).bit_length()
+    assert form.slot_bits == 1 + (published.party_count * published.value_limit).bit_length()
     assert 2 * published.noise_limit < form.delta
 
 
@@ -102,12 +102,12 @@ def test_blocks_are_independent_of_how_values_are_cut(engine, oracle, name):
 
 
 def test_values_to_the_ends_of_their_lanes(engine, oracle):
-    """Digits up to 2^(l-1) - 1 on either side, in every lane."""
+    """Digits up to 2^(l-1) - 1 on either side, in every slot."""
     for name in ("A8-32", "C16-128"):
         form = oracle.published_set(name).form
-        limit = (1 << form.lane_bits - 1) - 1
+        limit = (1 << form.slot_bits - 1) - 1
         _, secret_ntt = secret_of(engine, oracle, form.ring, 4)
-        values = np.resize(np.array([limit, -limit, -limit, limit, 0], np.int32), 3 * form.lanes + 1)
+        values = np.resize(np.array([limit, -limit, -limit, limit, 0], np.int32), 3 * form.slots + 1)
         found = engine.mask_values(form, PUBLIC_KEY, secret_ntt, error_key(4), 0, values)
         assert np.array_equal(found, composed_block(engine, oracle, form, secret_ntt, error_key(4), 0, values))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hekat.engine.ring import MaskFormat
+from hekat.engine.ring.parameters import MaskFormat
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "ring.json").read_text())
 FIRST_CHUNK = VECTORS["first_chunk"]

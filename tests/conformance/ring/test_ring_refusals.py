@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 
 RING = Ring(1024, (12289,))
 PAIR = Ring(1024, (12289, 40961))
-# Lanes of 5 bits, delta 12; fields of 13 bits, and of 14 and 13 with two primes.
+# Slots of 5 bits, delta 12; fields of 13 bits, and of 14 and 13 with two primes.
 FORM = MaskFormat(RING, 2, 5, 1, 2)
 WIDE = MaskFormat(PAIR, 3, 6, 2, 3)
 KEY = bytes(32)
@@ -136,18 +136,18 @@ def test_bad_arguments_are_refused(engine, case):
     assert str(refusal.value) == str(specified.value)
 
 
-def test_the_widest_values_of_wide_lanes_are_taken(engine, oracle):
-    """int32 values fill lanes of 32 bits but for the least, and never those of 33."""
+def test_the_widest_values_of_wide_slots_are_taken(engine, oracle):
+    """int32 values fill slots of 32 bits but for the least, and never those of 33."""
     ring = oracle.published_set("A32-32").form.ring
     secret = np.zeros((1, 2048), np.uint64)
     least, greatest = np.array([-(2**31)], np.int32), np.array([2**31 - 1, 1 - 2**31], np.int32)
-    for lane_bits, is_taken in ((32, False), (33, True)):
-        form = oracle.format(ring, 1, lane_bits, 0, 0)
+    for slot_bits, is_taken in ((32, False), (33, True)):
+        form = oracle.format(ring, 1, slot_bits, 0, 0)
         engine.mask_values(form, KEY, secret, KEY, 0, greatest)
         if is_taken:
             engine.mask_values(form, KEY, secret, KEY, 0, least)
         else:
-            with pytest.raises(InputError, match="do not fit their lanes"):
+            with pytest.raises(InputError, match="do not fit their slots"):
                 engine.mask_values(form, KEY, secret, KEY, 0, least)
 
 
@@ -174,21 +174,21 @@ def opened(engine, oracle, form, messages, value_count):
     return engine.unmask_sum(form, KEY, one, 0, oracle.write(integers, form.sum_field_bits), value_count)
 
 
-def test_lanes_behind_the_last_value_are_zero_or_refused(engine, oracle):
+def test_slots_behind_the_last_value_are_zero_or_refused(engine, oracle):
     form = oracle.format(oracle.published_set("C16-128").form.ring, 3, 23, 0, 0)
-    base = 1 << form.lane_bits
-    # Two coefficients, six lanes: the count, then values 1 to 4 in order of their lanes, the sixth left over.
+    base = 1 << form.slot_bits
+    # Two coefficients, six slots: the count, then values 1 to 4 in order of their slots, the sixth left over.
     messages = [3 + 5 * base + 7 * base**2, -4 - 6 * base]
     values, counts = opened(engine, oracle, form, messages, 4)
     assert (values.tolist(), counts.tolist()) == ([-4, 5, -6, 7], [3])
     assert opened(engine, oracle, form, messages, 5)[0].tolist() == [-4, 5, -6, 7, 0]
     for sign in (1, -1):
-        with pytest.raises(InputError, match="does not lie in its lanes"):
+        with pytest.raises(InputError, match="does not lie in its slots"):
             opened(engine, oracle, form, [messages[0], messages[1] + sign * base**2], 4)
 
 
 def test_digits_reach_both_ends_and_what_exceeds_the_last_is_refused(engine, oracle):
-    """One digit more than 2^(l-1) - 1 in the last lane is a carry that no lane takes."""
+    """One digit more than 2^(l-1) - 1 in the last slot is a carry that no slot takes."""
     # delta = 2 and q - delta 2^14 = 8193: room for integers beyond the ends of the last digit.
     form = oracle.format(Ring(1024, (40961,)), 2, 7, 0, 0)
     top, bottom = 63 + 63 * 128, -64 - 64 * 128
@@ -196,5 +196,5 @@ def test_digits_reach_both_ends_and_what_exceeds_the_last_is_refused(engine, ora
     assert (values.tolist(), counts.tolist()) == ([-64, 63, -64], [63])
     for beyond in (top + 1, bottom - 1, 10240, -10240):
         assert abs(beyond) * form.delta < form.ring.modulus // 2 + 1
-        with pytest.raises(InputError, match="does not lie in its lanes"):
+        with pytest.raises(InputError, match="does not lie in its slots"):
             opened(engine, oracle, form, [0, beyond], 3)

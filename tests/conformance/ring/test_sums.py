@@ -82,8 +82,8 @@ def test_sums_around_multiples_of_q(engine, oracle, published):
         for offset in (0, 1 << d, 1 << d2 >> 1, (1 << d2 >> 1) + (1 << d), 1 << d2):
             wanted += [(k * q + sign * offset + extra >> d) for sign in (1, -1) for extra in (-(1 << d), 0, 1 << d)]
     wanted += [0, 1, (1 << sum(form.field_bits)) - 1]
-    # As many coefficients as there are sums, and every lane of theirs.
-    count = form.lanes * len(wanted) - 1
+    # As many coefficients as there are sums, and every slot of theirs.
+    count = form.slots * len(wanted) - 1
     assert form.last_used(count) == len(wanted)
     sums = np.array(wanted, object)
     # The high field takes what the low one does not; with one prime there is but the low one.
@@ -110,7 +110,7 @@ def test_thousands_of_blocks_stay_below_the_words_end(engine, oracle):
 def test_padding_bits_are_refused_and_nothing_is_added(engine, oracle, published):
     form = published.form
     seen = 0
-    for count in range(0, 8 * form.lanes):
+    for count in range(0, 8 * form.slots):
         used = form.last_used(count)
         plane_bytes = [-(-used * bits // 8) for bits in form.field_bits]
         for number, bits in enumerate(form.field_bits):

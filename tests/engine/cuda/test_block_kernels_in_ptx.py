@@ -66,7 +66,7 @@ def test_transforms(ptx: Any, cpu: Any, form: Any) -> None:
 def test_a_masked_sum(ptx: Any, cpu: Any, form: Any, value_count: int | None) -> None:
     """From values to bytes, added twice, written and opened: each step as on the CPU. None: more than one chunk."""
     count = value_count or form.values_per_chunk + 9
-    largest = min(1 << form.lane_bits - 2, 1 << 30) - 1
+    largest = min(1 << form.slot_bits - 2, 1 << 30) - 1
     values = np.random.default_rng(count).integers(-largest, largest + 1, count).astype(np.int32)
     values[:1] = largest
     secret = cpu.expand_uniform(form.ring, ERROR_KEY, 0, 1)[0]
@@ -121,11 +121,11 @@ def test_without_its_barriers_masking_is_refused(cpu: Any, monkeypatch: pytest.M
     assert refused >= 5
 
 
-def test_a_value_beyond_its_lane_is_seen(ptx: Any, cpu: Any) -> None:
+def test_a_value_beyond_its_slot_is_seen(ptx: Any, cpu: Any) -> None:
     form = SETS["C8-256"].form
     values = np.zeros(700, np.int32)
-    values[613] = 1 << form.lane_bits - 1
-    with pytest.raises(InputError, match="do not fit their lanes"):
+    values[613] = 1 << form.slot_bits - 1
+    with pytest.raises(InputError, match="do not fit their slots"):
         ptx.mask_values(form, KEY, cpu.expand_uniform(form.ring, KEY, 0, 1)[0], ERROR_KEY, 0, values)
 
 

@@ -117,7 +117,7 @@ def test_masks_show_nothing_of_values_and_secrets(degree):
         device = TracingDevice()
         engine: Any = CudaEngine(device)
         secret = np.stack([rng.integers(0, p, degree, np.uint64) for p in form.ring.primes])
-        most = 1 << form.lane_bits - 2
+        most = 1 << form.slot_bits - 2
         values = rng.integers(-most, most, form.values_per_chunk // 2, np.int32)
         written = engine.mask_values(form, bytes(32), secret, rng.bytes(32), 1, values)
         accumulator = np.zeros(form.field_count(values.size), np.uint64)

@@ -17,7 +17,7 @@ import pytest
 
 from hekat.engine.cuda import availability
 from hekat.engine.cuda.device import DeviceMemoryError
-from hekat.engine.cuda.pinned_buffers import SMALLEST_BYTES, PinnedBuffers, Transfers
+from hekat.engine.cuda.memory.pinned_buffers import SMALLEST_BYTES, PinnedBuffers, Transfers
 from hekat.errors import EngineError
 
 from .fake_cupy import CUDARuntimeError, FakeGpus, Memory, MemoryPointer, ndarray, view

@@ -9,7 +9,7 @@ from tests.engine.cuda.emulation.device import EmulatedDevice
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.cuda.ring_tables import KEPT_TABLES, RingTables, ring_words
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.errors import EngineError, InputError
 
 PUBLIC_KEY, ERROR_KEY = bytes(range(32)), bytes(range(7, 39))
@@ -124,13 +124,13 @@ def test_arrays_of_another_device_are_refused(form):
 
 def test_refusals_are_those_of_the_host(form):
     engine, secret = RingOnly(), secret_of(form)
-    limit = 1 << form.lane_bits - 1
+    limit = 1 << form.slot_bits - 1
     fields, block = np.zeros(form.field_count(9), np.uint64), np.zeros(form.written_bytes(9), np.uint8)
     padded = block.copy()
     padded[-1] = 128
     opened = np.full(form.written_sum_bytes(9), 17, np.uint8)
     attempts = {
-        "a value that fits no lane": lambda e, up: e.mask_values(
+        "a value that fits no slot": lambda e, up: e.mask_values(
             form, PUBLIC_KEY, secret, ERROR_KEY, 0, up(np.array([0, limit], np.int32))
         ),
         "values of another type": lambda e, up: e.mask_values(
@@ -139,7 +139,7 @@ def test_refusals_are_those_of_the_host(form):
         "an accumulator of another size": lambda e, up: e.add_masked(form, up(fields[:-1]), up(block), 9),
         "an accumulator in pieces": lambda e, up: e.add_masked(form, up(np.repeat(fields, 2))[::2], up(block), 9),
         "bytes of another size": lambda e, up: e.add_masked(form, up(fields), up(block[:-1]), 9),
-        "a written sum of another size": lambda e, up: e.write_sum(form, up(fields), 10 * form.lanes),
+        "a written sum of another size": lambda e, up: e.write_sum(form, up(fields), 10 * form.slots),
         "what is no sum": lambda e, up: e.unmask_sum(form, PUBLIC_KEY, secret, 0, up(opened), 9),
     }
     if form.field_bits[-1] * form.last_used(9) % 8:

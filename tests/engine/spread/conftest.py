@@ -11,8 +11,8 @@ import pytest
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import limbs_from_ints
-from hekat.engine.spread.cut import Cut
 from hekat.engine.spread.engine import SpreadEngine
+from hekat.engine.spread.partition import Partition
 from hekat.errors import EngineError
 
 N = Modulus((2**89 - 1) ** 2, root=2**89 - 1)
@@ -63,7 +63,7 @@ class Spread:
         for owner in (0, 1):
             own = values[order[owners[order] == owner]].tolist()
             padded += own + [0] * (half - len(own))
-        ranks = Cut(owners.astype(np.uint8)).ranks
+        ranks = Partition(owners.astype(np.uint8)).ranks
         return self.engine.take(self.load(padded), (owners * half + ranks).astype(np.int64))
 
     def moved(self, work: Callable[[], object]) -> tuple[int, int]:
@@ -75,7 +75,7 @@ class Spread:
 
     @staticmethod
     def owners(a) -> list[int]:
-        return a.data.cut.owners.tolist()
+        return a.data.partition.owners.tolist()
 
 
 def make_spread(**settings) -> Spread:

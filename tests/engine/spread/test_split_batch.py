@@ -44,7 +44,7 @@ def test_a_batch_is_encrypted_added_and_decrypted_by_both(engine, paillier_keys,
     cipher_y = encrypt(key, plaintexts(y.tolist()), variant=variant, engine=engine)
     total = add(cipher_x, cipher_y)
     assert total.engine is engine
-    assert total.residues.data.cut.counts == dict.fromkeys(range(len(before)), COUNT // len(before))
+    assert total.residues.data.partition.counts == dict.fromkeys(range(len(before)), COUNT // len(before))
     assert signed(decrypt(keys.private, total)) == (x + y).tolist()
     # The same ciphertexts in one engine: to the bit the same sum, and the same plaintexts.
     alone = CpuEngine(1)

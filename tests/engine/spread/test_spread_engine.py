@@ -16,8 +16,8 @@ from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.engine import CudaEngine
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
-from hekat.engine.spread.crew import Asynchronous
 from hekat.engine.spread.engine import SpreadEngine
+from hekat.engine.spread.pool import Asynchronous
 from hekat.errors import EngineError, InputError
 
 BASE = limbs_from_ints([3], N.limb_count)[0]
@@ -30,7 +30,7 @@ def exponents(number):
 def test_a_small_batch_goes_whole_to_the_engine_that_is_free_first():
     spread = make_spread(least_work=8 * N.limb_count)
     assert spread.owners(spread.load([5] * 7)) == [0] * 7
-    spread.engine._crew.loads.give(0, 1)
+    spread.engine._pool.workload.give(0, 1)
     assert spread.owners(spread.load([5] * 7)) == [1] * 7
     assert spread.owners(spread.load([5] * 8)) == [0] * 4 + [1] * 4
 
@@ -57,13 +57,13 @@ def test_speeds_are_measured_by_operations():
     first, second = spread.engine.loads()
     assert (first.chunks, first.items, first.waiting) == (second.chunks, second.items, second.waiting) == (4, 16, 0)
     assert min(first.busy_seconds, second.busy_seconds) >= 4
-    assert ("mod_mul", N.limb_count) in spread.engine._crew.loads._seen
+    assert ("mod_mul", N.limb_count) in spread.engine._pool.workload._seen
 
 
 def measure(engine, *rates):
     """As if an operation of so many seconds had run at these rates, twice."""
     for _ in range(2):
-        engine._crew.loads.observe("power", dict(enumerate(rates)), dict.fromkeys(range(len(rates)), 100.0))
+        engine._pool.workload.observe("power", dict(enumerate(rates)), dict.fromkeys(range(len(rates)), 100.0))
 
 
 # --- tables ------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_a_member_makes_its_table_when_it_needs_it():
     table = spread.engine.fixed_base_table(BASE, N, 40, 4)
     assert list(table.data.made) == [0]
     # A small batch goes to a member that has the table, whoever is free.
-    spread.engine._crew.loads.give(0, 1000)
+    spread.engine._pool.workload.give(0, 1000)
     assert spread.owners(spread.engine.mod_exp_fixed(table, exponents(99))) == [0] * 99
     assert list(table.data.made) == [0]
     for _ in range(2):
@@ -165,7 +165,7 @@ def test_an_interrupt_is_raised_when_all_members_have_ended(spread):
         ended.append(engine)
 
     with pytest.raises(KeyboardInterrupt):
-        spread.engine._crew.run({0: interrupted, 1: work}, {0: 1, 1: 1})
+        spread.engine._pool.run({0: interrupted, 1: work}, {0: 1, 1: 1})
     assert ended == [spread.members[1]]
 
 
@@ -191,7 +191,7 @@ def test_engines_that_return_early_are_waited_for_where_work_is_cut():
 
 def test_members_work_at_the_same_time(spread):
     both = Barrier(2, timeout=30)
-    spread.engine._crew.run({member: lambda engine: both.wait() for member in (0, 1)}, {0: 1, 1: 1})
+    spread.engine._pool.run({member: lambda engine: both.wait() for member in (0, 1)}, {0: 1, 1: 1})
 
 
 def test_it_is_made_of_two_engines_or_more_of_one_tenancy(monkeypatch):
@@ -252,7 +252,7 @@ def test_a_thread_that_cannot_be_started_is_an_error_and_nothing_waits(spread, m
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hekat.engine.spread.crew.ThreadPoolExecutor.submit", refuse)
+        patch.setattr("hekat.engine.spread.pool.ThreadPoolExecutor.submit", refuse)
         with pytest.raises(EngineError, match=r"thread of an engine cannot be started.*cpu \(2\).*start new thread"):
             spread.engine.mod_mul(a, a)
     assert [load.waiting for load in spread.engine.loads()] == [0, 0]

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hekat.channel import PartyKey, run_parties
+from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.job import federation
-from hekat.job.federation import Federation, Listener, copy_state
-from hekat.job.job_file import Job
+from hekat.job.horizontal.job_file import Job
+from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.settings import (
     CodecSettings,
@@ -21,8 +20,8 @@ from hekat.protocol.horizontal.settings import (
     ModelSettings,
     TrainingSettings,
 )
-from hekat.protocol.horizontal.training import RoundRecord, TrainingState
-from hekat.protocol.horizontal.witness import Witness
+from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.scheme.paillier import KeyPair
 
 PARTIES = ("a", "b", "c")
@@ -95,17 +94,17 @@ def key_pair(paillier_keys) -> KeyPair:
 
 @pytest.fixture(scope="session")
 def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
-    """Makes a federation of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+    """Makes a federation of `settings` over `tables`, checked unless told otherwise; `.run()` plays it."""
 
     def make(
         settings: HorizontalSettings,
         tables: Mapping[str, Table],
         *,
         ledger_folder: Path | None = None,
-        witness: bool = True,
+        exactness_check: bool = True,
         **others,
     ) -> Rehearsal:
-        job = Job("test", bytes(32), settings, "rows", None, False, False, witness, timeout_s=30.0)
+        job = Job("test", bytes(32), settings, "rows", None, False, False, exactness_check, timeout_s=30.0)
         records: list[RoundRecord] = []
         saved: list[TrainingState] = []
 
@@ -121,7 +120,7 @@ def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
             ledger_folder=ledger_folder,
             listener=Listener(on_round=lambda record, state: records.append(record), save=save),
             key_pair=key_pair,
-            witness=Witness() if witness and settings.protection == "paillier" else None,
+            exactness_check=ExactnessCheck() if exactness_check and settings.protection == "paillier" else None,
             **others,
         )
         rehearsal.records, rehearsal.saved = records, saved
@@ -138,9 +137,3 @@ def tables_of() -> Callable[..., dict[str, Table]]:
 @pytest.fixture(scope="session")
 def settings_of() -> Callable[..., HorizontalSettings]:
     return make_settings
-
-
-@pytest.fixture
-def roles_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Roles compute at once, as on machines of their own: one may wait otherwise than by its channel."""
-    monkeypatch.setattr(federation, "run_parties", lambda roles, *, turn, **others: run_parties(roles, **others))

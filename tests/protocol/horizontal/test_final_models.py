@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 from hekat.errors import ModelsDifferError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal import paillier_aggregation, plain_aggregation
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.final_model import ModelTrail
-from hekat.protocol.horizontal.messages import (
-    FinalModelMessage,
-    PlainMeanMessage,
-    RoundEndMessage,
-    SumMessage,
-    UpdateMessage,
-)
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.messages import FinalModelMessage, RoundEndMessage
+from hekat.protocol.secure_sum.paillier import party as paillier_aggregation
+from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
+from hekat.protocol.secure_sum.plain import party as plain_aggregation
+from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, add_many
 from hekat.wire import from_bytes, to_bytes
@@ -69,7 +66,7 @@ def equivocate(rehearse, tables_of, settings_of, key_pair):
         codec = CodecSettings(clipping="fixed", alpha=4.0)
         settings = settings_of(training=TWO_ROUNDS, codec=codec, protection=protection)
         tables = {name: replace(table, features=table.features / 1000) for name, table in tables_of(1).items()}
-        rehearsal = rehearse(settings, tables, witness=False)
+        rehearsal = rehearse(settings, tables, exactness_check=False)
 
         def play(channel):
             run_aggregator(Equivocating(channel, key_pair.public, step), settings, AggregatorRun(Stopwatch()))
@@ -121,7 +118,7 @@ def test_models_that_only_differed_on_the_way_are_found_too(
     if not compares_the_way:
         monkeypatch.setattr(ModelTrail, "add", lambda trail, digest: None)
     settings = settings_of(training=TWO_ROUNDS, protection="none")
-    rehearsal = rehearse(settings, tables_of(1), witness=False)
+    rehearsal = rehearse(settings, tables_of(1), exactness_check=False)
 
     def play(channel):
         run_aggregator(ThereAndBack(channel, None, "never"), settings, AggregatorRun(Stopwatch()))
@@ -139,7 +136,7 @@ def test_a_digest_without_its_signature_ends_a_run_that_bears_no_loss(
     protection, rehearse, tables_of, settings_of
 ) -> None:
     settings = settings_of(training=replace(TWO_ROUNDS, round_count=1), protection=protection)
-    rehearsal = rehearse(settings, tables_of(1), witness=False)
+    rehearsal = rehearse(settings, tables_of(1), exactness_check=False)
 
     class Unsigned:
         def __init__(self, channel) -> None:

@@ -22,11 +22,16 @@ from hekat.errors import (
 )
 from hekat.ledger import audit
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.messages import PublicKeyMessage, SharedSecretsMessage, SumMessage, UpdateMessage
-from hekat.protocol.horizontal.paillier_summation import PaillierSummation
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
-from hekat.protocol.horizontal.training import LocalRun
+from hekat.protocol.horizontal.training.loop import LocalRun
+from hekat.protocol.secure_sum.paillier.aggregator import PaillierSummation
+from hekat.protocol.secure_sum.paillier.messages import (
+    PublicKeyMessage,
+    SharedSecretsMessage,
+    SumMessage,
+    UpdateMessage,
+)
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
@@ -40,7 +45,7 @@ ONE_GRADIENT = TrainingSettings(algorithm="fedsgd", round_count=3, batch_rows=0)
 def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
     party, protection, rehearse, tables_of, settings_of, monkeypatch
 ) -> None:
-    from hekat.protocol.horizontal import training
+    from hekat.protocol.horizontal.training import loop as training
 
     original = training._Trainer._work_locally
     first_round_saved = threading.Event()
@@ -87,7 +92,7 @@ def test_parties_with_different_models_are_found_and_named(protection, rehearse,
     tables = tables_of(1)
     settings = settings_of(training=ONE_GRADIENT, protection=protection)
     other = replace(settings, training=replace(ONE_GRADIENT, learning_rate=2 * ONE_GRADIENT.learning_rate))
-    rehearsal = rehearse(settings, tables, witness=False)
+    rehearsal = rehearse(settings, tables, exactness_check=False)
     rehearsal.stand_ins = {
         "b": lambda channel: run_party(channel, tables["b"], other, rehearsal._party_run("b", channel, None))
     }
@@ -181,7 +186,7 @@ def test_an_aggregator_that_returns_another_sum_is_found_out(
     settings = settings_of(training=ONE_GRADIENT, codec=codec)
     wrong = type("Wrong", (WrongSummation,), {"change": staticmethod(change)})
     monkeypatch.setattr(aggregator, "PaillierSummation", wrong)
-    rehearsal = rehearse(settings, tables, witness=False)
+    rehearsal = rehearse(settings, tables, exactness_check=False)
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
     assert caught.value.party in settings.parties
@@ -349,7 +354,7 @@ def test_messages_and_runs_do_not_print_secrets(key_pair, rehearse, tables_of, s
 
 
 def test_the_bound_check_stops_a_run_whose_codec_is_wrong(rehearse, tables_of, settings_of, monkeypatch) -> None:
-    from hekat.protocol.horizontal.encode import UpdateCodec
+    from hekat.protocol.secure_sum.update_codec import UpdateCodec
 
     original = UpdateCodec.decode
 

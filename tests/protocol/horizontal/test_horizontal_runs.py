@@ -61,7 +61,7 @@ def test_every_encrypted_sum_is_within_the_stated_bound(case, rehearse, tables_o
     tables = tables_of(11, task=task)
     encrypted = rehearse(settings_of(model=model, codec=codec, training=training, task=task), tables)
     state = encrypted.run()
-    checks = encrypted.witness.checks
+    checks = encrypted.exactness_check.checks
     # Two moments of the standardiser and one sum a round, each held against the float one.
     assert [check.step for check in checks] == ["standardise/mean", "standardise/variance"] + [
         f"round-{number}" for number in (1, 2, 3)
@@ -116,7 +116,7 @@ def test_fedsgd_over_all_rows_is_gradient_descent_on_the_pooled_rows(rehearse, t
     pooled = tables_of(3, rows=(60,))["a"]
     encrypted = rehearse(settings_of(training=FEDSGD), split(pooled, (30, 25, 5)))
     state = encrypted.run()
-    steps = [check.bound for check in encrypted.witness.checks if check.step.startswith("round")]
+    steps = [check.bound for check in encrypted.exactness_check.checks if check.step.startswith("round")]
     allowed = 4 * FEDSGD.learning_rate * sum(steps) + 1e-6
     assert largest_difference(state.parameters, centralised(pooled, FEDSGD, 2)) <= allowed
 
@@ -173,7 +173,7 @@ def test_a_resumed_encrypted_run_takes_up_bounds_and_model(rehearse, tables_of, 
     resumed = rehearse(settings, tables_of(9), resume_from=whole.saved[1])
     again = resumed.run()
     # Nearest rounding and exact sums: not even the quantisation differs, although every ciphertext does.
-    assert [check.step for check in resumed.witness.checks] == ["round-3", "round-4"]
+    assert [check.step for check in resumed.exactness_check.checks] == ["round-3", "round-4"]
     assert largest_difference(state.parameters, again.parameters) == 0.0
     assert [record.bounds for record in resumed.records] == [record.bounds for record in whole.records[2:]]
     assert whole.saved[1].rounds_done == 2

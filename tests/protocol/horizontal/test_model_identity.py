@@ -66,7 +66,7 @@ def test_an_identity_follows_from_the_model_and_its_seed() -> None:
 def test_nothing_but_the_announcement_is_sent(model, says, rehearse, tables_of, settings_of) -> None:
     tables = tables_of(1)
     settings = settings_of(model=ModelSettings("mlp", hidden=(2,), seed=1))
-    rehearsal = rehearse(settings, tables, witness=False)
+    rehearsal = rehearse(settings, tables, exactness_check=False)
     other = replace(settings, model=model)
     rehearsal.stand_ins = {
         "b": lambda channel: run_party(channel, tables["b"], other, rehearsal._party_run("b", channel, None))

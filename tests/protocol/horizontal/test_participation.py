@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.errors import PolicyError
-from hekat.protocol.horizontal.participation import Participation, draw_sample
 from hekat.protocol.horizontal.participation_settings import check_participation, sample_size_of
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.protocol.secure_sum.participation import Participation, draw_sample
 
 NAMES = tuple("abcdefghij")
 DIGESTS = st.binary(min_size=32, max_size=32)

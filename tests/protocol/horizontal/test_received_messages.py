@@ -11,16 +11,12 @@ from hekat.data import Table
 from hekat.errors import BoundError, HekatError, InputError, PartyStoppedError, ProtocolError, WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
-from hekat.protocol.horizontal.messages import (
-    ClipMessage,
-    PlainMeanMessage,
-    PlainUpdateMessage,
-    RangeMessage,
-    StartMessage,
-    UpdateMessage,
-)
+from hekat.protocol.horizontal.messages import StartMessage
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
+from hekat.protocol.secure_sum.paillier.messages import UpdateMessage
+from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts
 from hekat.wire import from_bytes, to_bytes
@@ -71,7 +67,7 @@ def reshaped(key, shape):
 @pytest.mark.parametrize("sender", ["a", "b"])
 @pytest.mark.parametrize("shape", [(), (1, 1), (7,)])
 def test_updates_of_another_shape(sender, shape, rehearse, tables_of, settings_of, key_pair) -> None:
-    rehearsal = rehearse(settings_of(training=TRAINING), tables_of(1), witness=False)
+    rehearsal = rehearse(settings_of(training=TRAINING), tables_of(1), exactness_check=False)
     stop = stop_of(rehearsal, sender, UpdateMessage, reshaped(key_pair.public, shape))
     assert stop.party == "hub"
     assert isinstance(stop.__cause__, InputError)
@@ -96,7 +92,7 @@ OTHER_TENSORS = ("no tensors", "other sizes")
 
 @pytest.mark.parametrize("change", RANGES)
 def test_ranges_that_cannot_be(change, rehearse, tables_of, settings_of) -> None:
-    rehearsal = rehearse(settings_of(training=TRAINING, codec=DACIQ), tables_of(1), witness=False)
+    rehearsal = rehearse(settings_of(training=TRAINING, codec=DACIQ), tables_of(1), exactness_check=False)
     stop = stop_of(rehearsal, "b", RangeMessage, RANGES[change])
     assert (stop.party, type(stop.__cause__)) == ("hub", InputError if change not in OTHER_TENSORS else ProtocolError)
     assert "party b" in str(stop)
@@ -116,7 +112,7 @@ BOUNDS = {
 
 @pytest.mark.parametrize("change", BOUNDS)
 def test_clipping_bounds_that_cannot_be(change, rehearse, tables_of, settings_of) -> None:
-    rehearsal = rehearse(settings_of(training=TRAINING, codec=DACIQ), tables_of(1), witness=False)
+    rehearsal = rehearse(settings_of(training=TRAINING, codec=DACIQ), tables_of(1), exactness_check=False)
     stop = stop_of(rehearsal, "hub", ClipMessage, BOUNDS[change])
     assert stop.party in ("a", "b", "c")
     assert isinstance(stop.__cause__, WireCorruptError)
@@ -124,7 +120,7 @@ def test_clipping_bounds_that_cannot_be(change, rehearse, tables_of, settings_of
 
 
 def test_a_start_with_other_parties_than_the_jobs(rehearse, tables_of, settings_of) -> None:
-    rehearsal = rehearse(settings_of(training=TRAINING), tables_of(1), witness=False)
+    rehearsal = rehearse(settings_of(training=TRAINING), tables_of(1), exactness_check=False)
     stop = stop_of(rehearsal, "hub", StartMessage, lambda message: StartMessage(party_count=4))
     assert isinstance(stop.__cause__, WireCorruptError)
     assert "3 parties, as in the job" in str(stop)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import KeyRefusedError, PartyStoppedError
-from hekat.protocol.horizontal.messages import SharedSecretsMessage
-from hekat.protocol.horizontal.run_keys import check_run_key, draw_run_key
+from hekat.protocol.secure_sum.paillier.messages import SharedSecretsMessage
+from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 
 from .conftest import Rehearsal, make_settings, make_tables
 
@@ -44,7 +44,7 @@ class LyingLeader(Rehearsal):
 
 @pytest.mark.parametrize("key", [b"", b"k", bytes(31), bytes(33)], ids=len)
 def test_a_digest_key_that_can_be_guessed_is_refused_under_paillier(key, rehearse) -> None:
-    rehearsal = rehearse(make_settings(), make_tables(3), witness=False)
+    rehearsal = rehearse(make_settings(), make_tables(3), exactness_check=False)
     rehearsal.__class__ = LyingLeader
     rehearsal.changes = (SharedSecretsMessage, {"digest_key": key})
     assert f"{len(key)} bytes" in str(refused_by_others(rehearsal))

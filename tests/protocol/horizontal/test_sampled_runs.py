@@ -11,9 +11,9 @@ from hekat.data import Table
 from hekat.errors import PartyStoppedError, WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
-from hekat.protocol.horizontal.messages import SumMessage, UpdateMessage
-from hekat.protocol.horizontal.participation import Participation
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
+from hekat.protocol.secure_sum.participation import Participation
 
 NAMES = tuple("abcdefg")
 TRAINING = TrainingSettings(
@@ -84,8 +84,8 @@ def test_the_model_is_the_mean_of_the_sampled_parties_alone(
     assert [record.party_count for record in run.records] == [settings.sample_size] * 2
     assert [record.row_count for record in run.records] == [sum(len(tables[p]) for p in s) for s in samples]
     if protection == "paillier":
-        assert [check.step for check in run.witness.checks] == ["round-1", "round-2"]
-        assert all(check.largest_error <= check.bound for check in run.witness.checks)
+        assert [check.step for check in run.exactness_check.checks] == ["round-1", "round-2"]
+        assert all(check.largest_error <= check.bound for check in run.exactness_check.checks)
 
 
 def test_a_standardiser_is_of_all_parties(tables, rehearse, settings_of) -> None:

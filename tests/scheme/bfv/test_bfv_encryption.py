@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.scheme.bfv.conftest import N, Q, centred, coefficients_of, multiply, phase_of
 
-from hekat.engine.ring import Ring
+from hekat.engine.ring.parameters import Ring
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.bfv import (

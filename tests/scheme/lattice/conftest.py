@@ -75,7 +75,7 @@ def reference() -> Engine:
     return get_engine("reference")
 
 
-# The reference is slow: one set of each kind there, by primes and lanes; all of them in the native engine.
+# The reference is slow: one set of each kind there, by primes and slots; all of them in the native engine.
 ENGINES_AND_SETS = [("reference", name) for name in ("A16-128", "A16-16", "A8-32", "C8-256", "C32-128")]
 ENGINES_AND_SETS += [("cpu", name) for name in SETS]
 

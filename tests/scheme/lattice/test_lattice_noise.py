@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hekat.engine.interface import Engine
-from hekat.engine.mask_layout import write_fields
 from hekat.engine.reference import ReferenceEngine
+from hekat.engine.ring.mask_layout import write_fields
 from hekat.scheme.lattice import SETS, SecretKey, SecretSum, decrypt, encrypt, public_key
 
 from .conftest import ENGINES_AND_SETS
@@ -60,33 +60,33 @@ class Opening:
         self.rng = rng
 
     def written_coefficient(self, n: int, error: int) -> tuple[int, list[int]]:
-        """What is written for coefficient n, and its lanes: received * 2^d2 is a S + Delta m + error exactly."""
+        """What is written for coefficient n, and its slots: received * 2^d2 is a S + Delta m + error exactly."""
         form, q, step = self.form, self.form.ring.modulus, 1 << self.form.sum_dropped_bits
         bound = self.parameters.max_parties * self.parameters.level
         while True:
-            lanes = [int(self.rng.choice([-bound, bound])) for _ in range(form.lanes)]
-            lanes[0] = int(self.rng.integers(-bound // 2, bound // 2))
-            exact = self.masks[n] + form.delta * self.message(lanes) + error
-            # Delta is odd: the lowest lane can be chosen so that no rounding is left to do.
+            slots = [int(self.rng.choice([-bound, bound])) for _ in range(form.slots)]
+            slots[0] = int(self.rng.integers(-bound // 2, bound // 2))
+            exact = self.masks[n] + form.delta * self.message(slots) + error
+            # Delta is odd: the lowest slot can be chosen so that no rounding is left to do.
             shift = -exact * pow(form.delta, -1, step) % step
-            lanes[0] += shift - step if shift > step // 2 else shift
-            x = (self.masks[n] + form.delta * self.message(lanes) + error) % q
-            if x % step == 0 and abs(lanes[0]) <= bound:
-                return x // step, lanes
+            slots[0] += shift - step if shift > step // 2 else shift
+            x = (self.masks[n] + form.delta * self.message(slots) + error) % q
+            if x % step == 0 and abs(slots[0]) <= bound:
+                return x // step, slots
 
-    def message(self, lanes: list[int]) -> int:
-        return sum(lane << j * self.form.lane_bits for j, lane in enumerate(lanes))
+    def message(self, slots: list[int]) -> int:
+        return sum(slot << j * self.form.slot_bits for j, slot in enumerate(slots))
 
     def open(self, errors: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """(sums as opened, sums as put in) with these errors from coefficient 1 on; coefficient 0 holds the count."""
         form, step = self.form, 1 << self.form.sum_dropped_bits
-        first = [self.parameters.max_parties, *[0] * (form.lanes - 1)]
+        first = [self.parameters.max_parties, *[0] * (form.slots - 1)]
         x = (self.masks[0] + form.delta * self.message(first)) % form.ring.modulus
         coefficients, columns = [(x + step // 2) // step], [first]
         for n, error in enumerate(errors, 1):
-            coefficient, lanes = self.written_coefficient(n, error)
+            coefficient, slots = self.written_coefficient(n, error)
             coefficients.append(coefficient)
-            columns.append(lanes)
+            columns.append(slots)
         written = write_fields(coefficients, form.sum_field_bits)
         put_in = np.array(columns).T.reshape(-1)[1:]
         sums = decrypt(self.parameters, self.secret_sum, self.key, written, put_in.size, self.engine)
@@ -110,6 +110,6 @@ def test_half_of_delta_is_where_exactness_ends(default_engine, name):
     signs = np.resize([1, -1], count)
     for error, off_by in ((half, 0), (half + 1, 1)):
         sums, put_in = opening.open([int(error * sign) for sign in signs])
-        # Lane 0 of coefficients 1 to N - 1; the other lanes stand behind them.
+        # Slot 0 of coefficients 1 to N - 1; the other slots stand behind them.
         np.testing.assert_array_equal(sums[:count] - put_in[:count], off_by * signs)
         np.testing.assert_array_equal(sums[count:], put_in[count:])

@@ -10,7 +10,7 @@ from itertools import islice
 import gmpy2
 import pytest
 
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.lattice import SETS, LatticeParameters, choose_parameters, make_parameters
 
@@ -41,12 +41,12 @@ def test_every_set_is_published():
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_sets_have_the_published_figures(name):
     parameters = SETS[name]
-    bits, parties, degree, primes, lanes, lane_bits, delta, dropped, sum_dropped, up, down = PUBLISHED[name]
+    bits, parties, degree, primes, slots, slot_bits, delta, dropped, sum_dropped, up, down = PUBLISHED[name]
     form = parameters.form
     assert parameters.name == name
     assert (parameters.value_bits, parameters.max_parties, parameters.level) == (bits, parties, 2 ** (bits - 1) - 1)
     assert (form.ring.degree, form.ring.primes) == (degree, primes)
-    assert (form.lanes, form.lane_bits, form.delta) == (lanes, lane_bits, delta)
+    assert (form.slots, form.slot_bits, form.delta) == (slots, slot_bits, delta)
     assert (form.dropped_bits, form.sum_dropped_bits) == (dropped, sum_dropped)
     assert round(parameters.upload_bits, 2) == up
     assert round(parameters.download_bits, 2) == down
@@ -60,9 +60,9 @@ def test_a_full_chunk_takes_the_published_bits(name):
     parameters = SETS[name]
     form = parameters.form
     count = 3 * form.values_per_chunk
-    lanes = 3 * form.lanes * form.ring.degree
-    assert 8 * form.written_bytes(count) == round(parameters.upload_bits * lanes)
-    assert 8 * form.written_sum_bytes(count) == round(parameters.download_bits * lanes)
+    slots = 3 * form.slots * form.ring.degree
+    assert 8 * form.written_bytes(count) == round(parameters.upload_bits * slots)
+    assert 8 * form.written_sum_bytes(count) == round(parameters.download_bits * slots)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -90,9 +90,9 @@ def prime_for(delta: int, product_bits: int, degree: int) -> int:
 )
 def test_noise_is_refused_from_half_of_delta_on(parties, dropped, sum_dropped, noise_per_party, noise_of_sum):
     noise = parties * noise_per_party + noise_of_sum
-    lane_bits = 20 if parties == 16 else 21
+    slot_bits = 20 if parties == 16 else 21
     for delta, accepted in ((2 * noise + 1, True), (2 * noise, False), (2 * noise - 1, False)):
-        primes = (prime_for(delta, lane_bits, 2048),)
+        primes = (prime_for(delta, slot_bits, 2048),)
         arguments = ("edge", 16, parties, 2048, primes, 1, dropped, sum_dropped)
         if accepted:
             assert make_parameters(*arguments).noise_bound == noise
@@ -109,7 +109,7 @@ def test_one_party_more_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("degree", "prime_bits", "lanes", "safe"),
+    ("degree", "prime_bits", "slots", "safe"),
     [
         (1024, (27,), 1, True),
         (1024, (28,), 1, False),
@@ -122,9 +122,9 @@ def test_one_party_more_is_refused():
         (8192, (50, 50), 8, True),
     ],
 )
-def test_moduli_beyond_the_security_floor_are_refused(degree, prime_bits, lanes, safe):
+def test_moduli_beyond_the_security_floor_are_refused(degree, prime_bits, slots, safe):
     primes = tuple(largest_prime(bits, degree, index) for index, bits in enumerate(prime_bits))
-    arguments = ("floor", 8, 3, degree, primes, lanes, 0, 0)
+    arguments = ("floor", 8, 3, degree, primes, slots, 0, 0)
     if safe:
         assert not make_parameters(*arguments).unsafe
         return
@@ -143,11 +143,11 @@ def largest_prime(bits: int, degree: int, index: int) -> int:
     return next(islice(primes, index, None))
 
 
-def test_lanes_of_another_width_are_refused():
+def test_slots_of_another_width_are_refused():
     good = SETS["A16-16"]
-    for lane_bits in (19, 21):
+    for slot_bits in (19, 21):
         with pytest.raises(InputError, match="expected 20 bits for 16 addends of 16 bits"):
-            replace(good, form=replace(good.form, lane_bits=lane_bits))
+            replace(good, form=replace(good.form, slot_bits=slot_bits))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from hekat.engine.limbs import ints_from_limbs
 from hekat.scheme.paillier import PrivateKey, encrypt
-from hekat.scheme.paillier.prime_half import PrimeHalf
+from hekat.scheme.paillier.keys.prime_half import PrimeHalf
 
 SMALL_GENERATORS = range(2, 200)
 

@@ -22,8 +22,8 @@ from hekat.engine.cuda.availability import check_device, check_runtime
 from hekat.engine.cuda.compile import Compiler
 from hekat.engine.cuda.device import DeviceArray, DeviceMemoryError
 from hekat.engine.cuda.layout import BLOCK_THREADS
-from hekat.engine.cuda.ordering import MemoryOrder, ThreadStreams
-from hekat.engine.cuda.pinned_buffers import Bytes, PinnedBuffers, Transfers
+from hekat.engine.cuda.memory.ordering import MemoryOrder, ThreadStreams
+from hekat.engine.cuda.memory.pinned_buffers import Bytes, PinnedBuffers, Transfers
 from hekat.engine.cuda.sensors import read_sensors
 from hekat.engine.table_memory import read_cap_mib, source_of
 from hekat.errors import EngineError
@@ -40,7 +40,7 @@ _MOST_SHARED_ATTRIBUTE = 97
 
 
 class CupyDevice:
-    """Implements `hekat.engine.cuda.device.Device`; hekat.engine.cuda.ordering says which stream waits for which.
+    """Implements `hekat.engine.cuda.device.Device`; `memory.ordering` says which stream waits for which.
 
     Work is queued on a stream of the calling thread's own, which does not wait for CuPy's default stream; memory comes
     from a pool of the device's own. CuPy's current device, stream and allocator are left as they were found.

@@ -46,7 +46,7 @@ class DeviceMemoryError(EngineError):
 class Device(Protocol):
     """One GPU, or its emulation in tests. Calls may come from several threads; each has its own order of work.
 
-    hekat.engine.cuda.ordering says which thread's work waits for which.
+    hekat.engine.cuda.memory.ordering says which thread's work waits for which.
     """
 
     @property

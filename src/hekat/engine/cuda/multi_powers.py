@@ -11,7 +11,7 @@ from hekat.engine.cuda.device import DeviceArray, words_of
 from hekat.engine.cuda.products import FULL_GROUPS, CudaProducts, cut_lines
 from hekat.engine.interface import BoolArray, IndexArray, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_from_ints, read_from_bit
-from hekat.engine.lines import lines_of_members, offsets_of, renumber, segment_lines
+from hekat.engine.reduction_groups import groups_of_members, offsets_of, renumber, segment_groups
 from hekat.engine.sparse_exponents import SparseExponents
 from hekat.errors import InputError
 
@@ -93,14 +93,14 @@ class CudaMultiPowers(CudaProducts):
         Source: Pippenger 1976.
         """
         result_count, window = offsets.size - 1, plan.window_bits
-        result_of = lines_of_members(offsets)
+        result_of = groups_of_members(offsets)
         members, lines = [], []
         for i in range(plan.digit_count):
             own = read_digits(limbs, i * window, window)
             filled = np.flatnonzero(own)
             members.append(bases[filled])
             lines.append(((result_of[filled] * plan.digit_count + i) << window) + own[filled])
-        order, ends = segment_lines(np.concatenate(lines), result_count * plan.digit_count << window)
+        order, ends = segment_groups(np.concatenate(lines), result_count * plan.digit_count << window)
         buckets = self._product_lines(modulus, rows, np.concatenate(members)[order], ends)
         # Each bucket to the power of its digit, then each digit's product to the power of its place.
         digits = np.tile(np.arange(1 << window, dtype=np.uint64), result_count * plan.digit_count)
@@ -169,7 +169,7 @@ class CudaMultiPowers(CudaProducts):
         at_once: int,
     ) -> DeviceArray:
         """The same, over at most `at_once` bases after the other."""
-        result_of = lines_of_members(offsets)
+        result_of = groups_of_members(offsets)
         used, _ = renumber(bases, len(rows))
         products = []
         for start in range(0, used.size, at_once):

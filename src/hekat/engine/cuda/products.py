@@ -12,7 +12,7 @@ from hekat.engine.checks import (
 from hekat.engine.cuda.device import DeviceArray
 from hekat.engine.cuda.powers import CudaPowers
 from hekat.engine.interface import IndexArray, Modulus, ResidueArray
-from hekat.engine.lines import axis_lines, lines_of_members, offsets_of, segment_lines
+from hekat.engine.reduction_groups import axis_groups, groups_of_members, offsets_of, segment_groups
 
 # Groups that fill a large GPU with work, about: 132 multiprocessors, 12 warps each, 8 groups a warp.
 FULL_GROUPS = 1 << 14
@@ -28,14 +28,14 @@ class CudaProducts(CudaPowers):
         check_own(self._self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        rows = self._product_lines(a.modulus, self._rows(a), *axis_lines(a.shape, axis))
+        rows = self._product_lines(a.modulus, self._rows(a), *axis_groups(a.shape, axis))
         return self._residues(a.modulus, shape, rows)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self._self, a)
         check_segments(a, segments, segment_count)
-        rows = self._product_lines(a.modulus, self._rows(a), *segment_lines(segments, segment_count))
+        rows = self._product_lines(a.modulus, self._rows(a), *segment_groups(segments, segment_count))
         return self._residues(a.modulus, (segment_count,), rows)
 
     def _product_lines(
@@ -69,7 +69,7 @@ def cut_lines(offsets: IndexArray, longest: int) -> tuple[IndexArray, IndexArray
     if (counts == 1).all():
         return offsets, None
     parts = offsets_of(counts)
-    line_of = lines_of_members(parts)
+    line_of = groups_of_members(parts)
     number = np.arange(parts[-1]) - parts[line_of]
     starts = offsets[line_of] + number * longest
     return np.append(starts, offsets[-1]), parts

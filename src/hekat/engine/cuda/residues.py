@@ -28,8 +28,8 @@ from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import Device, DeviceArray, DeviceMemoryError, words_of
 from hekat.engine.cuda.integers import CudaIntegers
 from hekat.engine.cuda.layout import Layout
-from hekat.engine.cuda.residency import Residency
-from hekat.engine.cuda.table_memory import DeviceTableMemory
+from hekat.engine.cuda.memory.residency import Residency
+from hekat.engine.cuda.memory.table_memory import DeviceTableMemory
 from hekat.engine.interface import Engine, IndexArray, Modulus, ResidueArray, check_same_modulus
 from hekat.engine.limbs import LimbArray
 

@@ -14,8 +14,7 @@ from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import MOST_THREADS, DeviceArray, check_owned, run_threads
 from hekat.engine.cuda.device_memory import DeviceMemory
 from hekat.engine.cuda.ring_tables import RingTables
-from hekat.engine.ring import MaskFormat, Ring
-from hekat.engine.ring_checks import (
+from hekat.engine.ring.checks import (
     CHACHA20_BLOCK_BYTES,
     check_accumulator,
     check_add_masked,
@@ -26,10 +25,11 @@ from hekat.engine.ring_checks import (
     check_operands,
     check_sample_cbd,
     check_unmask_sum,
-    refuse_lanes,
     refuse_opened,
+    refuse_slots,
 )
-from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.parameters import MaskFormat, Ring
 
 # As in sampling.cuh and ring_masking.cu.
 GROUP = 8
@@ -39,7 +39,7 @@ WORD_BYTES = 8
 
 
 class CudaRing(DeviceMemory):
-    """Implements `hekat.engine.ring_interface.RingEngine` on one device, constant-time as it says.
+    """Implements `hekat.engine.ring.interface.RingEngine` on one device, constant-time as it says.
 
     Keys, secrets and elements lie on the host, and so do results, but for blocks of values: where the values, the
     written bytes or the accumulator that an operation is given lie on the device, its result does too.
@@ -179,14 +179,14 @@ class CudaRing(DeviceMemory):
             values.size,
         )
         if self._device.download(refused).any():
-            raise refuse_lanes(form)
+            raise refuse_slots(form)
         masked: ByteArray = self._beside(values, out)
         return masked
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
         """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding.
 
-        An accumulator on the device is added to by the thread that made it, as hekat.engine.cuda.ordering says.
+        An accumulator on the device is added to by the thread that made it, as hekat.engine.cuda.memory.ordering says.
         """
         if on_host(accumulator) and on_host(written):
             self._host.add_masked(form, accumulator, written, value_count)

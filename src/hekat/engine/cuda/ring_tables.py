@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.cuda.device import Device, DeviceArray
-from hekat.engine.negacyclic import reverse_bits
-from hekat.engine.ring import MaskFormat, Ring
+from hekat.engine.ring.negacyclic import reverse_bits
+from hekat.engine.ring.parameters import MaskFormat, Ring
 
 WORD = 1 << 64
 # A plaintext of up to 102 bits is divided by delta in two steps: what is above these bits, then what is left.
@@ -59,9 +59,9 @@ def ring_words(ring: Ring) -> WordArray:
 def form_words(form: MaskFormat) -> WordArray:
     """One `MaskForm`."""
     primes, q, delta = form.ring.primes, form.ring.modulus, form.delta
-    offset = sum(1 << form.lane_bits - 1 + j * form.lane_bits for j in range(form.lanes))
+    offset = sum(1 << form.slot_bits - 1 + j * form.slot_bits for j in range(form.slots))
     delta_shift = delta.bit_length() - 1
-    words = [form.ring.degree, form.lanes, form.lane_bits, delta, form.dropped_bits, form.sum_dropped_bits]
+    words = [form.ring.degree, form.slots, form.slot_bits, delta, form.dropped_bits, form.sum_dropped_bits]
     words += [*_two(form.field_bits), *_two(form.sum_field_bits)]
     for integer in (q, q - delta * offset, delta // 2 + delta * offset - q // 2):
         words += [integer % WORD, (integer >> 64) % WORD]

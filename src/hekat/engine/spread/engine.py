@@ -13,12 +13,12 @@ from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.host_memory import HostMemory
 from hekat.engine.interface import BoolArray, Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
-from hekat.engine.loads import Clock, EngineLoad, choose_policy
 from hekat.engine.random_limbs import HostRandom
-from hekat.engine.spread.crew import Crew
+from hekat.engine.spread.pool import EnginePool
 from hekat.engine.spread.products import SpreadProducts
 from hekat.engine.spread.residues import LEAST_WORK, call, positions_of
 from hekat.engine.spread.ring import LEAST_CHUNKS, SpreadRing
+from hekat.engine.workload import Clock, EngineLoad, choose_policy
 from hekat.errors import EngineError
 
 
@@ -64,40 +64,40 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
                 got=", ".join(f"{engine.name}: single_tenant={engine.single_tenant}" for engine in engines),
             )
         chosen, self._why_policy = choose_policy(policy)
-        super().__init__(Crew(engines, chosen, clock), least_work)
+        super().__init__(EnginePool(engines, chosen, clock), least_work)
         self._least_chunks = least_chunks
 
     @property
     def name(self) -> str:
-        return "+".join(engine.name for engine in self._crew.engines)
+        return "+".join(engine.name for engine in self._pool.engines)
 
     @property
     def single_tenant(self) -> bool:
-        return self._crew.engines[0].single_tenant
+        return self._pool.engines[0].single_tenant
 
     @property
     def chunk_plan(self) -> ChunkPlan:
         """Chunks of which each engine's part is all that it works on at once when alone; the next ones wait ready."""
-        plans = [engine.chunk_plan for engine in self._crew.engines]
+        plans = [engine.chunk_plan for engine in self._pool.engines]
         return ChunkPlan(sum(plan.factor * plan.in_flight for plan in plans), in_flight=2)
 
     def loads(self) -> tuple[EngineLoad, ...]:
         """What each engine was given and has done, in their order."""
-        return self._crew.loads.loads()
+        return self._pool.workload.loads()
 
     def describe(self) -> dict[str, str]:
         """What is active and why, with each member and its load, for `hekat doctor`."""
         shares = ", ".join(
-            f"{name} {share:.0%}" for name, share in zip(self._crew.names, self._crew.shares, strict=True)
+            f"{name} {share:.0%}" for name, share in zip(self._pool.names, self._pool.shares, strict=True)
         )
-        described = {"schedule": f"{self._crew.policy} ({self._why_policy})", "shares": shares}
-        for name, engine, load in zip(self._crew.names, self._crew.engines, self.loads(), strict=True):
+        described = {"schedule": f"{self._pool.policy} ({self._why_policy})", "shares": shares}
+        for name, engine, load in zip(self._pool.names, self._pool.engines, self.loads(), strict=True):
             described[f"{name}: load"] = str(load)
             described |= {f"{name}: {what}": value for what, value in engine.describe().items()}
         return described
 
     def __repr__(self) -> str:
-        return f"SpreadEngine({', '.join(self._crew.names)})"
+        return f"SpreadEngine({', '.join(self._pool.names)})"
 
     # --- powers of one base ----------------------------------------------------------------------------
 
@@ -118,10 +118,10 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
         """
         check_table(base, modulus, exponent_bits, window_bits, uses)
         refuse_device_limbs(base)
-        first = self._crew.engines[0].fixed_base_table(
+        first = self._pool.engines[0].fixed_base_table(
             base, modulus, exponent_bits, window_bits, uses=uses, constant_time=constant_time
         )
-        locks = tuple(Lock() for _ in self._crew.engines)
+        locks = tuple(Lock() for _ in self._pool.engines)
         request = _TableRequest(base.copy(), window_bits, uses, {0: first}, locks)
         return FixedBaseTable(self, modulus, exponent_bits, first.window_bits, request, first.size_bytes, constant_time)
 
@@ -132,16 +132,19 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
         refuse_device_limbs(exponents)
         count = prod(shape)
         # A small batch is not worth a table.
-        cut = self._plan(count, count * table.modulus.limb_count * table.positions, sorted(table.data.made))
+        partition = self._plan(count, count * table.modulus.limb_count * table.positions, sorted(table.data.made))
         flat = exponents.reshape(count, exponents.shape[-1])
-        tables = self._tables(table, list(cut.counts))
-        parts = self._crew.run(
-            {owner: call("mod_exp_fixed", tables[owner], flat[positions_of(cut, owner)]) for owner in cut.counts},
-            cut.counts,
+        tables = self._tables(table, list(partition.counts))
+        parts = self._pool.run(
+            {
+                owner: call("mod_exp_fixed", tables[owner], flat[positions_of(partition, owner)])
+                for owner in partition.counts
+            },
+            partition.counts,
             kind=("mod_exp_fixed", table.modulus.limb_count, table.exponent_bits),
-            refuse=lambda owner, index: refuse_wide_exponent(int(cut.positions(owner)[index]), shape, table),
+            refuse=lambda owner, index: refuse_wide_exponent(int(partition.positions(owner)[index]), shape, table),
         )
-        return self._join(table.modulus, shape, cut, parts)
+        return self._join(table.modulus, shape, partition, parts)
 
     def _tables(self, table: FixedBaseTable, owners: Sequence[int]) -> Mapping[int, FixedBaseTable]:
         """The members' own tables; those of `owners` that are missing are made, all at the same time."""
@@ -164,7 +167,7 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
 
         missing = [owner for owner in owners if owner not in request.made]
         if missing:
-            self._crew.run({owner: task(owner) for owner in missing}, dict.fromkeys(missing, 0))
+            self._pool.run({owner: task(owner) for owner in missing}, dict.fromkeys(missing, 0))
         return request.made
 
     # --- integers --------------------------------------------------------------------------------------
@@ -189,4 +192,4 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
         """The engine for integers of the host: carrying them elsewhere costs more than computing."""
         for operand in operands:
             refuse_device_limbs(operand)
-        return self._crew.engines[0]
+        return self._pool.engines[0]

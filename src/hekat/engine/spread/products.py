@@ -20,15 +20,15 @@ from hekat.engine.checks import (
 )
 from hekat.engine.interface import BoolArray, Engine, IndexArray, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray
-from hekat.engine.lines import lines_of_members, offsets_of, renumber
+from hekat.engine.reduction_groups import groups_of_members, offsets_of, renumber
 from hekat.engine.sparse_exponents import SparseExponents
-from hekat.engine.spread.cut import Cut
+from hekat.engine.spread.partition import Partition
 from hekat.engine.spread.residues import SpreadResidues, nothing
 from hekat.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class _Lines:
+class _Groups:
     """One member's partial products: the numbers of the results it has a factor of, rising, and the products."""
 
     numbers: IndexArray
@@ -47,19 +47,19 @@ class SpreadProducts(SpreadResidues):
         check_own(self._self, a)
         axis = check_axis(a, axis)
         shape = a.shape[:axis] + a.shape[axis + 1 :]
-        if a.data.cut.is_whole:
+        if a.data.partition.is_whole:
             return self._whole(a, shape, lambda engine, part: engine.mod_product(engine.reshape(part, a.shape), axis))
-        lines = np.expand_dims(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis)
-        return self._line_products(a, np.broadcast_to(lines, a.shape).ravel(), shape)
+        groups = np.expand_dims(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis)
+        return self._group_products(a, np.broadcast_to(groups, a.shape).ravel(), shape)
 
     def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self._self, a)
         check_segments(a, segments, segment_count)
         shape = (segment_count,)
-        if a.data.cut.is_whole:
+        if a.data.partition.is_whole:
             return self._whole(a, shape, lambda engine, part: engine.mod_segment_product(part, segments, segment_count))
-        return self._line_products(a, segments, shape)
+        return self._group_products(a, segments, shape)
 
     def mod_multi_exp(
         self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
@@ -72,13 +72,13 @@ class SpreadProducts(SpreadResidues):
         else:
             _, result_count = check_multi_exp(a, exponents, negative)
             refuse_device_limbs(exponents)
-        if a.data.cut.is_whole:
+        if a.data.partition.is_whole:
             return self._whole(a, (result_count,), lambda engine, part: engine.mod_multi_exp(part, exponents, negative))
         if isinstance(exponents, SparseExponents):
             tasks = {owner: self._sparse_powers(a, owner, exponents) for owner in a.data.of}
         else:
             tasks = {owner: self._dense_powers(a, owner, exponents, negative) for owner in a.data.of}
-        return self._join_lines(a, tasks, (result_count,))
+        return self._join_groups(a, tasks, (result_count,))
 
     def _whole(
         self, a: ResidueArray, shape: Shape, operation: Callable[[Engine, ResidueArray], ResidueArray]
@@ -86,74 +86,74 @@ class SpreadProducts(SpreadResidues):
         """What lies in one member stays there with its products."""
         ((owner, part),) = a.data.of.items()
         flat = (prod(shape),)
-        result = self._crew.run({owner: lambda engine: engine.reshape(operation(engine, part), flat)}, {owner: a.size})[
+        result = self._pool.run({owner: lambda engine: engine.reshape(operation(engine, part), flat)}, {owner: a.size})[
             owner
         ]
-        cut = Cut.whole(result.size, owner)
+        partition = Partition.whole(result.size, owner)
         if not result.size:
-            return self._join(a.modulus, shape, cut, {0: nothing(self._crew.engines[0], a.modulus)})
-        return self._join(a.modulus, shape, cut, {owner: result})
+            return self._join(a.modulus, shape, partition, {0: nothing(self._pool.engines[0], a.modulus)})
+        return self._join(a.modulus, shape, partition, {owner: result})
 
     # --- partial products ------------------------------------------------------------------------------
 
-    def _line_products(self, a: ResidueArray, lines: IndexArray, shape: Shape) -> ResidueArray:
-        """The product of each line's residues; `lines` names, for each residue, the result it is a factor of."""
+    def _group_products(self, a: ResidueArray, groups: IndexArray, shape: Shape) -> ResidueArray:
+        """The product of each group's residues; `groups` names, for each residue, the result it is a factor of."""
         count = prod(shape)
 
-        def task(owner: int) -> Callable[[Engine], _Lines]:
-            numbers, own = renumber(lines[a.data.cut.positions(owner)], count)
+        def task(owner: int) -> Callable[[Engine], _Groups]:
+            numbers, own = renumber(groups[a.data.partition.positions(owner)], count)
             part = a.data.of[owner]
-            return lambda engine: _Lines(numbers, engine.mod_segment_product(part, own, numbers.size))
+            return lambda engine: _Groups(numbers, engine.mod_segment_product(part, own, numbers.size))
 
-        return self._join_lines(a, {owner: task(owner) for owner in a.data.of}, shape)
+        return self._join_groups(a, {owner: task(owner) for owner in a.data.of}, shape)
 
     def _dense_powers(
         self, a: ResidueArray, owner: int, exponents: LimbArray, negative: BoolArray | None
-    ) -> Callable[[Engine], _Lines]:
-        positions = a.data.cut.positions(owner)
+    ) -> Callable[[Engine], _Groups]:
+        positions = a.data.partition.positions(owner)
         own, signs = exponents[positions], None if negative is None else negative[positions]
         numbers = np.arange(exponents.shape[1], dtype=np.int64)
-        return lambda engine: _Lines(numbers, engine.mod_multi_exp(a.data.of[owner], own, signs))
+        return lambda engine: _Groups(numbers, engine.mod_multi_exp(a.data.of[owner], own, signs))
 
-    def _sparse_powers(self, a: ResidueArray, owner: int, exponents: SparseExponents) -> Callable[[Engine], _Lines]:
-        cut: Cut = a.data.cut
-        entries = np.flatnonzero(cut.owners[exponents.bases] == owner)
-        numbers, own = renumber(lines_of_members(exponents.offsets)[entries], exponents.result_count)
+    def _sparse_powers(self, a: ResidueArray, owner: int, exponents: SparseExponents) -> Callable[[Engine], _Groups]:
+        partition: Partition = a.data.partition
+        entries = np.flatnonzero(partition.owners[exponents.bases] == owner)
+        numbers, own = renumber(groups_of_members(exponents.offsets)[entries], exponents.result_count)
         sparse = SparseExponents(
             exponents.limbs[entries],
-            cut.ranks[exponents.bases[entries]],
+            partition.ranks[exponents.bases[entries]],
             offsets_of(np.bincount(own, minlength=numbers.size)),
             None if exponents.negative is None else exponents.negative[entries],
         )
-        return lambda engine: _Lines(numbers, engine.mod_multi_exp(a.data.of[owner], sparse))
+        return lambda engine: _Groups(numbers, engine.mod_multi_exp(a.data.of[owner], sparse))
 
     # --- joining ---------------------------------------------------------------------------------------
 
-    def _join_lines(
-        self, a: ResidueArray, tasks: Mapping[int, Callable[[Engine], _Lines]], shape: Shape
+    def _join_groups(
+        self, a: ResidueArray, tasks: Mapping[int, Callable[[Engine], _Groups]], shape: Shape
     ) -> ResidueArray:
         """The products of all members' partial products, a result no member has a factor of being 1."""
 
         def refuse(owner: int, index: int) -> InputError:
-            return refuse_not_invertible(int(a.data.cut.positions(owner)[index]), a.shape)
+            return refuse_not_invertible(int(a.data.partition.positions(owner)[index]), a.shape)
 
-        partial = self._crew.run(tasks, a.data.cut.counts, refuse=refuse)
+        partial = self._pool.run(tasks, a.data.partition.counts, refuse=refuse)
         count = prod(shape)
-        cut = self._cut_lines(partial, count, a.modulus)
+        partition = self._partition_groups(partial, count, a.modulus)
         moves = {
-            (home, to): np.flatnonzero(cut.owners[lines.numbers] == to)
-            for home, lines in partial.items()
-            for to in cut.counts
+            (home, to): np.flatnonzero(partition.owners[groups.numbers] == to)
+            for home, groups in partial.items()
+            for to in partition.counts
             if home != to
         }
         moves = {pair: ranks for pair, ranks in moves.items() if ranks.size}
-        moved = self._store_ranks({home: lines.products for home, lines in partial.items()}, moves)
+        moved = self._store_ranks({home: groups.products for home, groups in partial.items()}, moves)
 
         def join(to: int) -> Callable[[Engine], ResidueArray]:
             def task(engine: Engine) -> ResidueArray:
                 pieces, numbers = [], []
                 if to in partial:
-                    own = np.flatnonzero(cut.owners[partial[to].numbers] == to)
+                    own = np.flatnonzero(partition.owners[partial[to].numbers] == to)
                     pieces.append(engine.take(partial[to].products, own))
                     numbers.append(partial[to].numbers[own])
                 for pair, limbs in moved.items():
@@ -163,23 +163,23 @@ class SpreadProducts(SpreadResidues):
                 if not pieces:
                     pieces.append(nothing(engine, a.modulus))
                     numbers.append(np.zeros(0, np.int64))
-                result_count = cut.counts[to]
+                result_count = partition.counts[to]
                 if len(pieces) == 1 and pieces[0].size == result_count:
                     return pieces[0]
-                lines = cut.ranks[np.concatenate(numbers)]
-                return engine.mod_segment_product(engine.concatenate(pieces), lines, result_count)
+                groups = partition.ranks[np.concatenate(numbers)]
+                return engine.mod_segment_product(engine.concatenate(pieces), groups, result_count)
 
             return task
 
-        parts = self._crew.run({to: join(to) for to in cut.counts}, cut.counts)
-        return self._join(a.modulus, shape, cut, parts)
+        parts = self._pool.run({to: join(to) for to in partition.counts}, partition.counts)
+        return self._join(a.modulus, shape, partition, parts)
 
-    def _cut_lines(self, partial: Mapping[int, _Lines], count: int, modulus: Modulus) -> Cut:
+    def _partition_groups(self, partial: Mapping[int, _Groups], count: int, modulus: Modulus) -> Partition:
         """Each result with the member that has all its factors; planned as a new batch where several have some."""
         planned = self._plan(count, count * modulus.limb_count, sorted(partial))
         contributors = np.zeros(count, np.int64)
         last = np.zeros(count, np.uint8)
-        for owner, lines in partial.items():
-            contributors[lines.numbers] += 1
-            last[lines.numbers] = owner
-        return Cut(np.where(contributors == 1, last, planned.owners))
+        for owner, groups in partial.items():
+            contributors[groups.numbers] += 1
+            last[groups.numbers] = owner
+        return Partition(np.where(contributors == 1, last, planned.owners))

@@ -30,8 +30,8 @@ from hekat.engine.checks import (
 )
 from hekat.engine.interface import Engine, IndexArray, Modulus, ResidueArray, check_same_modulus
 from hekat.engine.limbs import LimbArray
-from hekat.engine.spread.crew import Crew
-from hekat.engine.spread.cut import Cut
+from hekat.engine.spread.partition import Partition
+from hekat.engine.spread.pool import EnginePool
 from hekat.errors import InputError
 
 # A batch is cut where its products, each weighed by the limbs of its modulus, reach it: 512 products modulo the square
@@ -47,7 +47,7 @@ _Moved = Mapping[tuple[int, int], LimbArray]
 class Parts:
     """The data of a ResidueArray: who owns which residue, and each owner's, of one axis, in C order."""
 
-    cut: Cut
+    partition: Partition
     of: Mapping[int, ResidueArray]
 
 
@@ -59,12 +59,12 @@ class SpreadResidues:
     and loaded again; nothing else moves. A single residue that meets an array is taken to each member once.
     """
 
-    def __init__(self, crew: Crew, least_work: int) -> None:
-        self._crew = crew
+    def __init__(self, pool: EnginePool, least_work: int) -> None:
+        self._pool = pool
         self._least_work = least_work
         self._lock = Lock()
         self._copies: WeakKeyDictionary[ResidueArray, dict[int, ResidueArray]] = WeakKeyDictionary()
-        self._cut_by_shares: Final = lru_cache(maxsize=32)(Cut.by_shares)
+        self._cut_by_shares: Final = lru_cache(maxsize=32)(Partition.by_shares)
 
     @property
     def _self(self) -> Engine:
@@ -73,17 +73,19 @@ class SpreadResidues:
 
     # --- who takes what --------------------------------------------------------------------------------
 
-    def _plan(self, count: int, work: int, among: Sequence[int] = ()) -> Cut:
+    def _plan(self, count: int, work: int, among: Sequence[int] = ()) -> Partition:
         """The cut of a new batch of `count`: over all members by the policy, whole where `work` is little.
 
         `among`: the members that may take it whole, all if none is named.
         """
         if work >= self._least_work and count > 1:
-            return self._cut_by_shares(count, self._crew.shares)
-        return Cut.whole(count, self._crew.next_member(among))
+            return self._cut_by_shares(count, self._pool.shares)
+        return Partition.whole(count, self._pool.next_member(among))
 
-    def _join(self, modulus: Modulus, shape: Shape, cut: Cut, parts: Mapping[int, ResidueArray]) -> ResidueArray:
-        return ResidueArray(self._self, modulus, shape, Parts(cut, parts))
+    def _join(
+        self, modulus: Modulus, shape: Shape, partition: Partition, parts: Mapping[int, ResidueArray]
+    ) -> ResidueArray:
+        return ResidueArray(self._self, modulus, shape, Parts(partition, parts))
 
     # --- host <-> engine -------------------------------------------------------------------------------
 
@@ -99,23 +101,25 @@ class SpreadResidues:
     def _enter(self, name: str, limbs: LimbArray, modulus: Modulus, shape: Shape) -> ResidueArray:
         refuse_device_limbs(limbs)
         count = prod(shape)
-        cut = self._plan(count, count * modulus.limb_count)
+        partition = self._plan(count, count * modulus.limb_count)
         flat = limbs.reshape(count, limbs.shape[-1])
-        parts = self._crew.run(
-            {owner: call(name, flat[positions_of(cut, owner)], modulus) for owner in cut.counts},
-            cut.counts,
-            refuse=lambda owner, index: refuse_not_below_modulus(int(cut.positions(owner)[index]), shape, modulus),
+        parts = self._pool.run(
+            {owner: call(name, flat[positions_of(partition, owner)], modulus) for owner in partition.counts},
+            partition.counts,
+            refuse=lambda owner, index: refuse_not_below_modulus(
+                int(partition.positions(owner)[index]), shape, modulus
+            ),
         )
-        return self._join(modulus, shape, cut, parts)
+        return self._join(modulus, shape, partition, parts)
 
     def store(self, a: ResidueArray) -> LimbArray:
         """The residues as canonical limbs, shape a.shape + (modulus.limb_count,)."""
         check_own(self._self, a)
-        cut = a.data.cut
-        stored = self._crew.run({owner: call("store", part) for owner, part in a.data.of.items()}, cut.counts)
+        partition = a.data.partition
+        stored = self._pool.run({owner: call("store", part) for owner, part in a.data.of.items()}, partition.counts)
         out = np.empty((a.size, a.modulus.limb_count), np.uint64)
         for owner, limbs in stored.items():
-            out[positions_of(cut, owner)] = limbs
+            out[positions_of(partition, owner)] = limbs
         return out.reshape(*a.shape, a.modulus.limb_count)
 
     # --- shape -----------------------------------------------------------------------------------------
@@ -125,13 +129,16 @@ class SpreadResidues:
         check_own(self._self, a)
         check_indices(indices, a.size)
         flat = indices.ravel()
-        cut = Cut(a.data.cut.owners[flat])
-        ranks = a.data.cut.ranks[flat]
-        parts = self._crew.run(
-            {owner: call("take", self._part(a, owner), ranks[positions_of(cut, owner)]) for owner in cut.counts},
-            cut.counts,
+        partition = Partition(a.data.partition.owners[flat])
+        ranks = a.data.partition.ranks[flat]
+        parts = self._pool.run(
+            {
+                owner: call("take", self._part(a, owner), ranks[positions_of(partition, owner)])
+                for owner in partition.counts
+            },
+            partition.counts,
         )
-        return self._join(a.modulus, indices.shape, cut, parts)
+        return self._join(a.modulus, indices.shape, partition, parts)
 
     def reshape(self, a: ResidueArray, shape: tuple[int, ...]) -> ResidueArray:
         """The same residues under another shape of equal size."""
@@ -141,17 +148,17 @@ class SpreadResidues:
     def concatenate(self, arrays: Sequence[ResidueArray]) -> ResidueArray:
         """Joined along the first axis, each residue where it lies."""
         shape = check_concatenate(self._self, arrays)
-        cut = Cut(np.concatenate([a.data.cut.owners for a in arrays]))
-        parts = self._crew.run(
+        partition = Partition(np.concatenate([a.data.partition.owners for a in arrays]))
+        parts = self._pool.run(
             {
                 owner: call("concatenate", [a.data.of[owner] for a in arrays if owner in a.data.of])
                 if any(owner in a.data.of for a in arrays)
                 else lambda engine: nothing(engine, arrays[0].modulus)
-                for owner in cut.counts
+                for owner in partition.counts
             },
-            cut.counts,
+            partition.counts,
         )
-        return self._join(arrays[0].modulus, shape, cut, parts)
+        return self._join(arrays[0].modulus, shape, partition, parts)
 
     # --- element-wise ----------------------------------------------------------------------------------
 
@@ -161,16 +168,18 @@ class SpreadResidues:
         check_own(self._self, b)
         check_same_modulus(a, b)
         shape = broadcast_shape(a.shape, b.shape)
-        cut = self._choose_cut(a.modulus, shape, [a, b], 1)
-        return self._each("mod_mul", a.modulus, shape, cut, [self._bring(a, shape, cut), self._bring(b, shape, cut)])
+        partition = self._choose_partition(a.modulus, shape, [a, b], 1)
+        return self._each(
+            "mod_mul", a.modulus, shape, partition, [self._bring(a, shape, partition), self._bring(b, shape, partition)]
+        )
 
     def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
         """Element-wise a (1 + v root), shapes broadcast."""
         check_own(self._self, a)
         shape, _ = check_one_plus(a, values)
-        cut = self._choose_cut(a.modulus, shape, [a], 1)
-        arguments = [self._bring(a, shape, cut), _slices(values, shape, cut)]
-        return self._each("mod_mul_one_plus", a.modulus, shape, cut, arguments, refuse=refuse_not_below_root)
+        partition = self._choose_partition(a.modulus, shape, [a], 1)
+        arguments = [self._bring(a, shape, partition), _slices(values, shape, partition)]
+        return self._each("mod_mul_one_plus", a.modulus, shape, partition, arguments, refuse=refuse_not_below_root)
 
     def mod_exp(self, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
         """Element-wise power a^e through all bits of the exponents' limbs, constant-time; shapes broadcast; 0^0 = 1."""
@@ -183,24 +192,24 @@ class SpreadResidues:
     def _exp(self, name: str, a: ResidueArray, exponents: LimbArray) -> ResidueArray:
         check_own(self._self, a)
         shape = broadcast_shape(a.shape, check_limbs(exponents, "exponents"))
-        cut = self._choose_cut(a.modulus, shape, [a], 64 * exponents.shape[-1])
-        arguments = [self._bring(a, shape, cut), _slices(exponents, shape, cut)]
-        return self._each(name, a.modulus, shape, cut, arguments)
+        partition = self._choose_partition(a.modulus, shape, [a], 64 * exponents.shape[-1])
+        arguments = [self._bring(a, shape, partition), _slices(exponents, shape, partition)]
+        return self._each(name, a.modulus, shape, partition, arguments)
 
     def mod_inv(self, a: ResidueArray) -> ResidueArray:
         """Element-wise inverse, one true inversion a member. Raises InputError naming the first index without one."""
         check_own(self._self, a)
-        cut = a.data.cut
-        arguments = [self._bring(a, a.shape, cut)]
+        partition = a.data.partition
+        arguments = [self._bring(a, a.shape, partition)]
         refuse = lambda index, shape, _: refuse_not_invertible(index, shape)  # noqa: E731
-        return self._each("mod_inv", a.modulus, a.shape, cut, arguments, refuse=refuse)
+        return self._each("mod_inv", a.modulus, a.shape, partition, arguments, refuse=refuse)
 
     def _each(
         self,
         name: str,
         modulus: Modulus,
         shape: Shape,
-        cut: Cut,
+        partition: Partition,
         arguments: Sequence[Argument],
         *,
         refuse: Callable[[int, Shape, Modulus], InputError] | None = None,
@@ -212,70 +221,72 @@ class SpreadResidues:
 
         def refuse_at(owner: int, index: int) -> InputError:
             assert refuse is not None
-            return refuse(int(cut.positions(owner)[index]), shape, modulus)
+            return refuse(int(partition.positions(owner)[index]), shape, modulus)
 
-        tasks = {owner: task(owner) for owner in cut.counts}
+        tasks = {owner: task(owner) for owner in partition.counts}
         kind = (name, modulus.limb_count)
-        parts = self._crew.run(tasks, cut.counts, kind=kind, refuse=refuse_at if refuse else None)
-        return self._join(modulus, shape, cut, parts)
+        parts = self._pool.run(tasks, partition.counts, kind=kind, refuse=refuse_at if refuse else None)
+        return self._join(modulus, shape, partition, parts)
 
     # --- where operands lie ----------------------------------------------------------------------------
 
-    def _choose_cut(self, modulus: Modulus, shape: Shape, operands: Sequence[ResidueArray], products: int) -> Cut:
+    def _choose_partition(
+        self, modulus: Modulus, shape: Shape, operands: Sequence[ResidueArray], products: int
+    ) -> Partition:
         """The cut of an element-wise result: that of an operand of its size, so that this one does not move.
 
         An operand that lies whole in one member is moved only for operations of many `products` an item.
         """
         count = prod(shape)
-        like: list[Cut] = [a.data.cut for a in operands if a.size == count]
-        for cut in like:
-            if not cut.is_whole:
-                return cut
+        like: list[Partition] = [a.data.partition for a in operands if a.size == count]
+        for partition in like:
+            if not partition.is_whole:
+                return partition
         if like and products == 1:
             return like[0]
-        cut = self._plan(count, count * modulus.limb_count * products)
-        if not cut.is_whole:
-            return cut
-        owner = next(iter(operands[0].data.cut.counts))
-        return like[0] if like else Cut.whole(count, owner)
+        partition = self._plan(count, count * modulus.limb_count * products)
+        if not partition.is_whole:
+            return partition
+        owner = next(iter(operands[0].data.partition.counts))
+        return like[0] if like else Partition.whole(count, owner)
 
-    def _bring(self, a: ResidueArray, shape: Shape, cut: Cut) -> Argument:
+    def _bring(self, a: ResidueArray, shape: Shape, partition: Partition) -> Argument:
         """What each owner of `cut`, the cut of an array of `shape`, gets of `a` broadcast to that shape."""
         parts: Parts = a.data
-        if a.size == 1 and cut.size != 0:
-            return self._copy(a, cut)
-        if a.size == cut.size and parts.cut.is_like(cut):
+        if a.size == 1 and partition.size != 0:
+            return self._copy(a, partition)
+        if a.size == partition.size and parts.partition.is_like(partition):
             return parts.of.__getitem__
         sources = np.broadcast_to(np.arange(a.size, dtype=np.int64).reshape(a.shape), shape).ravel()
-        wanted = {owner: sources[positions_of(cut, owner)] for owner in cut.counts}
+        wanted = {owner: sources[positions_of(partition, owner)] for owner in partition.counts}
         moved = self._move(a, wanted)
         return lambda owner: self._gather(a, owner, wanted[owner], moved)
 
-    def _copy(self, a: ResidueArray, cut: Cut) -> Argument:
+    def _copy(self, a: ResidueArray, partition: Partition) -> Argument:
         """A single residue, at each owner of `cut`: moved there once, kept as long as `a` lives."""
         (home,) = a.data.of
         with self._lock:
             copies = self._copies.setdefault(a, {home: a.data.of[home]})
-            missing = [owner for owner in cut.counts if owner not in copies]
+            missing = [owner for owner in partition.counts if owner not in copies]
         if missing:
-            limbs = self._crew.run({home: call("store", copies[home])}, {home: 1})[home]
+            limbs = self._pool.run({home: call("store", copies[home])}, {home: 1})[home]
             tasks = {owner: call("load", limbs, a.modulus) for owner in missing}
-            made = self._crew.run(tasks, dict.fromkeys(missing, 1))
+            made = self._pool.run(tasks, dict.fromkeys(missing, 1))
             with self._lock:
                 copies.update(made)
         return copies.__getitem__
 
     def _move(self, a: ResidueArray, wanted: Mapping[int, IndexArray]) -> _Moved:
         """The limbs of those `wanted` residues of `a` that lie elsewhere, by who has and who wants them; each once."""
-        cut: Cut = a.data.cut
+        partition: Partition = a.data.partition
         moves: dict[tuple[int, int], IndexArray] = {}
         for to, sources in wanted.items():
             is_wanted = np.zeros(a.size, np.bool_)
             is_wanted[sources] = True
-            for home in cut.counts:
-                there = is_wanted & (cut.owners == home)
+            for home in partition.counts:
+                there = is_wanted & (partition.owners == home)
                 if home != to and there.any():
-                    moves[home, to] = cut.ranks[there]
+                    moves[home, to] = partition.ranks[there]
         return self._store_ranks(a.data.of, moves)
 
     def _store_ranks(self, parts: Mapping[int, ResidueArray], moves: Mapping[tuple[int, int], IndexArray]) -> _Moved:
@@ -289,22 +300,22 @@ class SpreadResidues:
         if not homes:
             return {}
         items = {home: sum(ranks.size for (own, _), ranks in moves.items() if own == home) for home in homes}
-        stored = self._crew.run({home: task(home) for home in homes}, items)
+        stored = self._pool.run({home: task(home) for home in homes}, items)
         return {pair: limbs for of_home in stored.values() for pair, limbs in of_home.items()}
 
     def _gather(self, a: ResidueArray, owner: int, sources: IndexArray, moved: _Moved) -> ResidueArray:
         """The residues of `a` at flat `sources` as one array of member `owner`: its own, and those moved to it."""
-        engine, cut = self._crew.engines[owner], a.data.cut
+        engine, partition = self._pool.engines[owner], a.data.partition
         # Where each wanted residue of `a` stands in the owner's own part followed by what was moved there.
         places = np.full(a.size, -1, np.int64)
         pieces = [self._part(a, owner)]
-        places[cut.positions(owner)] = np.arange(pieces[0].size, dtype=np.int64)
+        places[partition.positions(owner)] = np.arange(pieces[0].size, dtype=np.int64)
         at = pieces[0].size
         is_wanted = np.zeros(a.size, np.bool_)
         is_wanted[sources] = True
         for (home, to), limbs in moved.items():
             if to == owner:
-                places[is_wanted & (cut.owners == home)] = np.arange(at, at + len(limbs), dtype=np.int64)
+                places[is_wanted & (partition.owners == home)] = np.arange(at, at + len(limbs), dtype=np.int64)
                 pieces.append(engine.load(limbs, a.modulus))
                 at += len(limbs)
         joined = pieces[0] if len(pieces) == 1 else engine.concatenate(pieces)
@@ -314,7 +325,7 @@ class SpreadResidues:
         """What `owner` holds of `a`; none of it is an array too."""
         part: ResidueArray | None = a.data.of.get(owner)
         if part is None:
-            part = nothing(self._crew.engines[owner], a.modulus)
+            part = nothing(self._pool.engines[owner], a.modulus)
         return part
 
 
@@ -323,19 +334,19 @@ def nothing(engine: Engine, modulus: Modulus) -> ResidueArray:
     return engine.load(np.zeros((0, 1), np.uint64), modulus)
 
 
-def positions_of(cut: Cut, owner: int) -> IndexArray | slice:
+def positions_of(partition: Partition, owner: int) -> IndexArray | slice:
     """Where an owner's residues stand; all of them in one piece where there are no others'."""
-    return slice(None) if cut.is_whole else cut.positions(owner)
+    return slice(None) if partition.is_whole else partition.positions(owner)
 
 
-def _slices(limbs: LimbArray, shape: Shape, cut: Cut) -> Argument:
+def _slices(limbs: LimbArray, shape: Shape, partition: Partition) -> Argument:
     """What each owner of `cut`, the cut of an array of `shape`, gets of host limbs broadcast to that shape."""
     refuse_device_limbs(limbs)
-    if prod(limbs.shape[:-1]) == 1 and cut.size:
+    if prod(limbs.shape[:-1]) == 1 and partition.size:
         single = limbs.reshape(1, limbs.shape[-1])
         return lambda owner: single
-    flat = np.broadcast_to(limbs, (*shape, limbs.shape[-1])).reshape(cut.size, limbs.shape[-1])
-    return lambda owner: flat[positions_of(cut, owner)]
+    flat = np.broadcast_to(limbs, (*shape, limbs.shape[-1])).reshape(partition.size, limbs.shape[-1])
+    return lambda owner: flat[positions_of(partition, owner)]
 
 
 def call(name: str, *arguments: Any) -> Callable[[Engine], Any]:

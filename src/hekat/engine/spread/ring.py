@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from hekat.engine.interface import Engine
-from hekat.engine.ring import MaskFormat, Ring
-from hekat.engine.ring_checks import (
+from hekat.engine.ring.checks import (
     check_accumulator,
     check_add_masked,
     check_elements,
@@ -20,9 +19,10 @@ from hekat.engine.ring_checks import (
     check_sample_cbd,
     check_unmask_sum,
 )
-from hekat.engine.ring_interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
-from hekat.engine.spread.crew import Crew
-from hekat.engine.spread.cut import cut_range
+from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.parameters import MaskFormat, Ring
+from hekat.engine.spread.partition import partition_range
+from hekat.engine.spread.pool import EnginePool
 
 # Chunks, that is ring elements, from which a block is cut: some hundred microseconds of one core.
 LEAST_CHUNKS: Final = 8
@@ -37,14 +37,14 @@ class SpreadRing:
     operands elsewhere, are the first member's.
     """
 
-    _crew: Crew
+    _pool: EnginePool
     _least_chunks: int
 
     # --- streams ---------------------------------------------------------------------------------------
 
     def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
         """The key stream from block `counter` on."""
-        return self._crew.engines[0].chacha20(key, nonce, counter, byte_count)
+        return self._pool.engines[0].chacha20(key, nonce, counter, byte_count)
 
     def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
         """Uniform residues by rejection, runs of chunks over the members."""
@@ -124,12 +124,12 @@ class SpreadRing:
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
         """Field by field, in place."""
         check_add_masked(form, accumulator, written, value_count)
-        self._crew.engines[0].add_masked(form, accumulator, written, value_count)
+        self._pool.engines[0].add_masked(form, accumulator, written, value_count)
 
     def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
         """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
         check_accumulator(form, accumulator, value_count)
-        return self._crew.engines[0].write_sum(form, accumulator, value_count)
+        return self._pool.engines[0].write_sum(form, accumulator, value_count)
 
     def unmask_sum(
         self,
@@ -158,9 +158,9 @@ class SpreadRing:
     def _in_runs(self, make: Callable[[int, int], Callable[[Engine], Any]], count: int, kind: str) -> list[Any]:
         """What the members' tasks `make(start, stop)` return for runs that make up range(count), in order."""
         if count < self._least_chunks:
-            owner = self._crew.next_member()
-            return list(self._crew.run({owner: make(0, count)}, {owner: count}).values())
-        runs = {owner: run for owner, run in enumerate(cut_range(count, self._crew.shares)) if run[1] > run[0]}
+            owner = self._pool.next_member()
+            return list(self._pool.run({owner: make(0, count)}, {owner: count}).values())
+        runs = {owner: run for owner, run in enumerate(partition_range(count, self._pool.shares)) if run[1] > run[0]}
         items = {owner: stop - start for owner, (start, stop) in runs.items()}
-        results = self._crew.run({owner: make(*run) for owner, run in runs.items()}, items, kind=kind)
+        results = self._pool.run({owner: make(*run) for owner, run in runs.items()}, items, kind=kind)
         return [results[owner] for owner in runs]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hekat.channel import PartyPublicKey
 from hekat.errors import JobError
-from hekat.job.any_job import read_head_of, read_timeout
+from hekat.job.job_head import read_head_of, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings

@@ -21,37 +21,31 @@ from hekat.codec import daciq_alpha
 from hekat.data import check_same_schema
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.beginning import needs_everybody
-from hekat.protocol.horizontal.control_variates import ROW_COUNT_STEP
-from hekat.protocol.horizontal.draw_members import pass_on_draw
-from hekat.protocol.horizontal.group_parties import GroupParties, receive_bound_groups
-from hekat.protocol.horizontal.lane_ceiling import most_lanes
-from hekat.protocol.horizontal.lattice_messages import UploadCounterMessage
-from hekat.protocol.horizontal.lattice_summation import LatticeSummation
-from hekat.protocol.horizontal.messages import (
-    ClipMessage,
-    PublicKeyMessage,
-    RangeMessage,
-    ReadyMessage,
-    RoundAgreedMessage,
-    RoundEndMessage,
-    StartMessage,
-)
+from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model
-from hekat.protocol.horizontal.opening.ways import needs_draw
-from hekat.protocol.horizontal.paillier_summation import PaillierSummation
-from hekat.protocol.horizontal.plain_summation import PlainSummation
-from hekat.protocol.horizontal.received import check_ranges
-from hekat.protocol.horizontal.roster import Roster
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, MIN_ALPHA, HorizontalSettings
-from hekat.protocol.horizontal.standardise import STANDARDISE_STEPS
-from hekat.protocol.horizontal.upload_state import first_upload_number
-from hekat.protocol.horizontal.validation import FINAL_STEP
+from hekat.protocol.horizontal.slot_ceiling import most_slots
+from hekat.protocol.horizontal.start_up import needs_everybody
+from hekat.protocol.horizontal.training.control_variates import ROW_COUNT_STEP
+from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
+from hekat.protocol.horizontal.training.validation import FINAL_STEP
+from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
+from hekat.protocol.secure_sum.masked.draw_members import pass_on_draw
+from hekat.protocol.secure_sum.masked.group_parties import GroupParties, receive_bound_groups
+from hekat.protocol.secure_sum.masked.messages import UploadCounterMessage
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import needs_draw
+from hekat.protocol.secure_sum.masked.upload_state import first_upload_number
+from hekat.protocol.secure_sum.message_checks import check_ranges
+from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage, RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.paillier.aggregator import PaillierSummation
+from hekat.protocol.secure_sum.paillier.messages import PublicKeyMessage
+from hekat.protocol.secure_sum.plain.aggregator import PlainSummation
+from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
-Summation = PaillierSummation | PlainSummation | LatticeSummation
+Summation = PaillierSummation | PlainSummation | MaskedSummation
 
 
 @dataclass(frozen=True)
@@ -75,8 +69,8 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     with needs_everybody():
         announced = _gather_parties(channel, settings)
         summation = make_summation(channel, settings, roster, run)
-        if isinstance(summation, LatticeSummation):
-            summation.bound_lanes(most_lanes(settings, announced.tensors, len(announced.columns)))
+        if isinstance(summation, MaskedSummation):
+            summation.bound_slots(most_slots(settings, announced.tensors, len(announced.columns)))
     fresh = run.rounds_done == 0
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
@@ -93,7 +87,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
             break
     if settings.validation.hold_out and not run.is_validated:
         summation.serve(FINAL_STEP)
-    if isinstance(summation, LatticeSummation):
+    if isinstance(summation, MaskedSummation):
         summation.finish()
 
 
@@ -137,7 +131,7 @@ def make_summation(
         number = first_upload_number(next_numbers)
         members = pass_on_draw(channel, settings) if needs_draw(settings) else None
         groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.rounds_done, members))
-        return LatticeSummation(
+        return MaskedSummation(
             channel, settings, roster, stopwatch, groups, number, members=members, step_timeout_s=run.step_timeout_s
         )
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
@@ -151,7 +145,7 @@ def serve_bounds(roster: Roster, settings: HorizontalSettings, summation: Summat
         summation.serve(f"{step}/exponents")
     if codec.clipping != "daciq":
         return
-    if isinstance(summation, LatticeSummation):
+    if isinstance(summation, MaskedSummation):
         summation.begin(step)
     found = roster.receive_alike(
         f"{step}/range",

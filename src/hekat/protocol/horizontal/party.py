@@ -21,31 +21,27 @@ from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.errors import KeyRefusedError, StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.aggregation import Aggregation
-from hekat.protocol.horizontal.beginning import needs_everybody
-from hekat.protocol.horizontal.checked_sum import CHECKS_SUMS
-from hekat.protocol.horizontal.draw_members import PartyDraw
-from hekat.protocol.horizontal.group_parties import keep_to_record, openers_of, tell_released_groups
-from hekat.protocol.horizontal.lattice_aggregation import LatticeAggregation
-from hekat.protocol.horizontal.lattice_messages import RunSecretsMessage, UploadCounterMessage
-from hekat.protocol.horizontal.messages import (
-    PublicKeyMessage,
-    ReadyMessage,
-    SharedSecretsMessage,
-    StartMessage,
-)
+from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
 from hekat.protocol.horizontal.model_identity import identify_model
-from hekat.protocol.horizontal.opening.party_opening import PartyOpening
-from hekat.protocol.horizontal.opening.ways import make_way, needs_draw
-from hekat.protocol.horizontal.packing import Packing
-from hekat.protocol.horizontal.paillier_aggregation import PaillierAggregation
-from hekat.protocol.horizontal.plain_aggregation import PlainAggregation
-from hekat.protocol.horizontal.received import check_party_count
-from hekat.protocol.horizontal.run_keys import check_run_key, draw_run_key
 from hekat.protocol.horizontal.settings import KEY_TIMEOUT_S, HorizontalSettings, check_row_count
-from hekat.protocol.horizontal.training import LocalRun, TrainingState, digest_model, train
-from hekat.protocol.horizontal.upload_state import UploadState
-from hekat.protocol.horizontal.witness import Witness
+from hekat.protocol.horizontal.start_up import needs_everybody
+from hekat.protocol.horizontal.training.loop import LocalRun, TrainingState, digest_model, train
+from hekat.protocol.secure_sum.aggregation import Aggregation
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.masked.checked_sum import CHECKS_SUMS
+from hekat.protocol.secure_sum.masked.draw_members import PartyDraw
+from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, openers_of, tell_released_groups
+from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage, UploadCounterMessage
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, needs_draw
+from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
+from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.message_checks import check_party_count
+from hekat.protocol.secure_sum.paillier.messages import PublicKeyMessage, SharedSecretsMessage
+from hekat.protocol.secure_sum.paillier.party import PaillierAggregation
+from hekat.protocol.secure_sum.plain.party import PlainAggregation
+from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 from hekat.scheme.paillier import KeyPair, PrivateKey, generate_keys
 from hekat.wire import from_bytes, to_bytes
 
@@ -54,18 +50,18 @@ from hekat.wire import from_bytes, to_bytes
 class PartyRun:
     """What the machine gives a party's role; none of it changes what is sent. `key_pair` is for the leader only.
 
-    `upload_state` is what protection `lattice` keeps on disk; `patience_s` how long the party waits for the aggregator
-    (None: as for anybody); `before` as in LatticeAggregation. `accept_members` raises where this site forms no
-    committee with the members that were drawn, `on_members` is told them. `names_are_keys`: the job names party keys,
-    so it was begun by a release that draws members.
+    `upload_state` is what protection `lattice` keeps on disk; `aggregator_timeout_s` how long the party waits for the
+    aggregator (None: as for anybody); `before` as in MaskedAggregation. `accept_members` raises where this site forms
+    no committee with the members that were drawn, `on_members` is told them. `names_are_keys`: the job names party
+    keys, so it was begun by a release that draws members.
     """
 
     local: LocalRun
     key_pair: KeyPair | None = field(default=None, repr=False)
-    witness: Witness | None = None
+    exactness_check: ExactnessCheck | None = None
     on_packing: Callable[[Packing], None] = lambda packing: None
     upload_state: UploadState | None = None
-    patience_s: float | None = None
+    aggregator_timeout_s: float | None = None
     before: Callable[[str, str], None] = lambda step, part: None
     accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
     on_members: Callable[[tuple[str, ...]], None] = lambda members: None
@@ -91,7 +87,7 @@ def join_sums(channel: RecordedChannel, settings: HorizontalSettings, run: Party
             channel.ledger.note("setup", f"randomiser tables: {PLAIN_TABLES}", "public")
         private_key, digest_key = _share_keys(channel, settings, run)
         stopwatch = run.local.stopwatch
-        paillier = PaillierAggregation(channel, settings, private_key, stopwatch, run.witness, run.on_packing)
+        paillier = PaillierAggregation(channel, settings, private_key, stopwatch, run.exactness_check, run.on_packing)
         return paillier, digest_key
     channel.ledger.note("setup", "protection is NONE: the aggregator sees every update", "disclosed")
     return PlainAggregation(channel, settings, run.local.stopwatch), b""
@@ -99,7 +95,7 @@ def join_sums(channel: RecordedChannel, settings: HorizontalSettings, run: Party
 
 def _join_lattice(
     channel: RecordedChannel, settings: HorizontalSettings, run: PartyRun
-) -> tuple[LatticeAggregation, bytes]:
+) -> tuple[MaskedAggregation, bytes]:
     if run.upload_state is None:
         raise StateError(
             f"party {channel.party} keeps no upload numbers",
@@ -112,14 +108,16 @@ def _join_lattice(
     digest_key, shared_key = _share_run_secrets(channel, settings)
     next_number = run.upload_state.uploads.next_value
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
-    way = make_way(settings, shared_key, _find_members(channel, settings, run, run.upload_state))
-    channel.ledger.note("setup", way.describe(), "public")
+    scheme = make_opening_scheme(settings, shared_key, _find_members(channel, settings, run, run.upload_state))
+    channel.ledger.note("setup", scheme.describe(), "public")
     if settings.check_sum:
         channel.ledger.note("setup", CHECKS_SUMS, "public")
-    if channel.party in openers_of(way, settings):
+    if channel.party in openers_of(scheme, settings):
         tell_released_groups(channel, settings, run.upload_state, rounds_done)
-    opening = PartyOpening(channel, settings, way, run.upload_state, run.local.stopwatch, patience_s=run.patience_s)
-    aggregation = LatticeAggregation(
+    opening = PartyOpening(
+        channel, settings, scheme, run.upload_state, run.local.stopwatch, aggregator_timeout_s=run.aggregator_timeout_s
+    )
+    aggregation = MaskedAggregation(
         channel,
         settings,
         opening,
@@ -127,8 +125,8 @@ def _join_lattice(
         run.local.stopwatch,
         digest_key=digest_key,
         model_digest=b"" if resumed is None else digest_model(resumed, digest_key),
-        patience_s=run.patience_s,
-        witness=run.witness,
+        aggregator_timeout_s=run.aggregator_timeout_s,
+        exactness_check=run.exactness_check,
         on_packing=run.on_packing,
         before=run.before,
     )
@@ -147,7 +145,7 @@ def _find_members(
             state,
             resumed=run.local.resume_from is not None,
             may_be_older=not run.names_are_keys,
-            patience_s=run.patience_s,
+            aggregator_timeout_s=run.aggregator_timeout_s,
         )
         members = draw.run(run.accept_members)
         run.on_members(members)

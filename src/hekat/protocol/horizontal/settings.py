@@ -13,7 +13,7 @@ from hekat.protocol.horizontal.participation_settings import check_participation
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
 from hekat.protocol.role_names import check_role_name
 from hekat.scheme.lattice import choose_parameters
-from hekat.scheme.paillier.parameters import MAX_KEY_BITS, MIN_KEY_BITS
+from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_KEY_BITS
 
 Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
 Protection = Literal["lattice", "paillier", "none"]
@@ -172,7 +172,7 @@ class HorizontalSettings:
         return sample_size_of(self.training.participation, len(self.parties))
 
     @property
-    def bears_losses(self) -> bool:
+    def bears_dropouts(self) -> bool:
         """Whether rounds go on without a party that is lost."""
         return self.protection == "lattice"
 

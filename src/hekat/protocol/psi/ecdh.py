@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from hekat.errors import InputError
 from hekat.protocol.psi.curve import check_points, map_to_curve, multiply
-from hekat.protocol.psi.found import Found
 from hekat.protocol.psi.ids import Ids
+from hekat.protocol.psi.intersection_result import MatchedRows
 from hekat.protocol.psi.messages import AnsweredPointsMessage, MaskedPointsMessage
 from hekat.protocol.psi.pair import Pair
 from hekat.protocol.psi.rows import Digests, Positions, draw_order, match_rows, random_rows
@@ -27,7 +27,7 @@ from hekat.protocol.psi.transfer import check_distinct, parts_of, receive_rows, 
 MASKED_STEP, ANSWERED_STEP = "masked-points", "answered-points"
 
 
-def ask(pair: Pair, ids: Ids) -> Found:
+def ask(pair: Pair, ids: Ids) -> MatchedRows:
     """The asker's side: its own common rows, and their places in the answerer's list.
 
     Raises ProtocolError for points that an honest peer does not send.
@@ -40,7 +40,7 @@ def ask(pair: Pair, ids: Ids) -> Found:
         check_distinct(pair, theirs, "points")
         check_distinct(pair, mine, "answers")
         list_places, their_places = match_rows(mine, theirs)
-    return Found(order[list_places], their_places)
+    return MatchedRows(order[list_places], their_places)
 
 
 def answer(pair: Pair, ids: Ids, *, cardinality_only: bool) -> Positions:

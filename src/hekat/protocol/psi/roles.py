@@ -19,8 +19,9 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi import ecdh, rsa_blind
-from hekat.protocol.psi.found import (
-    Found,
+from hekat.protocol.psi.ids import Ids
+from hekat.protocol.psi.intersection_result import (
+    MatchedRows,
     check_rows,
     hear_count,
     hear_rows,
@@ -28,7 +29,6 @@ from hekat.protocol.psi.found import (
     tell_count,
     tell_rows,
 )
-from hekat.protocol.psi.ids import Ids
 from hekat.protocol.psi.pair import IntersectionRun, Pair, meet
 from hekat.protocol.psi.rows import Positions
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -89,7 +89,7 @@ def _compare(pairs: list[Pair], ids: Ids, settings: IntersectionSettings) -> Int
     return Intersection(common, len(common))
 
 
-def _ask(pair: Pair, ids: Ids, settings: IntersectionSettings) -> Found:
+def _ask(pair: Pair, ids: Ids, settings: IntersectionSettings) -> MatchedRows:
     if settings.kind == "ecdh":
         return ecdh.ask(pair, ids)
     return rsa_blind.ask(pair, ids, key_bits=settings.key_bits)

@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 
 from hekat.errors import InputError, KeyRefusedError, WireError
-from hekat.protocol.psi.found import Found
 from hekat.protocol.psi.ids import Ids
+from hekat.protocol.psi.intersection_result import MatchedRows
 from hekat.protocol.psi.messages import BlindedIdsMessage, BlindSignaturesMessage, SigningKeyMessage, TagsMessage
 from hekat.protocol.psi.pair import WAIT_S, Pair
 from hekat.protocol.psi.rows import Digests, Positions, draw_order, match_rows, random_rows
@@ -48,7 +48,7 @@ KEY_STEP, BLINDED_STEP, SIGNED_STEP, TAGS_STEP = "signing-key", "blinded-ids", "
 _TAG_DOMAIN: Final = b"hekat/psi/tag/1"
 
 
-def ask(pair: Pair, ids: Ids, *, key_bits: int) -> Found:
+def ask(pair: Pair, ids: Ids, *, key_bits: int) -> MatchedRows:
     """The asker's side: its own common rows, and their places in the answerer's list.
 
     Raises ProtocolError for a key that is not the job's or does not blind, and for signatures that do not hold.
@@ -68,7 +68,7 @@ def ask(pair: Pair, ids: Ids, *, key_bits: int) -> Found:
     with pair.run.stopwatch.measure("compare"):
         check_distinct(pair, theirs, "tags")
         list_places, their_places = match_rows(np.concatenate(tags), theirs)
-    return Found(order[list_places], their_places)
+    return MatchedRows(order[list_places], their_places)
 
 
 def answer(pair: Pair, ids: Ids, *, key_bits: int) -> Positions:

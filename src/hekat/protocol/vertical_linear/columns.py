@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Features, Table, check_finite, encode_labels, find_constant_columns, is_dense
-from hekat.data.column_moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
+from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 

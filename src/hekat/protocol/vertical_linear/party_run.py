@@ -55,5 +55,5 @@ class PartyRun:
     key_pair: KeyPair | None = field(default=None, repr=False)
     count_predictions: Callable[[int], None] = lambda row_count: None
     """Told how many rows are to be predicted before anything of that leaves; raises PolicyError to refuse them."""
-    witness: Any = None
+    exactness_check: Any = None
     """Where given (one machine only), it is told each step's values, to hold them against centralised training."""

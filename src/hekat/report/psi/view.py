@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hekat.report import svg
 from hekat.report.number_text import format_byte_count, format_seconds
-from hekat.report.page_parts import (
+from hekat.report.page import svg
+from hekat.report.page.parts import (
+    caveats_html,
     checks_html,
     figure_html,
     head_html,
     html_of_tables,
-    notes_html,
     page_html,
     paragraphs_html,
     section_html,
     settings_html,
 )
+from hekat.report.page.stacked_bars import draw_stacks
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.psi.tables import (
     KINDS_OF_TIME,
@@ -29,7 +30,6 @@ from hekat.report.psi.tables import (
     time_table,
     verdict,
 )
-from hekat.report.stacks import draw_stacks
 from hekat.report.tables import Table
 from hekat.report.view import Finding, View
 
@@ -88,7 +88,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "Who took part",
             html_of_tables(party_table(summary)),
             paragraphs_html(*size_sentences(summary)),
-            notes_html(summary["notes"]),
+            caveats_html(summary["notes"]),
         ),
         section_html(
             "Time",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from hekat.engine.interface import IndexArray
-from hekat.engine.ring_checks import check_elements
-from hekat.engine.ring_interface import RingEngine
+from hekat.engine.ring.checks import check_elements
+from hekat.engine.ring.interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.bfv.elements import (

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.ring import Ring
-from hekat.engine.ring_interface import RingArray, RingEngine
+from hekat.engine.ring.interface import RingArray, RingEngine
+from hekat.engine.ring.parameters import Ring
 from hekat.scheme.bfv.parameters import BfvParameters
 
 Elements = tuple[RingArray, ...]

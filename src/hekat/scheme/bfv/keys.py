@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from hekat.engine.ring_checks import check_elements
-from hekat.engine.ring_interface import CHACHA20_KEY_BYTES, RingEngine
+from hekat.engine.ring.checks import check_elements
+from hekat.engine.ring.interface import CHACHA20_KEY_BYTES, RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.bfv.elements import (

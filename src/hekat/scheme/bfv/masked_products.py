@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hekat.engine.interface import IndexArray
-from hekat.engine.ring_interface import RingEngine
+from hekat.engine.ring.interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.bfv.ciphertexts import draw_small

@@ -13,8 +13,8 @@ from functools import cached_property
 from math import isqrt, prod
 from typing import Final
 
-from hekat.engine.ring import Ring
-from hekat.engine.ring_interface import CBD_BOUND
+from hekat.engine.ring.interface import CBD_BOUND
+from hekat.engine.ring.parameters import Ring
 from hekat.errors import InputError, KeyRefusedError
 
 # The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs for secrets and errors CBD(21), and less

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.interface import IndexArray
-from hekat.engine.ring_interface import RingEngine
+from hekat.engine.ring.interface import RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError
 from hekat.scheme.bfv.ciphertexts import Ciphertexts, add, encrypt, join, multiply_plain

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hekat.engine.ring_interface import RingArray, RingEngine, SumArray
+from hekat.engine.ring.interface import RingArray, RingEngine, SumArray
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.lattice.evaluate import Written
@@ -36,7 +36,7 @@ class Decryptor:
         """The sums of the `value_count` values of one written block, int64, whose first chunk has that number.
 
         Raises InputError for another size; BoundError where a chunk does not open as a sum of exactly these
-        contributions (count, range or lanes that hold nothing): its chunks are not in place, or are altered.
+        contributions (count, range or slots that hold nothing): its chunks are not in place, or are altered.
         """
         form = self._parameters.form
         if value_count < 0 or first_chunk < 0:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hekat.engine.ring_interface import CHACHA20_KEY_BYTES, LevelArray, RingArray, RingEngine
+from hekat.engine.ring.interface import CHACHA20_KEY_BYTES, LevelArray, RingArray, RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.lattice.keys import SecretKey, check_public_key

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hekat.engine.ring_interface import ByteArray, RingArray, RingEngine
+from hekat.engine.ring.interface import ByteArray, RingArray, RingEngine
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError
 from hekat.scheme.lattice.parameters import LatticeParameters

@@ -15,8 +15,8 @@ from typing import Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.ring import Ring
-from hekat.engine.ring_interface import CBD_BOUND, CHACHA20_KEY_BYTES, RingArray, RingEngine, SmallArray
+from hekat.engine.ring.interface import CBD_BOUND, CHACHA20_KEY_BYTES, RingArray, RingEngine, SmallArray
+from hekat.engine.ring.parameters import Ring
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.immutable_key import ImmutableKey

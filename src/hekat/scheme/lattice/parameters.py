@@ -1,6 +1,6 @@
 """What sets of parameters the lattice scheme allows, checked once when they are made.
 
-Symbols in this folder: P parties; b value bits (signed, |x| <= 2^(b-1) - 1); l lane bits, k lanes to a coefficient;
+Symbols in this folder: P parties; b value bits (signed, |x| <= 2^(b-1) - 1); l slot bits, k slots to a coefficient;
 q modulus, N degree of the ring; Delta = floor(q / 2^(k l)); d, d2 dropped bits of a contribution and of a sum;
 a public polynomial, s secret, e error, S the sum of the secrets of those whose contributions are added.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from typing import Final
 
-from hekat.engine.ring import MaskFormat, Ring
-from hekat.engine.ring_interface import CBD_BOUND
+from hekat.engine.ring.interface import CBD_BOUND
+from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.errors import BoundError, InputError, KeyRefusedError
 
 MIN_VALUE_BITS: Final = 2
@@ -27,7 +27,7 @@ MAX_MODULUS_BITS: Final = {1024: 27, 2048: 54, 4096: 107, 8192: 215}
 class LatticeParameters:
     """A set under its public name: sums of up to `max_parties` values of `value_bits` bits open exactly, always.
 
-    Raises InputError for lanes that are not as wide as such a sum, BoundError where noise could reach half of Delta,
+    Raises InputError for slots that are not as wide as such a sum, BoundError where noise could reach half of Delta,
     KeyRefusedError for a modulus too large for its degree unless `unsafe_for_benchmark`: such a set carries `.unsafe`.
     """
 
@@ -41,12 +41,12 @@ class LatticeParameters:
         _check_range("name of a parameter set", len(self.name), 1, 64, " characters")
         _check_range("bits of a value", self.value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
         _check_range("number of parties", self.max_parties, 1, MAX_PARTIES)
-        lane_bits = 1 + (self.max_parties * self.level).bit_length()
-        if self.form.lane_bits != lane_bits:
+        slot_bits = 1 + (self.max_parties * self.level).bit_length()
+        if self.form.slot_bits != slot_bits:
             raise InputError(
-                f"parameter set {self.name} refused: its lanes do not fit its sums",
-                expected=f"{lane_bits} bits for {self.max_parties} addends of {self.value_bits} bits",
-                got=f"{self.form.lane_bits} bits",
+                f"parameter set {self.name} refused: its slots do not fit its sums",
+                expected=f"{slot_bits} bits for {self.max_parties} addends of {self.value_bits} bits",
+                got=f"{self.form.slot_bits} bits",
             )
         if 2 * self.noise_bound >= self.form.delta:
             raise BoundError(
@@ -75,13 +75,13 @@ class LatticeParameters:
 
     @property
     def upload_bits(self) -> float:
-        """Bits of one contribution a value, count lanes apart."""
-        return sum(self.form.field_bits) / self.form.lanes
+        """Bits of one contribution a value, count slots apart."""
+        return sum(self.form.field_bits) / self.form.slots
 
     @property
     def download_bits(self) -> float:
-        """Bits of a sum a value, count lanes apart."""
-        return sum(self.form.sum_field_bits) / self.form.lanes
+        """Bits of a sum a value, count slots apart."""
+        return sum(self.form.sum_field_bits) / self.form.slots
 
     @property
     def unsafe(self) -> bool:
@@ -103,16 +103,16 @@ def make_parameters(
     max_parties: int,
     degree: int,
     primes: tuple[int, ...],
-    lanes: int,
+    slots: int,
     dropped_bits: int,
     sum_dropped_bits: int,
     *,
     unsafe_for_benchmark: bool = False,
 ) -> LatticeParameters:
-    """The set with lanes as wide as its sums need. Raises as `LatticeParameters`; InputError for what is no ring."""
+    """The set with slots as wide as its sums need. Raises as `LatticeParameters`; InputError for what is no ring."""
     _check_range("bits of a value", value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
-    lane_bits = 1 + (max_parties * ((1 << (value_bits - 1)) - 1)).bit_length()
-    form = MaskFormat(Ring(degree, primes), lanes, lane_bits, dropped_bits, sum_dropped_bits)
+    slot_bits = 1 + (max_parties * ((1 << (value_bits - 1)) - 1)).bit_length()
+    form = MaskFormat(Ring(degree, primes), slots, slot_bits, dropped_bits, sum_dropped_bits)
     return LatticeParameters(name, value_bits, max_parties, form, unsafe_for_benchmark)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from hekat.errors import InputError
 from hekat.scheme.lattice.parameters import MAX_VALUE_BITS, LatticeParameters, make_parameters
 
-# Value bits, parties, primes, lanes, dropped bits, dropped bits of a sum.
+# Value bits, parties, primes, slots, dropped bits, dropped bits of a sum.
 _Row = tuple[int, int, tuple[int, ...], int, int, int]
 
 _PRIME_50 = 1125899906826241
@@ -38,10 +38,10 @@ _C_SETS: tuple[_Row, ...] = (
 
 SETS: Final[dict[str, LatticeParameters]] = {
     (name := f"{family}{bits}-{parties}"): make_parameters(
-        name, bits, parties, degree, primes, lanes, dropped_bits, sum_dropped_bits
+        name, bits, parties, degree, primes, slots, dropped_bits, sum_dropped_bits
     )
     for family, degree, rows in (("A", 2048, _A_SETS), ("C", 4096, _C_SETS))
-    for bits, parties, primes, lanes, dropped_bits, sum_dropped_bits in rows
+    for bits, parties, primes, slots, dropped_bits, sum_dropped_bits in rows
 }
 MOST_PARTIES: Final = max(parameters.max_parties for parameters in SETS.values())
 

@@ -16,8 +16,8 @@ from hekat.scheme.paillier.evaluate import (
     subtract,
     sum_along,
 )
-from hekat.scheme.paillier.keys import KeyPair, PrivateKey, PublicKey, check_strength, generate_keys
-from hekat.scheme.paillier.parameters import KeySizeWarning
+from hekat.scheme.paillier.keys.key_pair import KeyPair, PrivateKey, PublicKey, check_strength, generate_keys
+from hekat.scheme.paillier.keys.parameters import KeySizeWarning
 
 __all__ = [
     "Ciphertexts",

@@ -11,7 +11,7 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
 from hekat.scheme.keyed_residues import KeyedResidues
-from hekat.scheme.paillier.keys import PublicKey, check_same_key
+from hekat.scheme.paillier.keys.key_pair import PublicKey, check_same_key
 
 
 class Ciphertexts(KeyedResidues[PublicKey]):

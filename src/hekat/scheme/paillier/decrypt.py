@@ -16,8 +16,8 @@ from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.chunks import run_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, check_same_key
-from hekat.scheme.paillier.prime_half import BLINDING_BITS, PrimeHalf
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, check_same_key
+from hekat.scheme.paillier.keys.prime_half import BLINDING_BITS, PrimeHalf
 from hekat.scheme.paillier.twos_complement import check_within_bound, signed_of_sums
 
 

@@ -14,8 +14,8 @@ from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.chunks import join_chunks, run_chunks
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey
-from hekat.scheme.paillier.parameters import CRT, DJN, STANDARD, VARIANTS
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys.parameters import CRT, DJN, STANDARD, VARIANTS
 from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
 from hekat.scheme.paillier.twos_complement import check_within_bound, resize_signed, sign_masks
 

@@ -19,8 +19,8 @@ from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.chunks import join_chunks, run_chunks, take_chunk
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.encrypt import choose_randomisers, plaintext_residues, public_part
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey, check_same_key
-from hekat.scheme.paillier.parameters import CRT, STANDARD
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey, check_same_key
+from hekat.scheme.paillier.keys.parameters import CRT, STANDARD
 from hekat.scheme.paillier.plain_matrix import part_rows, plain_matrix
 from hekat.scheme.paillier.plain_operand import plaintexts_for, signed_magnitudes
 

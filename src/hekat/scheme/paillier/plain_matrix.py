@@ -10,7 +10,7 @@ import numpy as np
 from hekat.engine.interface import BoolArray, IndexArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.sparse_exponents import SparseExponents
-from hekat.scheme.paillier.keys import PublicKey
+from hekat.scheme.paillier.keys.key_pair import PublicKey
 from hekat.scheme.paillier.plain_operand import signed_magnitudes
 
 # So many rows at least share what is made for each column's ciphertext; beyond, a part of a product is this long.

@@ -13,7 +13,7 @@ from hekat.engine.interface import BoolArray, Engine
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.paillier.keys import PublicKey
+from hekat.scheme.paillier.keys.key_pair import PublicKey
 from hekat.scheme.paillier.twos_complement import check_within_bound, plaintext_from_ints
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from hekat.engine.interface import Engine, FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
-from hekat.scheme.paillier.keys import PrivateKey, PublicKey
-from hekat.scheme.paillier.prime_half import PrimeHalf
-from hekat.scheme.paillier.table_cache import TableCache
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys.prime_half import PrimeHalf
+from hekat.scheme.paillier.keys.table_cache import TableCache
 
 # What a key's table of randomisers is planned for: this many batches like the one that asks, between these bounds.
 PLANNED_BATCHES: Final = 16

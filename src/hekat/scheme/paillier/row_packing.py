@@ -27,7 +27,7 @@ from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.evaluate import add, matmul_plain, multiply_plain
-from hekat.scheme.paillier.keys import PublicKey
+from hekat.scheme.paillier.keys.key_pair import PublicKey
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
 MARGIN_BITS: Final = 80

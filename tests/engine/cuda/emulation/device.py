@@ -22,7 +22,7 @@ import numpy as np
 
 import hekat.engine.cuda
 from hekat.engine.cuda.device import DeviceMemoryError
-from hekat.engine.cuda.ordering import MemoryOrder
+from hekat.engine.cuda.memory.ordering import MemoryOrder
 
 from .memory import (
     GRAIN_BYTES,

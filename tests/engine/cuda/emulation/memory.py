@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hekat.engine.cuda.ordering import MemoryOrder
+from hekat.engine.cuda.memory.ordering import MemoryOrder
 
 GRAIN_BYTES = 256
 UNWRITTEN = 0xA5

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hekat.engine.cuda.ordering import ThreadStreams
+from hekat.engine.cuda.memory.ordering import ThreadStreams
 
 MOST_STEPS = 4
 
@@ -33,7 +33,7 @@ class Event:
 
 @dataclass(eq=False)
 class EmulatedStream:
-    """`hekat.engine.cuda.ordering.Stream`: a queue of functions to call and events to wait for."""
+    """`hekat.engine.cuda.memory.ordering.Stream`: a queue of functions to call and events to wait for."""
 
     lock: threading.RLock
     queue: deque[Callable[[], None] | Event] = field(default_factory=deque)

@@ -17,6 +17,7 @@ from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.vertical_linear.arbiter.arbiter import run_arbiter
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
+from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import (
@@ -25,7 +26,6 @@ from hekat.protocol.vertical_linear.settings import (
     LinearTraining,
     VerticalLinearSettings,
 )
-from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.paillier import KeyPair
 
 GUEST, ARBITER = "bank", "judge"
@@ -39,7 +39,7 @@ class Rehearsal:
     settings: VerticalLinearSettings
     tables: Mapping[str, Table]
     key_pair: KeyPair
-    witness: Witness | None = None
+    exactness_check: ExactnessCheck | None = None
     resume_from: Mapping[str, PartState] = field(default_factory=dict)
     start_from: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Rehearsal:
             resume_from=self.resume_from.get(name),
             start_from=self.start_from.get(name),
             key_pair=self.key_pair if name == self.settings.arbiter else None,
-            witness=self.witness,
+            exactness_check=self.exactness_check,
         )
         if name in self.stand_ins:
             return self.stand_ins[name](channel, self.tables.get(name), self.settings, run)
@@ -104,7 +104,7 @@ class Rehearsal:
 
 class Notebook:
     """Of an honest but curious party: rows, weights and gradient of its own of every step, which it has anyway. Stands
-    where a witness would."""
+    where an exactness check would."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[np.ndarray, Mapping[str, Any], Mapping[str, Any]]] = []
@@ -117,11 +117,11 @@ class Notebook:
 
     def play_host(self, channel, table, settings, run) -> ModelPart:
         """Keep to the protocol and write down what is seen."""
-        return run_host(channel, table, settings, replace(run, witness=self))
+        return run_host(channel, table, settings, replace(run, exactness_check=self))
 
     def play_guest(self, channel, table, settings, run) -> ModelPart:
         """As `play_host`, as guest."""
-        return run_guest(channel, table, settings, replace(run, witness=self))
+        return run_guest(channel, table, settings, replace(run, exactness_check=self))
 
 
 @pytest.fixture(scope="session")
@@ -160,10 +160,12 @@ def key_pair(paillier_keys) -> KeyPair:
 
 @pytest.fixture(scope="session")
 def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
-    """Makes a run of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+    """Makes a run of `settings` over `tables`, checked unless told otherwise; `.run()` plays it."""
 
-    def make(settings: VerticalLinearSettings, tables: Mapping[str, Table], *, witness: bool = True, **others: Any):
-        return Rehearsal(settings, tables, key_pair, Witness(settings) if witness else None, **others)
+    def make(
+        settings: VerticalLinearSettings, tables: Mapping[str, Table], *, exactness_check: bool = True, **others: Any
+    ):
+        return Rehearsal(settings, tables, key_pair, ExactnessCheck(settings) if exactness_check else None, **others)
 
     return make
 

@@ -20,10 +20,10 @@ from hekat.errors import (
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.arbiter.arbiter import run_arbiter
 from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
+from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
+from hekat.protocol.vertical_linear.arbiter.bfv_capacity import SPARED_BYTES
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
-from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
-from hekat.protocol.vertical_linear.arbiter.lattice_room import SPARED_BYTES
 from hekat.protocol.vertical_linear.settings import FixedPoint
 from hekat.scheme.bfv import CIPHERTEXT_BYTES, open_products
 from hekat.scheme.paillier import encrypt
@@ -208,7 +208,7 @@ def test_a_host_refuses_sums_that_its_features_would_pass(rehearse, settings_of,
 def test_a_job_within_the_rule_is_run(rehearse, settings_of, tables_of) -> None:
     run = rehearse(settings_of(accepted=None, columns_accepted=None, batch_rows=200, epochs=1), tables_of(1, rows=400))
     run.run()
-    assert len(run.witness.checks) == 2
+    assert len(run.exactness_check.checks) == 2
 
 
 def test_a_key_of_another_size_is_refused(rehearse, settings_of, tables_of, paillier_keys) -> None:
@@ -242,13 +242,13 @@ def test_the_arbiter_opens_no_more_than_a_gradient(rehearse, settings_of, tables
 def test_under_bfv_the_arbiter_opens_no_more_than_a_gradient_either(
     rehearse, settings_of, tables_of, monkeypatch
 ) -> None:
-    mask = LatticeArithmetic.mask
+    mask = BfvArithmetic.mask
 
     def mask_more(self, products):
         doubled = np.append(np.arange(len(products.places)), 0)
         return mask(self, products.take(doubled))
 
-    monkeypatch.setattr(LatticeArithmetic, "mask", mask_more)
+    monkeypatch.setattr(BfvArithmetic, "mask", mask_more)
     error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError, "judge")
     assert "bank asks for other numbers to be opened than its gradient has; expected 4; got 5" in str(error)
 
@@ -256,9 +256,9 @@ def test_under_bfv_the_arbiter_opens_no_more_than_a_gradient_either(
 def test_under_bfv_residuals_of_another_shape_and_numbers_that_are_no_gradient_are_refused(
     rehearse, settings_of, tables_of, monkeypatch
 ) -> None:
-    hold = LatticeArithmetic.hold
+    hold = BfvArithmetic.hold
     with monkeypatch.context() as patched:
-        patched.setattr(LatticeArithmetic, "hold", lambda self, rows: hold(self, np.repeat(rows, 2, axis=1)))
+        patched.setattr(BfvArithmetic, "hold", lambda self, rows: hold(self, np.repeat(rows, 2, axis=1)))
         error = stopped(rehearse(settings_of(protection="lattice"), tables_of(1)), ProtocolError, "bank")
     assert "shop sent numbers of another shape" in str(error)
 
@@ -294,7 +294,7 @@ def test_sums_that_bfv_has_no_room_for_are_refused_at_once(rehearse, settings_of
 
 
 def test_a_gradient_that_passes_one_message_is_refused_at_once(rehearse, settings_of, tables_of, monkeypatch) -> None:
-    room = "hekat.protocol.vertical_linear.arbiter.lattice_room.MAX_FRAME_BYTES"
+    room = "hekat.protocol.vertical_linear.arbiter.bfv_capacity.MAX_FRAME_BYTES"
     run = rehearse(settings_of(protection="lattice", task="three classes"), tables_of(1, task="three classes"))
     rows_bytes = 3 * CIPHERTEXT_BYTES
     monkeypatch.setattr(room, SPARED_BYTES + rows_bytes)

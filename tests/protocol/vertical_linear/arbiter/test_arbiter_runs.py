@@ -87,8 +87,10 @@ def test_a_run_equals_centralised_training_and_the_run_in_the_clear(
     tables = tables_of(1, columns=(3, 2, 1, 2)[: host_count + 1], task=task)
     run = rehearse(settings_of(host_count=host_count, task=task, l2=0.01, protection=protection), tables)
     parts = run.run()
-    assert [check.step for check in run.witness.checks] == [f"epoch-{e}/batch-{b}" for e in (1, 2) for b in (1, 2, 3)]
-    assert all(check.largest_error <= check.bound < 1e-4 for check in run.witness.checks)
+    assert [check.step for check in run.exactness_check.checks] == [
+        f"epoch-{e}/batch-{b}" for e in (1, 2) for b in (1, 2, 3)
+    ]
+    assert all(check.largest_error <= check.bound < 1e-4 for check in run.exactness_check.checks)
     check_equals_centralised(run, parts)
     assert len({part.model_id for part in parts.values() if part is not None}) == 1
     plain = rehearse(settings_of(host_count=host_count, task=task, l2=0.01, protection="none"), tables)
@@ -150,7 +152,7 @@ def test_any_run_in_the_clear_equals_centralised_training(
     """Random data, party counts, skewed scales, tied values: the integers are those of the encrypted run."""
     run = make_any_run(rehearse, settings_of, "none", seed, rows, columns, task, batch_rows, skew, ties)
     check_equals_centralised(run, run.run())
-    assert all(check.largest_error <= check.bound for check in run.witness.checks)
+    assert all(check.largest_error <= check.bound for check in run.exactness_check.checks)
 
 
 @given(
@@ -183,7 +185,7 @@ def test_many_runs_equal_centralised_training(rehearse, settings_of, protection:
             rehearse, settings_of, protection, seed, rows, columns, task, batch_rows, rng.uniform(-8, 8), False
         )
         check_equals_centralised(run, run.run())
-        assert all(check.largest_error <= check.bound for check in run.witness.checks), seed
+        assert all(check.largest_error <= check.bound for check in run.exactness_check.checks), seed
 
 
 def make_any_run(rehearse, settings_of, protection, seed, rows, columns, task, batch_rows, skew, ties):
@@ -226,7 +228,7 @@ def test_a_resumed_run_equals_the_one_that_ran_through(
     losses, others = (one.saved["bank"][-1].losses for one in (whole, resumed))
     assert others[0] == losses[0]
     assert np.abs(np.subtract(losses, others)).max() < 1.5 * loss_unit(whole)
-    assert resumed.witness.checks[0].step == "epoch-2/batch-1"
+    assert resumed.exactness_check.checks[0].step == "epoch-2/batch-1"
 
 
 def test_a_run_that_had_ended_is_not_trained_on(rehearse, settings_of, tables_of) -> None:
@@ -237,7 +239,7 @@ def test_a_run_that_had_ended_is_not_trained_on(rehearse, settings_of, tables_of
     assert all(state.finished for state in last.values())
     again = rehearse(job, tables, resume_from=last)
     check_same(parts, again.run())
-    assert again.witness.checks == []
+    assert again.exactness_check.checks == []
 
 
 def test_a_warm_start_begins_with_the_weights_of_another_model(rehearse, settings_of, tables_of) -> None:
@@ -268,11 +270,11 @@ def test_training_ends_early_by_the_losses(rehearse, settings_of, tables_of, rul
 def test_one_batch_of_all_rows(rehearse, settings_of, tables_of, protection: str, rows: int) -> None:
     run = rehearse(settings_of(batch_rows=0, protection=protection), tables_of(8, rows=rows))
     check_equals_centralised(run, run.run())
-    assert len(run.witness.checks) == 2
+    assert len(run.exactness_check.checks) == 2
 
 
 def test_each_part_of_the_time_has_its_name(rehearse, settings_of, tables_of) -> None:
-    from hekat.protocol.vertical_linear.parts_of_time import PARTS
+    from hekat.protocol.vertical_linear.timing_labels import PARTS
 
     run = rehearse(settings_of(), tables_of(1))
     run.run()

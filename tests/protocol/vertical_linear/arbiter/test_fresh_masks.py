@@ -15,7 +15,7 @@ import pytest
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
-from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
+from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import OpenedGradientMessage, OpenedLossMessage
 from hekat.scheme.bfv import masked_products
 
@@ -79,9 +79,7 @@ def test_the_attack_succeeds_where_masks_are_used_again(protection: str, play, m
     assert close > total / 2
 
 
-@pytest.mark.parametrize(
-    ("protection", "arithmetic"), [("paillier", PaillierArithmetic), ("lattice", LatticeArithmetic)]
-)
+@pytest.mark.parametrize(("protection", "arithmetic"), [("paillier", PaillierArithmetic), ("lattice", BfvArithmetic)])
 def test_no_mask_of_a_run_is_used_twice(protection: str, arithmetic, play, monkeypatch) -> None:
     """Not in one batch, not in two, not by two parties: neither of gradients nor of losses."""
     masks: list[bytes] = []

@@ -13,9 +13,9 @@ from hekat.data import Table
 from hekat.errors import PartyStoppedError, PolicyError
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
-from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
+from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.fixed_point import encode_features
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations
+from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import (
     COLUMN_LEAK_ACCEPTED,
@@ -71,7 +71,7 @@ def test_a_host_solves_its_gradients_for_labels_where_the_job_allows_small_batch
 ) -> None:
     notebook = new_notebook()
     job = settings_of(batch_rows=8, epochs=1, learning_rate=0.1)
-    rehearse(job, wide_tables, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, wide_tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     found = solve_for_labels(notebook, 120)
     truth = np.where(wide_tables["bank"].labels == 1, 1, -1)
     assert (found == truth).mean() > 0.95
@@ -80,7 +80,7 @@ def test_a_host_solves_its_gradients_for_labels_where_the_job_allows_small_batch
 def test_the_same_job_is_refused_unless_it_says_so(rehearse, settings_of, wide_tables, new_notebook) -> None:
     notebook = new_notebook()
     job = settings_of(batch_rows=8, epochs=1, accepted=None)
-    run = rehearse(job, wide_tables, witness=False, stand_ins={"shop": notebook.play_host})
+    run = rehearse(job, wide_tables, exactness_check=False, stand_ins={"shop": notebook.play_host})
     refused(run, "shop", "gradients of host shop would tell labels")
     assert notebook.steps == []
     assert not run.sent["bank"]
@@ -121,15 +121,15 @@ def test_a_tenth_as_many_equations_as_rows_tell_every_label_of_a_small_batch(
     """Labels are -1 or 1, and weights 0 at first: two columns and twenty rows are forty bits on twenty labels."""
     tables, notebook = tables_of(15, rows=20, columns=(3, 2)), new_notebook()
     job = settings_of(batch_rows=0, epochs=1, protection="none")
-    rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     assert np.array_equal(try_halves(notebook, job), np.where(tables["bank"].labels == 1, 1, -1))
-    run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
+    run = rehearse(replace(job, label_leak_accepted=None), tables, exactness_check=False)
     refused(run, "shop", "host shop would tell the labels of a batch")
 
 
 def test_the_guest_counts_bits_by_itself(rehearse, settings_of, tables_of) -> None:
     job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None)
-    run = rehearse(job, tables_of(15, rows=20, columns=(3, 2)), witness=False, stand_ins={"shop": lax_host})
+    run = rehearse(job, tables_of(15, rows=20, columns=(3, 2)), exactness_check=False, stand_ins={"shop": lax_host})
     refused(run, "bank", "host shop would tell the labels of a batch")
     assert run.sent["bank"] == []
 
@@ -183,13 +183,13 @@ class Pairs:
 def test_the_few_positives_of_a_batch_fall_to_a_search_of_pairs(rehearse, settings_of, rare, new_notebook) -> None:
     """Three sums of some thirty bits on which four of a thousand rows are positive: log2 C(1024, 4) is 35 bits."""
     notebook, job = new_notebook(), settings_of(batch_rows=0, epochs=1, protection="none")
-    rehearse(job, rare, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, rare, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     rows, x, sums = first_sums(notebook, job)
     assert old_rules_accept(3, int(np.abs(x).max()).bit_length(), classes=2)
     # The sum of x y over all rows and that of x: half of both together is the sum of x over the positives.
     found = Pairs(x).find_four((np.rint(2 * sums).astype(np.int64) + x.sum(axis=0)) // 2)
     assert set(rows[list(found)].tolist()) == set(np.flatnonzero(rare["bank"].labels).tolist())
-    run = rehearse(replace(job, label_leak_accepted=None), rare, witness=False)
+    run = rehearse(replace(job, label_leak_accepted=None), rare, exactness_check=False)
     refused(run, "bank", "host shop would tell the labels of a batch; expected at most 35 bits a batch")
     assert run.sent["bank"] == []
 
@@ -198,7 +198,7 @@ def test_so_do_those_of_a_regression_on_two_values(rehearse, settings_of, rare, 
     """The guest standardises zeros and ones by a mean and spread that follow from how many ones there are."""
     tables = {**rare, "bank": replace(rare["bank"], labels=rare["bank"].labels.astype(np.float64))}
     notebook, job = new_notebook(), settings_of(batch_rows=0, epochs=1, protection="none", task="number")
-    rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     rows, x, sums = first_sums(notebook, job)
     assert old_rules_accept(3, int(np.abs(x).max()).bit_length(), classes=None)
     pairs, found = Pairs(x), []
@@ -208,7 +208,7 @@ def test_so_do_those_of_a_regression_on_two_values(rehearse, settings_of, rare, 
         found.append(pairs.find_four(np.rint(total).astype(np.int64)))
     (four,) = [rows_found for rows_found in found if rows_found]
     assert set(rows[list(four)].tolist()) == set(np.flatnonzero(tables["bank"].labels).tolist())
-    run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
+    run = rehearse(replace(job, label_leak_accepted=None), tables, exactness_check=False)
     refused(run, "bank", "host shop would tell the labels of a batch; expected at most 35 bits a batch")
 
 
@@ -237,9 +237,9 @@ def test_columns_that_are_alike_in_most_rows_tell_the_labels_of_the_others(
     x and z that are c and e elsewhere, e x - c z is 0 there."""
     notebook, tables = new_notebook(), customers_of_few
     job = settings_of(batch_rows=256, epochs=1, protection="none", accepted=None, columns_accepted=None)
-    run = rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host})
+    run = rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host})
     with monkeypatch.context() as old:
-        old.setattr(OwnPart, "check_column_rows", lambda own: None)
+        old.setattr(LocalTrainer, "check_column_rows", lambda own: None)
         run.run()
     rows, x, sums = first_sums(notebook, job)
     told = np.rint(2 * sums).astype(np.int64)
@@ -261,14 +261,14 @@ def test_columns_that_are_alike_in_most_rows_tell_the_labels_of_the_others(
 
 def test_they_are_refused_at_the_host(rehearse, settings_of, customers_of_few) -> None:
     job = settings_of(batch_rows=256, epochs=1, protection="none", accepted=None, columns_accepted=None)
-    run = rehearse(job, customers_of_few, witness=False)
+    run = rehearse(job, customers_of_few, exactness_check=False)
     refused(run, "shop", "4 columns of host shop share so few rows that they would tell the labels of these")
     assert run.sent["shop"] == []
 
 
 def test_in_one_large_batch_they_are_not_refused(rehearse, settings_of, customers_of_few) -> None:
     job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None, columns_accepted=None)
-    rehearse(job, customers_of_few, witness=False).run()
+    rehearse(job, customers_of_few, exactness_check=False).run()
 
 
 # --- rows that stand out ----------------------------------------------------------------------------------------------
@@ -279,10 +279,10 @@ def test_a_column_with_one_row_reads_that_rows_label(rehearse, settings_of, tabl
     one_hot[17] = 1.0
     tables, notebook = take_host_column(tables_of(12, rows=200), one_hot), new_notebook()
     job = settings_of(batch_rows=0, epochs=1, protection="none", standardise=False)
-    rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     ((_, _, gradient),) = notebook.steps
     assert 200 * gradient[WEIGHTS][0, 0] == pytest.approx(0.5 - tables["bank"].labels[17], abs=1e-6)
-    run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
+    run = rehearse(replace(job, label_leak_accepted=None), tables, exactness_check=False)
     refused(run, "shop", "1 column of host shop would tell labels of single rows")
 
 
@@ -295,9 +295,9 @@ def test_columns_are_counted_as_they_are_rounded(rehearse, settings_of, tables_o
     tables = {name: Table(plain, labels if name == "bank" else None, ("one",), name) for name in ("bank", "shop")}
     job = settings_of(batch_rows=0, epochs=1, protection="none", standardise=False, accepted=None)
     job = replace(job, column_leak_accepted=None)
-    rehearse(job, tables, witness=False).run()
+    rehearse(job, tables, exactness_check=False).run()
     tables[party] = replace(tables[party], features=column)
-    refused(rehearse(job, tables, witness=False), party, "1 column of .* single rows")
+    refused(rehearse(job, tables, exactness_check=False), party, "1 column of .* single rows")
 
 
 def test_a_long_tail_reads_the_label_of_the_row_at_its_end(rehearse, settings_of, tables_of, new_notebook) -> None:
@@ -306,7 +306,7 @@ def test_a_long_tail_reads_the_label_of_the_row_at_its_end(rehearse, settings_of
     tails = rng.lognormal(sigma=3.0, size=(4000, 3))
     tables, notebook = take_host_column(tables_of(23, rows=4000), tails), new_notebook()
     job = settings_of(batch_rows=100, epochs=1, protection="none", learning_rate=1e-6, limit_spreads=0.0)
-    rehearse(job, tables, witness=False, stand_ins={"shop": notebook.play_host}).run()
+    rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     # What was checked before: equations, bits, and thin columns, of which no column of different values is one.
     check_equations(LeakCount("shop", 40, 3, 4000), replace(job, label_leak_accepted=None))
     feature_bits = int(np.abs(encode_features(notebook.features, job.fixed_point, "shop")).max()).bit_length()
@@ -322,7 +322,7 @@ def test_a_long_tail_reads_the_label_of_the_row_at_its_end(rehearse, settings_of
                 right += int(-np.sign(gradient[WEIGHTS][column, 0]) * np.sign(x[row]) == truth[rows[row]])
     assert outweighed >= 8
     assert right == outweighed
-    run = rehearse(replace(job, label_leak_accepted=None), tables, witness=False)
+    run = rehearse(replace(job, label_leak_accepted=None), tables, exactness_check=False)
     refused(run, "shop", "3 columns of host shop would tell labels of single rows")
 
 
@@ -330,7 +330,7 @@ def test_the_guest_checks_what_hosts_say_of_their_columns(rehearse, settings_of,
     tails = np.random.default_rng(23).lognormal(sigma=3.0, size=(400, 2))
     tables = take_host_column(tables_of(23, rows=400), tails)
     job = settings_of(batch_rows=0, epochs=1, protection="none", accepted=None)
-    run = rehearse(job, tables, witness=False, stand_ins={"shop": lax_host})
+    run = rehearse(job, tables, exactness_check=False, stand_ins={"shop": lax_host})
     refused(run, "bank", "2 columns of host shop would tell labels of single rows")
     assert run.sent["bank"] == []
 
@@ -368,7 +368,7 @@ def test_a_guest_with_more_columns_than_rows_in_a_batch_reads_the_scores_of_host
     of_guest, of_host = new_notebook(), new_notebook()
     job = settings_of(**WIDE)
     stand_ins = {"bank": of_guest.play_guest, "shop": of_host.play_host}
-    rehearse(job, wide_guest, witness=False, stand_ins=stand_ins).run()
+    rehearse(job, wide_guest, exactness_check=False, stand_ins=stand_ins).run()
     scores = recover_scores(of_guest, wide_guest["bank"].labels, 6)
     batches = len(of_host.steps) // 6
     for number, (rows, parameters, _) in enumerate(of_host.steps):
@@ -387,8 +387,8 @@ def test_the_guest_is_refused_that_by_itself_and_by_hosts_before_they_send_a_sco
 ) -> None:
     job, text = settings_of(**WIDE, columns_accepted=None), "gradients of guest bank would tell columns of hosts"
     text += "; expected at most 30 equations: a tenth of 300 rows; got 325"
-    refused(rehearse(job, wide_guest, witness=False), "bank", text)
-    run = rehearse(job, wide_guest, witness=False, stand_ins={"bank": lax_guest})
+    refused(rehearse(job, wide_guest, exactness_check=False), "bank", text)
+    run = rehearse(job, wide_guest, exactness_check=False, stand_ins={"bank": lax_guest})
     refused(run, "shop", text)
     assert [step for _, step, _ in run.sent["shop"]] == ["ready"]
     assert any("bank learns its gradients: 325 linear equations" in note for note in run.notes["shop"])
@@ -404,7 +404,7 @@ def test_a_column_of_the_guest_with_one_row_reads_that_rows_score_and_is_refused
     of_guest, of_host = new_notebook(), new_notebook()
     job = settings_of(batch_rows=0, epochs=2, protection="none", standardise=False, learning_rate=1e-6)
     stand_ins = {"bank": of_guest.play_guest, "shop": of_host.play_host}
-    rehearse(job, tables, witness=False, stand_ins=stand_ins).run()
+    rehearse(job, tables, exactness_check=False, stand_ins=stand_ins).run()
     _, parameters, gradient = of_guest.steps[1]
     d = 200 * gradient[WEIGHTS][0, 0]
     own = parameters[WEIGHTS][0, 0] + parameters[INTERCEPT][0]
@@ -414,8 +414,8 @@ def test_a_column_of_the_guest_with_one_row_reads_that_rows_score_and_is_refused
     assert score == pytest.approx(truth, rel=1e-3)
     job = replace(job, column_leak_accepted=None)
     text = "1 column of guest bank would tell single rows of hosts' columns"
-    refused(rehearse(job, tables, witness=False), "bank", text)
-    run = rehearse(job, tables, witness=False, stand_ins={"bank": lax_guest})
+    refused(rehearse(job, tables, exactness_check=False), "bank", text)
+    run = rehearse(job, tables, exactness_check=False, stand_ins={"bank": lax_guest})
     refused(run, "shop", text)
     assert [step for _, step, _ in run.sent["shop"]] == ["ready"]
 
@@ -442,7 +442,7 @@ def test_epochs_tell_the_guest_nothing_beyond_the_products_of_columns(
     views = []
     for turns in (True, False, False):
         notebook = new_notebook()
-        run = rehearse(job, tables, witness=False, stand_ins={"bank": notebook.play_guest})
+        run = rehearse(job, tables, exactness_check=False, stand_ins={"bank": notebook.play_guest})
         run.run()
         views.append((notebook, [record.loss for record in run.records["bank"]], tables["shop"].features))
         known = np.column_stack([tables["bank"].features, np.ones(120), tables["bank"].labels])

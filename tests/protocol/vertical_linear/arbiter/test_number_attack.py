@@ -10,7 +10,7 @@ import pytest
 from hekat.data import Table
 from hekat.errors import PartyStoppedError, PolicyError
 from hekat.protocol.vertical_linear.arbiter import guest
-from hekat.protocol.vertical_linear.number_bits import check_number_bits
+from hekat.protocol.vertical_linear.label_leak.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 
@@ -45,7 +45,7 @@ def test_a_host_finds_the_large_numbers_of_a_batch(rehearse, settings_of, claims
     """As it was before numbers were counted at every precision: all differ, so they hold 8,530 bits."""
     notebook = new_notebook()
     job = settings_of(batch_rows=0, epochs=1, protection="none", task="number", accepted=None)
-    run = rehearse(job, claims, witness=False, stand_ins={"shop": notebook.play_host})
+    run = rehearse(job, claims, exactness_check=False, stand_ins={"shop": notebook.play_host})
     with monkeypatch.context() as old:
         old.setattr(guest, "check_number_bits", lambda *arguments: None)
         run.run()
@@ -53,7 +53,7 @@ def test_a_host_finds_the_large_numbers_of_a_batch(rehearse, settings_of, claims
     found, _ = pursue(notebook.features[rows], -len(rows) * gradient[WEIGHTS][:, 0])
     truth = set(np.flatnonzero(claims["bank"].labels >= 100).tolist())
     assert len(truth & set(rows[found].tolist())) >= LARGE - 1
-    run = rehearse(job, claims, witness=False)
+    run = rehearse(job, claims, exactness_check=False)
     with pytest.raises(PartyStoppedError, match="host shop would tell the numbers of a batch") as caught:
         run.run()
     assert isinstance(caught.value.__cause__, PolicyError)

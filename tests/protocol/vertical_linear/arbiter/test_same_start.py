@@ -48,7 +48,7 @@ def lie_to_hosts(channel, table, settings, run):
 def lied(rehearse, settings_of, tables_of):
     job = settings_of(host_count=2, batch_rows=0, epochs=1, columns_accepted=None)
     tables = tables_of(5, rows=ROWS, columns=(ROWS - 5, 2, 2))
-    return rehearse(job, tables, witness=False, stand_ins={"bank": lie_to_hosts})
+    return rehearse(job, tables, exactness_check=False, stand_ins={"bank": lie_to_hosts})
 
 
 def test_a_guest_would_have_more_opened_than_it_tells_hosts(lied, monkeypatch) -> None:
@@ -87,7 +87,7 @@ def test_each_party_holds_the_beginning_against_its_own(
         run_arbiter(channel, settings, run)
 
     job = settings_of(epochs=1, protection=protection)
-    run = rehearse(job, tables_of(1), witness=False, stand_ins={"judge": other})
+    run = rehearse(job, tables_of(1), exactness_check=False, stand_ins={"judge": other})
     with pytest.raises(PartyStoppedError, match=f"judge was told another beginning than {victim} knows") as caught:
         run.run()
     assert caught.value.party == victim

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.arbiter.lattice_room import check_lattice_room
+from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
@@ -138,7 +138,7 @@ def test_bfv_has_room_or_says_what_to_change(rows, batch_rows, columns, class_co
         finished=False,
     )
     try:
-        check_lattice_room(start, settings)
+        check_bfv_capacity(start, settings)
     except BoundError as error:
         assume("protection.kind = 'paillier'" not in str(error))
         raise

@@ -24,7 +24,7 @@ from hekat.scheme.bfv import PRODUCTS
 
 def second_loss(rehearse, settings_of, protection: str) -> float:
     job = settings_of(protection=protection, batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
-    run = rehearse(job, tiny_tables(), witness=False)
+    run = rehearse(job, tiny_tables(), exactness_check=False)
     run.run()
     return run.records["bank"][1].loss
 
@@ -63,7 +63,7 @@ def test_all_losses_of_a_run_have_at_most_a_bit_a_row(rows: int, epochs: int) ->
 
 
 def test_the_ledgers_of_guest_and_arbiter_say_how_finely(rehearse, settings_of, tables_of) -> None:
-    run = rehearse(settings_of(epochs=5), tables_of(1), witness=False)
+    run = rehearse(settings_of(epochs=5), tables_of(1), exactness_check=False)
     run.run()
     said = "the guest learns each epoch's mean square of residuals to 2^-11: 60 bits in 5 epochs, one of each"
     for party in ("bank", "judge"):
@@ -74,7 +74,7 @@ def test_the_ledgers_of_guest_and_arbiter_say_how_finely(rehearse, settings_of, 
 def test_the_arbiters_answer_has_no_room_for_the_bits_that_are_cut(
     rehearse, settings_of, tables_of, protection: str
 ) -> None:
-    run = rehearse(settings_of(protection=protection, epochs=1), tables_of(1), witness=False)
+    run = rehearse(settings_of(protection=protection, epochs=1), tables_of(1), exactness_check=False)
     run.run()
     start = next(message for _, step, message in run.sent["bank"] if step == "start")
     layout = sum_layout.SumLayout.of(start, run.settings)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from hekat.protocol.vertical_linear.answers import answers_of
+from hekat.protocol.vertical_linear.prediction.answers import answers_of
 
 
 def test_two_classes_as_scikit_learn_does() -> None:

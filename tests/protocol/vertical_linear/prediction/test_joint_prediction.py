@@ -11,9 +11,8 @@ from scipy.sparse import csr_array
 
 from hekat.data import Table
 from hekat.errors import BoundError, HekatError, InputError, JobError, PartyStoppedError, PolicyError, ProtocolError
-from hekat.protocol.vertical_linear.prediction import PredictionSettings
-from hekat.protocol.vertical_linear.prediction_masks import to_words
-from hekat.protocol.vertical_linear.prediction_messages import (
+from hekat.protocol.vertical_linear.prediction.masks import to_words
+from hekat.protocol.vertical_linear.prediction.messages import (
     MaskedScoresMessage,
     PartialScoresMessage,
     PredictionCallMessage,
@@ -21,6 +20,7 @@ from hekat.protocol.vertical_linear.prediction_messages import (
     ScoresMessage,
     TargetSpreadMessage,
 )
+from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
 
 HOSTS = [("insurer",), ("insurer", "grocer"), ("insurer", "grocer", "phone")]
 

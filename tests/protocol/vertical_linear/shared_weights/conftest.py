@@ -15,6 +15,7 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.sealed_roles import SealedRoles
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
@@ -24,7 +25,6 @@ from hekat.protocol.vertical_linear.shared_weights import training as training_m
 from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
 from hekat.protocol.vertical_linear.shared_weights.host import run_host
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
-from hekat.protocol.vertical_linear.witness import Witness
 from hekat.scheme.paillier import KeyPair
 
 GUEST, HOST = "bank", "shop"
@@ -38,7 +38,7 @@ class SharedRun:
     settings: VerticalLinearSettings
     tables: Mapping[str, Table]
     key_pairs: Mapping[str, KeyPair]
-    witness: Witness | None = None
+    exactness_check: ExactnessCheck | None = None
     resume_from: Mapping[str, PartState] = field(default_factory=dict)
     start_from: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class SharedRun:
             resume_from=self.resume_from.get(name),
             start_from=self.start_from.get(name),
             key_pair=self.key_pairs[name],
-            witness=self.witness,
+            exactness_check=self.exactness_check,
         )
         role = self.stand_ins.get(name, run_guest if name == GUEST else run_host)
         return role(self.wrap(channel), self.tables[name], self.settings, run)
@@ -144,11 +144,13 @@ def key_pairs(paillier_keys) -> dict[str, KeyPair]:
 
 @pytest.fixture(scope="session")
 def run_of(key_pairs) -> Callable[..., SharedRun]:
-    """Makes a run of `settings` over `tables`, with a witness unless told otherwise; `.run()` plays it."""
+    """Makes a run of `settings` over `tables`, checked unless told otherwise; `.run()` plays it."""
 
-    def make(settings: VerticalLinearSettings, tables: Mapping[str, Table], *, witness: bool = True, **others: Any):
+    def make(
+        settings: VerticalLinearSettings, tables: Mapping[str, Table], *, exactness_check: bool = True, **others: Any
+    ):
         keys = others.pop("keys", key_pairs)
-        return SharedRun(settings, tables, keys, Witness(settings) if witness else None, **others)
+        return SharedRun(settings, tables, keys, ExactnessCheck(settings) if exactness_check else None, **others)
 
     return make
 
@@ -161,7 +163,7 @@ def settings_of() -> Callable[..., VerticalLinearSettings]:
 @pytest.fixture(params=["kept", "residuals"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of computing gradients, whatever the costs say."""
-    monkeypatch.setattr(training_module, "keeps_products", lambda *_: request.param == "kept")
+    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "kept")
     return request.param
 
 

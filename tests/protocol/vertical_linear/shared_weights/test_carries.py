@@ -10,11 +10,14 @@ from hekat.engine.select import get_engine
 from hekat.errors import BoundError, PartyStoppedError
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
+from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
 from hekat.protocol.vertical_linear.settings import FixedPoint
-from hekat.protocol.vertical_linear.shared_weights import crossing, predict, training
-from hekat.protocol.vertical_linear.shared_weights.crossing import PaillierCrossing
-from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts, column_layout
+from hekat.protocol.vertical_linear.shared_weights import training
+from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import MARGIN_BITS, MAX_RESULTS
+from hekat.protocol.vertical_linear.shared_weights.gram import GramGradients, column_layout
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import (
     ResidualGradients,
@@ -24,7 +27,6 @@ from hekat.protocol.vertical_linear.shared_weights.residuals import (
 )
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares, signed_integers
-from hekat.protocol.vertical_linear.shared_weights.slots import MARGIN_BITS, MAX_RESULTS
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
 RING = 1 << 128
@@ -36,7 +38,7 @@ COARSE = FixedPoint(feature_bits=8)
 def carries(monkeypatch):
     """Masks that are ones all the way: every slot that can carry does, but for slots that lie apart."""
     engine = type(get_engine())
-    real, mask = engine.random_below, crossing.mask_products
+    real, mask = engine.random_below, cross_products.mask_products
 
     def mask_with_ones(products, layout):
         if layout.gap_bits:
@@ -48,7 +50,7 @@ def carries(monkeypatch):
             return mask(products, layout)
 
     assert real is engine.random_below
-    monkeypatch.setattr(crossing, "mask_products", mask_with_ones)
+    monkeypatch.setattr(cross_products, "mask_products", mask_with_ones)
 
 
 def test_scores_are_carried_two_units_at_most_and_truncated_within_their_bound(converse, key_pairs, carries):
@@ -61,7 +63,7 @@ def test_scores_are_carried_two_units_at_most_and_truncated_within_their_bound(c
     def play(name, other):
         def role(channel):
             is_guest = name == "bank"
-            side = PaillierCrossing(channel, other, key_pairs[name].private, key_pairs[other].public, Stopwatch())
+            side = PaillierCrossProducts(channel, other, key_pairs[name].private, key_pairs[other].public, Stopwatch())
             truncation = Truncation(b"seed", is_guest=is_guest)
             pair = Pair(is_guest, 2, 3, 1, KEY_BITS, side, truncation, scales, Stopwatch())
             assert all(layout.slot_count > 1 for layout in score_layouts(pair, 30))
@@ -89,8 +91,8 @@ def test_training_keeps_its_bound_where_every_slot_is_carried_into(run_of, setti
     settings = settings_of(task=task, fixed_point=COARSE, epochs=2, batch_rows=17, learning_rate=0.1)
     run = run_of(settings, tables_of(52, task=task))
     run.run()
-    assert run.witness.checks
-    assert all(check.largest_error <= check.bound for check in run.witness.checks)
+    assert run.exactness_check.checks
+    assert all(check.largest_error <= check.bound for check in run.exactness_check.checks)
 
 
 @pytest.mark.parametrize(("task", "shift"), [("logistic", 2), ("linear", 0)])
@@ -103,24 +105,24 @@ def test_the_told_bounds_count_what_is_carried(task, shift):
     targets_off = 0.0 if task == "logistic" else unit / 2
     residuals = ResidualGradients(pair, features, targets, batches).error_bound()
     assert residuals == unit + 3 * (unit * (1 + 2 * 2.0**-8) * 2.0**-shift + targets_off)
-    kept = KeptProducts(pair, features, targets, batches).error_bound()
+    kept = GramGradients(pair, features, targets, batches).error_bound()
     assert kept == unit * (1 + 2 * 2.0 ** -(16 + shift)) + 3 * targets_off
 
 
 @pytest.mark.parametrize("task", ["logistic", "linear"])
 @pytest.mark.parametrize("fixed_point", [FixedPoint(), COARSE, FixedPoint(feature_bits=20, value_bits=40)])
-def test_kept_products_lie_so_far_apart_that_none_is_carried(task, fixed_point):
+def test_gram_products_lie_so_far_apart_that_none_is_carried(task, fixed_point):
     pair = Pair(True, 13, 10, 1, KEY_BITS, None, None, Scales(fixed_point, task), Stopwatch())
     layout = column_layout(pair, 1024)
     assert layout.slot_bits - layout.value_bits - 1 >= MARGIN_BITS
     assert layout.slot_count > 8
 
 
-def test_kept_products_are_exact(run_of, settings_of, tables_of, monkeypatch):
+def test_gram_products_are_exact(run_of, settings_of, tables_of, monkeypatch):
     """A unit would be multiplied with weights of any size: shares of the products add up to them, none off."""
-    monkeypatch.setattr(training, "keeps_products", lambda *_: True)
+    monkeypatch.setattr(training, "prefers_gram", lambda *_: True)
     kept, columns = {True: [], False: []}, {}
-    make = KeptProducts._make_products
+    make = GramGradients._make_products
 
     def record(self, step, number):
         found = make(self, step, number)
@@ -128,8 +130,8 @@ def test_kept_products_are_exact(run_of, settings_of, tables_of, monkeypatch):
         kept[self._pair.is_guest].append(found[0])
         return found
 
-    monkeypatch.setattr(KeptProducts, "_make_products", record)
-    run_of(settings_of(epochs=1, batch_rows=10), tables_of(53), witness=False).run()
+    monkeypatch.setattr(GramGradients, "_make_products", record)
+    run_of(settings_of(epochs=1, batch_rows=10), tables_of(53), exactness_check=False).run()
     assert len(kept[True]) == len(kept[False]) > 1
     for number, (guests, hosts) in enumerate(zip(kept[True], kept[False], strict=True)):
         joined = np.hstack([columns[True][number], columns[False][number]]).astype(object)
@@ -138,9 +140,9 @@ def test_kept_products_are_exact(run_of, settings_of, tables_of, monkeypatch):
 
 
 def test_more_results_than_may_be_opened_are_refused_before_any_leaves(run_of, settings_of, tables_of, monkeypatch):
-    monkeypatch.setattr(PaillierCrossing, "_encrypted", lambda *_: pytest.fail("encrypted"))
+    monkeypatch.setattr(PaillierCrossProducts, "_encrypted", lambda *_: pytest.fail("encrypted"))
     with pytest.raises(PartyStoppedError, match="too many results") as caught:
-        run_of(settings_of(epochs=MAX_RESULTS // 100), tables_of(54), witness=False).run()
+        run_of(settings_of(epochs=MAX_RESULTS // 100), tables_of(54), exactness_check=False).run()
     assert isinstance(caught.value.__cause__, BoundError)
 
 
@@ -149,22 +151,22 @@ def test_a_run_opens_no_more_results_than_were_counted(run_of, settings_of, tabl
     opened, counted = [], []
     count = training.count_results
     for name in ("open_answer", "open_columns"):
-        read = getattr(PaillierCrossing, name)
+        read = getattr(PaillierCrossProducts, name)
 
         def record(self, step, shape, layout, read=read):
             opened.append(shape[0] * shape[1])
             return read(self, step, shape, layout)
 
-        monkeypatch.setattr(PaillierCrossing, name, record)
+        monkeypatch.setattr(PaillierCrossProducts, name, record)
     monkeypatch.setattr(training, "count_results", lambda *args: (counted.append(count(*args)), counted[-1])[1])
     settings = settings_of(task="three classes", epochs=epochs, batch_rows=9)
-    run_of(settings, tables_of(55, task="three classes"), witness=False).run()
+    run_of(settings, tables_of(55, task="three classes"), exactness_check=False).run()
     assert len(set(counted)) == 1
     assert counted[0] / 4 < sum(opened) <= counted[0]
 
 
 def test_a_prediction_of_too_many_rows_is_refused(run_of, settings_of, tables_of, converse, key_pairs, monkeypatch):
-    parts = run_of(settings_of(epochs=1, protection="none"), tables_of(56), witness=False).run()
+    parts = run_of(settings_of(epochs=1, protection="none"), tables_of(56), exactness_check=False).run()
     asked = []
     check = predict.check_result_count
     monkeypatch.setattr(predict, "check_result_count", lambda count: (asked.append(count), check(MAX_RESULTS))[1])

@@ -11,11 +11,11 @@ import pytest
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.shared_weights import crossing
-from hekat.protocol.vertical_linear.shared_weights.crossing import PaillierCrossing
+from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout, most_slots
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.protocol.vertical_linear.shared_weights.shares import zero_shares
-from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout, most_slots
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 from hekat.wire import from_bytes, to_bytes
@@ -41,7 +41,7 @@ def old_masks(monkeypatch):
         plain = plaintext_from_ints(masks, (1 << (width * layout.slot_count)) - 1)
         return add_plain(products, plain), zero_shares((products.size, layout.slot_count))
 
-    monkeypatch.setattr(crossing, "mask_products", mask)
+    monkeypatch.setattr(cross_products, "mask_products", mask)
 
 
 @pytest.fixture(params=["old", "now"])
@@ -58,7 +58,7 @@ def attack(converse, paillier_keys):
 
     def play(chosen, answer):
         def guest(channel):
-            answer(PaillierCrossing(channel, HOST, guest_keys.private, host_keys.public, Stopwatch()))
+            answer(PaillierCrossProducts(channel, HOST, guest_keys.private, host_keys.public, Stopwatch()))
 
         def host(channel):
             plain = plaintext_from_ints(chosen, host_keys.public.plaintext_space.bound)

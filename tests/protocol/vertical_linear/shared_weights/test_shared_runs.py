@@ -25,7 +25,7 @@ from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
+from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
 from hekat.wire.body import pack_body
 from hekat.wire.frame import write_frame
@@ -38,7 +38,7 @@ def test_sparse_columns_stay_sparse(run_of, tables_of, settings_of, opened, cent
 
     monkeypatch.setattr(csr_array, "toarray", lambda *_: pytest.fail("rows were made dense"))
     settings, tables = settings_of(), tables_of(4, columns=(6, 5), sparse=True)
-    run = run_of(settings, tables, witness=False)
+    run = run_of(settings, tables, exactness_check=False)
     parts = run.run()
     monkeypatch.undo()
     expected, _ = centralised(settings, tables)
@@ -84,13 +84,13 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(run_of, tables_of, s
 )
 def test_a_damaged_state_is_refused(run_of, tables_of, settings_of, name, values, told):
     tables, settings = tables_of(6), settings_of(epochs=2, optimiser="momentum", learning_rate=0.1, protection="none")
-    first = run_of(settings, tables, witness=False)
+    first = run_of(settings, tables, exactness_check=False)
     first.run()
     states = {party: saved[0] for party, saved in first.saved.items()}
     others = {key: array for key, array in states["shop"].arrays.items() if key != name}
     states["shop"] = replace(states["shop"], arrays=others if values is None else {**others, name: values})
     with pytest.raises(PartyStoppedError) as caught:
-        run_of(settings, tables, witness=False, resume_from=states).run()
+        run_of(settings, tables, exactness_check=False, resume_from=states).run()
     assert caught.value.party == "shop"
     cause = caught.value.__cause__
     assert isinstance(cause, StateError)
@@ -109,7 +109,7 @@ def test_a_finished_run_resumes_to_its_own_model(run_of, tables_of, settings_of,
 
 def test_states_of_different_runs_do_not_meet(run_of, tables_of, settings_of):
     tables, settings = tables_of(6), settings_of(epochs=2)
-    runs = [run_of(settings, tables, witness=False) for _ in range(2)]
+    runs = [run_of(settings, tables, exactness_check=False) for _ in range(2)]
     for run in runs:
         run.run()
     states = {"bank": runs[0].saved["bank"][0], "shop": runs[1].saved["shop"][0]}
@@ -135,7 +135,7 @@ def test_a_warm_start_goes_on_from_the_weights(run_of, tables_of, settings_of, o
     others = run_of(settings_of(epochs=1), tables).run()
     start["shop"] = others["shop"].arrays
     with pytest.raises(PartyStoppedError, match="parts of the same model"):
-        run_of(settings_of(epochs=2), tables, start_from=start, witness=False).run()
+        run_of(settings_of(epochs=2), tables, start_from=start, exactness_check=False).run()
 
 
 def test_a_warm_start_with_weights_of_another_form_or_size_is_refused(run_of, tables_of, settings_of):
@@ -160,15 +160,13 @@ def test_the_guest_stops_by_the_loss_and_the_host_hears_of_it(run_of, tables_of,
 def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, settings_of, way):
     settings = settings_of(epochs=40, learning_rate=100.0)
     with pytest.raises(PartyStoppedError, match="training diverges") as caught:
-        run_of(settings, tables_of(9), witness=False).run()
+        run_of(settings, tables_of(9), exactness_check=False).run()
     assert isinstance(caught.value.__cause__, BoundError)
 
 
-def test_training_that_diverges_within_an_epoch_is_no_defect_to_the_witness(
-    run_of, tables_of, settings_of, monkeypatch
-):
+def test_training_that_diverges_within_an_epoch_is_no_defect_to_the_check(run_of, tables_of, settings_of, monkeypatch):
     """60 steps of one epoch: sums of kept products pass what truncation bears long before the guest opens a loss."""
-    monkeypatch.setattr(training, "keeps_products", lambda *_: True)
+    monkeypatch.setattr(training, "prefers_gram", lambda *_: True)
     settings = settings_of(epochs=1, batch_rows=1, learning_rate=1000.0)
     with pytest.raises(PartyStoppedError, match=r"training diverges: gradients in epoch-1/batch-\d+") as caught:
         run_of(settings, tables_of(9)).run()
@@ -292,7 +290,7 @@ def test_a_party_of_a_release_with_other_slots_is_refused(run_of, settings_of, t
 
     monkeypatch.setattr(recorded_channel, "to_bytes", write_as_before)
     with pytest.raises(PartyStoppedError, match="version of vertical-shared/factors not known") as caught:
-        run_of(settings_of(), tables_of(12), witness=False).run()
+        run_of(settings_of(), tables_of(12), exactness_check=False).run()
     assert isinstance(caught.value.__cause__, WireVersionError)
 
 
@@ -389,4 +387,4 @@ def test_products_are_kept_where_that_is_cheaper_and_fits(
 ):
     scales = Scales(FixedPoint(feature_bits=feature_bits), "logistic")
     pair = Pair(True, guest_columns, host_columns, 1, 2048, None, None, scales, Stopwatch())
-    assert training.keeps_products(pair, [np.arange(rows)] * 3, epochs) == kept
+    assert training.prefers_gram(pair, [np.arange(rows)] * 3, epochs) == kept

@@ -33,9 +33,9 @@ def test_equals_centralised_training(run_of, tables_of, settings_of, way, task, 
     run = run_of(settings, tables)
     parts = run.run()
     expected, losses = centralised(settings, tables)
-    steps = len(run.witness.checks)
-    assert steps == settings.training.epochs * len({check.step.split("/")[1] for check in run.witness.checks})
-    assert max(check.largest_error / check.bound for check in run.witness.checks) <= 1.0
+    steps = len(run.exactness_check.checks)
+    assert steps == settings.training.epochs * len({check.step.split("/")[1] for check in run.exactness_check.checks})
+    assert max(check.largest_error / check.bound for check in run.exactness_check.checks) <= 1.0
     # Each step is off by a few units of 2^-32, which later steps do not blow up.
     assert np.abs(opened(parts) - expected).max() < 50 * steps * 2.0**-32
     told = [record.loss for record in run.records["bank"]]
@@ -55,11 +55,11 @@ def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, way, task):
     }
     run = run_of(settings_of(task=task, standardise=False, learning_rate=0.05, epochs=3, batch_rows=17), tables)
     run.run()
-    assert len(run.witness.checks) == 9
+    assert len(run.exactness_check.checks) == 9
     told = min(record.gradient_error_bound for records in run.records.values() for record in records)
     assert told < 8 * 2.0**-32
     # float64 itself rounds the centralised gradient at 2^-53 of numbers below 2^10.
-    assert max(check.largest_error for check in run.witness.checks) < told + 2.0**-40
+    assert max(check.largest_error for check in run.exactness_check.checks) < told + 2.0**-40
 
 
 @given(
@@ -86,11 +86,11 @@ def test_any_data_and_batches_give_the_centralised_weights(
     }
     settings = settings_of(task=task, batch_rows=batch_rows, learning_rate=0.05, epochs=2, protection="none")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training_module, "keeps_products", lambda *_: kept)
+        patch.setattr(training_module, "prefers_gram", lambda *_: kept)
         run = run_of(settings, tables)
         parts = run.run()
     expected, losses = centralised(settings, tables)
-    assert np.abs(opened(parts) - expected).max() < 50 * len(run.witness.checks) * 2.0**-32
+    assert np.abs(opened(parts) - expected).max() < 50 * len(run.exactness_check.checks) * 2.0**-32
     assert np.allclose(
         [record.loss for record in run.records["bank"]], losses, rtol=0, atol=2.0**-20 + loss_unit(settings, tables)
     )

@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.shared_weights import slots
-from hekat.protocol.vertical_linear.shared_weights.shares import random_shares
-from hekat.protocol.vertical_linear.shared_weights.slots import (
+from hekat.protocol.vertical_linear.shared_weights.cross_products import slots
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
     MARGIN_BITS,
     MAX_RESULTS,
     SlotLayout,
@@ -21,6 +20,7 @@ from hekat.protocol.vertical_linear.shared_weights.slots import (
     spread_columns,
     spread_factors,
 )
+from hekat.protocol.vertical_linear.shared_weights.shares import random_shares
 
 RING = 1 << 128
 

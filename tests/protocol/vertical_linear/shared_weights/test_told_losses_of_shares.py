@@ -20,7 +20,7 @@ from hekat.protocol.vertical_linear.shared_weights import training as training_m
 
 def second_loss(run_of, settings_of) -> float:
     job = settings_of(protection="none", batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
-    run = run_of(job, tiny_tables(), witness=False)
+    run = run_of(job, tiny_tables(), exactness_check=False)
     run.run()
     return run.records["bank"][1].loss
 
@@ -42,6 +42,6 @@ def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, way) -
 
 @pytest.mark.parametrize("party", ["bank", "shop"])
 def test_both_ledgers_say_how_finely(run_of, settings_of, tables_of, party: str) -> None:
-    run = run_of(settings_of(protection="none", epochs=5), tables_of(1), witness=False)
+    run = run_of(settings_of(protection="none", epochs=5), tables_of(1), exactness_check=False)
     run.run()
     assert b"mean square of residuals to 2^-11: 60 bits in 5 epochs" in run.channels[party].ledger.data

@@ -10,7 +10,8 @@ import pytest
 from hekat.data import Table
 from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.objective import residual_of
-from hekat.protocol.vertical_linear.shared_weights import crossing, guest
+from hekat.protocol.vertical_linear.shared_weights import guest
+from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
@@ -23,7 +24,7 @@ def views(monkeypatch):
     """What each side holds in every step: its shares of gradients, weights before it, and all that it opened."""
     seen = {True: [], False: []}
     opened = {"bank": [], "shop": []}
-    move, read = SharedWeights.move, crossing.PaillierCrossing._open
+    move, read = SharedWeights.move, cross_products.PaillierCrossProducts._open
 
     def record_move(self, gradient, row_count):
         seen[self._pair.is_guest].append((gradient, self.weights))
@@ -35,7 +36,7 @@ def views(monkeypatch):
         return found
 
     monkeypatch.setattr(SharedWeights, "move", record_move)
-    monkeypatch.setattr(crossing.PaillierCrossing, "_open", record_open)
+    monkeypatch.setattr(cross_products.PaillierCrossProducts, "_open", record_open)
     return seen, opened
 
 
@@ -65,7 +66,7 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way,
         return keep(training, epoch)
 
     monkeypatch.setattr(SharedTraining, "play_batches", play)
-    run_of(settings, tables, witness=False).run()
+    run_of(settings, tables, exactness_check=False).run()
     seen, opened = views
     columns = prepare_columns(tables["shop"], standardise=True).features
     signs = np.where(labels == 1, 1, -1)
@@ -85,7 +86,7 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way,
     }
     answers = [values for step, values in opened["shop"] if step.endswith("/products") and "columns" not in step]
     assert len(answers) == len(batches)
-    rows_of = [crossing.rows_of_slots(values)[:, 0] for values in answers]
+    rows_of = [cross_products.rows_of_slots(values)[:, 0] for values in answers]
     # By residuals the host opens shares of the guest's columns alone; by products, of all of them.
     width = HOST_COLUMNS if way == "kept" else 2
     start = 3 if way == "kept" else 0
@@ -105,7 +106,7 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way,
 
 
 def test_shares_of_weights_and_gradients_are_uniform_at_each_party(run_of, settings_of, tables_of, views, way):
-    run_of(settings_of(epochs=3, batch_rows=6), tables_of(12), witness=False).run()
+    run_of(settings_of(epochs=3, batch_rows=6), tables_of(12), exactness_check=False).run()
     seen, _ = views
     for is_guest in (True, False):
         assert len(seen[is_guest]) == 30
@@ -136,7 +137,7 @@ def test_the_loss_opens_to_24_bits_and_no_finer(run_of, settings_of, tables_of, 
     opened = []
     monkeypatch.setattr(guest, "add_shares", lambda *shares: (opened.append(add_shares(*shares)), opened[-1])[1])
     settings, tables = settings_of(task=task, learning_rate=0.1), tables_of(14, task=task)
-    run = run_of(settings, tables, witness=False)
+    run = run_of(settings, tables, exactness_check=False)
     run.run()
     _, losses = centralised(settings, tables)
     residual = residual_of(settings.task)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
-from hekat.protocol.vertical_linear.shared_weights import crossing, slots
+from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
+from hekat.protocol.vertical_linear.shared_weights.cross_products import slots
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, MARGIN_BITS, SlotLayout
+from hekat.protocol.vertical_linear.shared_weights.cross_products.whole_mask import mask_products, open_products
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares
-from hekat.protocol.vertical_linear.shared_weights.slots import CARRY_UNITS, MARGIN_BITS, SlotLayout
-from hekat.protocol.vertical_linear.shared_weights.whole_mask import mask_products, open_products
 from hekat.scheme.paillier import decrypt, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
@@ -141,7 +142,7 @@ def decrypt_all(keys, ciphertexts):
 def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, way, monkeypatch):
     """Each answered ciphertext of each batch has a mask of its own: those of a run are all different."""
     engine, drawn, answered = get_engine(), [], []
-    real, mask = type(engine).random_below, crossing.mask_products
+    real, mask = type(engine).random_below, cross_products.mask_products
 
     def record(self, count, bound):
         found = real(self, count, bound)
@@ -158,7 +159,7 @@ def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, way, monke
         return masked
 
     monkeypatch.setattr(type(engine), "random_below", record)
-    monkeypatch.setattr(crossing, "mask_products", count)
-    run_of(settings_of(epochs=2, batch_rows=10), tables_of(31), witness=False).run()
+    monkeypatch.setattr(cross_products, "mask_products", count)
+    run_of(settings_of(epochs=2, batch_rows=10), tables_of(31), exactness_check=False).run()
     assert len(answered) > 50
     assert len(set(answered)) == len(answered)

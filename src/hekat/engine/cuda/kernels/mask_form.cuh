@@ -1,4 +1,4 @@
-// How values lie in masked ring elements (MaskFormat in engine/ring.py), and arithmetic mod q on their
+// How values lie in masked ring elements (MaskFormat in engine/ring/parameters.py), and arithmetic mod q on their
 // coefficients.
 //
 // Compile option HEKAT_PRIMES: how many primes q is the product of, 1 or 2. With one, a word holds all

@@ -34,19 +34,19 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
     KEY_STEP,
     NO_PROTECTION,
     check_key_size,
-    describe_lattice,
+    describe_bfv_key,
 )
 from hekat.protocol.vertical_linear.arbiter.same_start import digest_start
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import integers_of, limbs_of
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout, slot_cut_bits
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
-from hekat.protocol.vertical_linear.parts_of_time import DECRYPT, KEYS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import EPOCH_END, START_STEP, batch_step, epoch_step
+from hekat.protocol.vertical_linear.timing_labels import DECRYPT, KEYS
 from hekat.scheme.bfv import MaskedProducts, ProductLayout, open_products
-from hekat.scheme.bfv import PrivateKey as LatticePrivateKey
-from hekat.scheme.bfv import generate_keys as generate_lattice_keys
+from hekat.scheme.bfv import PrivateKey as BfvPrivateKey
+from hekat.scheme.bfv import generate_keys as generate_bfv_keys
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, generate_keys
 from hekat.scheme.paillier.row_packing import RowPacking, open_slots
 from hekat.wire import from_bytes, to_bytes
@@ -98,12 +98,12 @@ def _make_opener(
         public_key = b""
     elif settings.protection == "lattice":
         with run.stopwatch.measure(KEYS):
-            lattice_pair = generate_lattice_keys()
-        products = layout.products(lattice_pair.public.parameters)
-        described = describe_lattice(lattice_pair.public, products)
+            bfv_pair = generate_bfv_keys()
+        products = layout.products(bfv_pair.public.parameters)
+        described = describe_bfv_key(bfv_pair.public, products)
         channel.ledger.note("setup", f"made and keeps the private half of {described}", "public")
-        opener = _LatticeKeyHolder(lattice_pair.private, products)
-        public_key = to_bytes(lattice_pair.public)
+        opener = _BfvKeyHolder(bfv_pair.private, products)
+        public_key = to_bytes(bfv_pair.public)
     else:
         with run.stopwatch.measure(KEYS):
             pair = run.key_pair or generate_keys(settings.key_bits)
@@ -182,10 +182,10 @@ class _KeyHolder:
         return [np.ascontiguousarray(one) for one in np.split(opened, ends[:-1])]
 
 
-class _LatticeKeyHolder:
+class _BfvKeyHolder:
     """Opens the one coefficient of each sum, where the layout has it, and tells its upper bits."""
 
-    def __init__(self, key: LatticePrivateKey, layout: ProductLayout) -> None:
+    def __init__(self, key: BfvPrivateKey, layout: ProductLayout) -> None:
         self._key, self._layout = key, layout
 
     def open(

@@ -1,4 +1,4 @@
-"""The arithmetic of a step: the same integers under Paillier, under BFV (`lattice_arithmetic`), or in the clear, with
+"""The arithmetic of a step: the same integers under Paillier, under BFV (`bfv_arithmetic`), or in the clear, with
 equal results."""
 
 from __future__ import annotations

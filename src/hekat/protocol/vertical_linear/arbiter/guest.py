@@ -22,6 +22,7 @@ from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
+from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.messages import (
     LOSS_PARTS,
@@ -32,18 +33,16 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     StartMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
-from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
-from hekat.protocol.vertical_linear.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
-from hekat.protocol.vertical_linear.label_bits import check_label_bits, least_label_bits
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
+from hekat.protocol.vertical_linear.label_leak.equation_total import describe_equation_total
+from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
+from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, least_label_bits
+from hekat.protocol.vertical_linear.label_leak.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
-from hekat.protocol.vertical_linear.parts_of_time import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import (
@@ -54,6 +53,7 @@ from hekat.protocol.vertical_linear.steps import (
     epoch_step,
     model_id_of,
 )
+from hekat.protocol.vertical_linear.timing_labels import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 
 
 def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
@@ -61,20 +61,20 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
     with run.stopwatch.measure(PLAIN):
         targets = prepare_targets(table, settings)
         start = start_parameters(table.features.shape[1], settings.column_count)
-        own = OwnPart(channel.party, table, settings, run, start)
+        own = LocalTrainer(channel.party, table, settings, run, start)
     own.note_limited(channel.ledger)
     begun = _begin(channel, own, targets)
     layout = own.lay_out(begun)
     opening = receive_opening(channel, settings, begun, layout, run.stopwatch)
-    if run.witness is not None:
-        run.witness.begin(channel.party, own.columns.features, targets.values)
+    if run.exactness_check is not None:
+        run.exactness_check.begin(channel.party, own.columns.features, targets.values)
     if not begun.finished:
         _Guest(channel, own, opening, layout, targets).train()
     model_id = model_id_of(channel.session_id)
     return own.model_part(model_id, target_mean=targets.mean, target_spread=targets.spread)
 
 
-def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMessage:
+def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> StartMessage:
     """Hear all hosts, check what they say, and begin: tell all the sizes; `finished` where an earlier run had ended."""
     settings = own.settings
     counts, feature_bits = [own.column_count], own.feature_bits
@@ -119,7 +119,7 @@ def _begin(channel: RecordedChannel, own: OwnPart, targets: Targets) -> StartMes
     return start
 
 
-def _check_ready(ready: HostReadyMessage, host: str, own: OwnPart) -> None:
+def _check_ready(ready: HostReadyMessage, host: str, own: LocalTrainer) -> None:
     if ready.row_count != own.row_count:
         raise ProtocolError(
             f"{host} has other rows than {own.party}",
@@ -153,7 +153,7 @@ class _Guest:
     """The guest's loop over epochs and batches."""
 
     def __init__(
-        self, channel: RecordedChannel, own: OwnPart, opening: Opening, layout: SumLayout, targets: Targets
+        self, channel: RecordedChannel, own: LocalTrainer, opening: Opening, layout: SumLayout, targets: Targets
     ) -> None:
         self._channel, self._own, self._opening, self._targets = channel, own, opening, targets.values
         self._settings, self._run = own.settings, own.run
@@ -213,7 +213,7 @@ class _Guest:
         with self._stopwatch.measure(PLAIN):
             values = decode_products(opened, settings.fixed_point).reshape(-1, settings.column_count) / len(rows)
             gradient = {WEIGHTS: values[:-1], INTERCEPT: values[-1]}
-            own.witness(step, rows, gradient)
+            own.check_exactness(step, rows, gradient)
             of_intercept = own.residual.score_factor * float(np.mean(own.parameters[INTERCEPT] * gradient[INTERCEPT]))
             own_part = own.loss_part(gradient[WEIGHTS]) + of_intercept
             own.move(gradient)

@@ -16,6 +16,7 @@ import numpy as np
 from hekat.data import Table, check_has_no_labels
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.arbiter.loss import encode_loss_part
 from hekat.protocol.vertical_linear.arbiter.messages import (
     LOSS_PARTS,
@@ -26,15 +27,13 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     StartMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.opening import Opening, receive_opening
-from hekat.protocol.vertical_linear.arbiter.own_part import OwnPart
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
-from hekat.protocol.vertical_linear.label_bits import check_label_bits, most_label_bits
-from hekat.protocol.vertical_linear.label_leak import LeakCount, check_equations, check_leverage
+from hekat.protocol.vertical_linear.label_leak.equation_total import describe_equation_total
+from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
+from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS
-from hekat.protocol.vertical_linear.parts_of_time import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import (
@@ -45,6 +44,7 @@ from hekat.protocol.vertical_linear.steps import (
     epoch_step,
     model_id_of,
 )
+from hekat.protocol.vertical_linear.timing_labels import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 
 
 def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
@@ -52,20 +52,20 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
     check_has_no_labels(table)
     with run.stopwatch.measure(PLAIN):
         weights = np.zeros((table.features.shape[1], settings.column_count))
-        own = OwnPart(channel.party, table, settings, run, {WEIGHTS: weights})
+        own = LocalTrainer(channel.party, table, settings, run, {WEIGHTS: weights})
     own.note_limited(channel.ledger)
     start = _announce(channel, own)
     layout = own.lay_out(start)
     _check_guest(channel, own, start)
     opening = receive_opening(channel, settings, start, layout, run.stopwatch)
-    if run.witness is not None:
-        run.witness.begin(channel.party, own.columns.features)
+    if run.exactness_check is not None:
+        run.exactness_check.begin(channel.party, own.columns.features)
     if not start.finished:
         _Host(channel, own, opening, layout).train()
     return own.model_part(model_id_of(channel.session_id))
 
 
-def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
+def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
     settings = own.settings
     leak = own.count_leak()
     channel.ledger.note("setup", leak.describe(), "disclosed")
@@ -104,7 +104,7 @@ def _announce(channel: RecordedChannel, own: OwnPart) -> StartMessage:
     return start
 
 
-def _check_guest(channel: RecordedChannel, own: OwnPart, start: StartMessage) -> None:
+def _check_guest(channel: RecordedChannel, own: LocalTrainer, start: StartMessage) -> None:
     """Check what the guest's gradients would tell of hosts, by its own counts, before this host sends a score."""
     settings = own.settings
     guest_columns, high = start.column_counts[0], start.high_leverage_columns
@@ -124,7 +124,7 @@ def _check_guest(channel: RecordedChannel, own: OwnPart, start: StartMessage) ->
 class _Host:
     """A host's loop over epochs and batches."""
 
-    def __init__(self, channel: RecordedChannel, own: OwnPart, opening: Opening, layout: SumLayout) -> None:
+    def __init__(self, channel: RecordedChannel, own: LocalTrainer, opening: Opening, layout: SumLayout) -> None:
         self._channel, self._own, self._opening, self._layout = channel, own, opening, layout
         self._settings, self._run = own.settings, own.run
         self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
@@ -163,7 +163,7 @@ class _Host:
         opened = self._opening.open_gradient(step, masked)
         with self._stopwatch.measure(PLAIN):
             gradient = decode_products(opened, settings.fixed_point).reshape(-1, settings.column_count) / len(rows)
-            own.witness(step, rows, {WEIGHTS: gradient})
+            own.check_exactness(step, rows, {WEIGHTS: gradient})
             loss_part = own.loss_part(gradient)
             own.move({WEIGHTS: gradient})
         return loss_part

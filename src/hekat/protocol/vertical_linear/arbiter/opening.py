@@ -9,7 +9,7 @@ from hekat.errors import KeyRefusedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, Masked, PaillierArithmetic, PlainArithmetic
-from hekat.protocol.vertical_linear.arbiter.lattice_arithmetic import LatticeArithmetic
+from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import (
     GRADIENTS,
     LOSSES,
@@ -21,10 +21,10 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
 from hekat.protocol.vertical_linear.arbiter.same_start import check_same_start
 from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.timing_labels import PLAIN
 from hekat.scheme.bfv import ProductLayout
-from hekat.scheme.bfv import PublicKey as LatticePublicKey
+from hekat.scheme.bfv import PublicKey as BfvPublicKey
 from hekat.scheme.paillier import PublicKey
 from hekat.wire import from_bytes
 
@@ -82,18 +82,18 @@ def receive_opening(
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
         return Opening(channel, settings.arbiter, PlainArithmetic(), stopwatch, cut_bits)
     if settings.protection == "lattice":
-        lattice_key = from_bytes(received.public_key, LatticePublicKey)
-        products = layout.products(lattice_key.parameters)
-        described = describe_lattice(lattice_key, products)
+        bfv_key = from_bytes(received.public_key, BfvPublicKey)
+        products = layout.products(bfv_key.parameters)
+        described = describe_bfv_key(bfv_key, products)
         channel.ledger.note("setup", f"encrypts under the arbiter's {described}", "public")
-        return Opening(channel, settings.arbiter, LatticeArithmetic(lattice_key, products), stopwatch, cut_bits)
+        return Opening(channel, settings.arbiter, BfvArithmetic(bfv_key, products), stopwatch, cut_bits)
     key = from_bytes(received.public_key, PublicKey)
     check_key_size(key, settings)
     channel.ledger.note("setup", f"encrypts under the arbiter's Paillier key {key.fingerprint[:8]}, djn", "public")
     return Opening(channel, settings.arbiter, PaillierArithmetic(key, layout), stopwatch, cut_bits)
 
 
-def describe_lattice(key: LatticePublicKey, layout: ProductLayout) -> str:
+def describe_bfv_key(key: BfvPublicKey, layout: ProductLayout) -> str:
     """The key, and how likely an opened number tells anything of noise."""
     parameters = key.parameters
     return (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     RING_BITS,
@@ -17,7 +18,6 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     multiply,
     zero_shares,
 )
-from hekat.protocol.vertical_linear.shared_weights.slots import SlotLayout
 
 _WEIGHT_BITS = 40
 
@@ -40,7 +40,7 @@ class LossSums:
         self._local[row_count] = add_shares(self._local.get(row_count, zero_shares(())), local)
         if self._pair.is_guest or self._both_cross:
             before = self._crossed.get(row_count)
-            self._crossed[row_count] = self._pair.crossing.inner_product(shares, factors, before)
+            self._crossed[row_count] = self._pair.cross_products.inner_product(shares, factors, before)
 
     def close(self, step: str, scale_bits: int, weights: Mapping[int, float]) -> ShareArray:
         """This party's share of sum over sizes of weight times sum, at 2^-LOSS_BITS; the sums begin anew.
@@ -58,9 +58,9 @@ class LossSums:
         return self._pair.truncation.truncate(total, _WEIGHT_BITS)
 
     def _crossed_share(self, step: str, row_count: int) -> ShareArray:
-        crossing, own = self._pair.crossing, zero_shares(())
+        cross_products, own = self._pair.cross_products, zero_shares(())
         if row_count in self._crossed:
-            own = crossing.answer(step, np.ones((1, 1), np.int64), self._crossed[row_count], self._layout)[0, 0]
+            own = cross_products.answer(step, np.ones((1, 1), np.int64), self._crossed[row_count], self._layout)[0, 0]
         if self._both_cross or not self._pair.is_guest:
-            own = add_shares(own, crossing.open_answer(step, (1, 1), self._layout)[0, 0])
+            own = add_shares(own, cross_products.open_answer(step, (1, 1), self._layout)[0, 0])
         return own

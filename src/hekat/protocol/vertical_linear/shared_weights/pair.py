@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.shared_weights.crossing import Crossing
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
@@ -19,7 +19,7 @@ class Pair:
     host_columns: int
     target_count: int
     key_bits: int
-    crossing: Crossing
+    cross_products: CrossProducts
     truncation: Truncation
     scales: Scales
     stopwatch: Stopwatch

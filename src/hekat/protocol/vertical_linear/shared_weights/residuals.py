@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.protocol.vertical_linear.parts_of_time import PLAIN
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, SlotLayout, choose_slots
 from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
@@ -30,7 +30,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     sum_along,
 )
-from hekat.protocol.vertical_linear.shared_weights.slots import CARRY_UNITS, SlotLayout, choose_slots
+from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 IntArray = npt.NDArray[np.int64]
 
@@ -79,16 +79,16 @@ class ResidualGradients:
         """Shares of X^T d over all columns and the intercept, and the other party's encrypted residuals."""
         pair, row_count = self._pair, len(residuals)
         layout = SlotLayout(RING_BITS + pair.scales.feature_limit_bits + row_count.bit_length(), 1, pair.key_bits)
-        pair.crossing.send_factors(step, residuals, layout)
-        factors = pair.crossing.receive_factors(step, (row_count, pair.target_count), layout)
+        pair.cross_products.send_factors(step, residuals, layout)
+        factors = pair.cross_products.receive_factors(step, (row_count, pair.target_count), layout)
         columns = np.ascontiguousarray(features.T) if isinstance(features, np.ndarray) else features.T.tocsr()
-        own = pair.crossing.answer(f"{step}/products", columns, factors, layout)
+        own = pair.cross_products.answer(f"{step}/products", columns, factors, layout)
         sums = np.empty((pair.size, pair.target_count, 2), np.uint64)
         with pair.stopwatch.measure(PLAIN):
             sums[0] = shift_left(sum_along(residuals, 0), pair.scales.feature_bits)
             sums[pair.own_range] = add_shares(own, matmul_integers(columns, residuals))
         other = pair.other_range
-        sums[other] = pair.crossing.open_answer(
+        sums[other] = pair.cross_products.open_answer(
             f"{step}/products", (other.stop - other.start, pair.target_count), layout
         )
         return sums, factors
@@ -102,13 +102,13 @@ def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> S
     row_count, target_count = features.shape[0], pair.target_count
     guests, hosts = score_layouts(pair, row_count)
     mine, others = (guests, hosts) if pair.is_guest else (hosts, guests)
-    pair.crossing.send_factors(f"{step}/weights", weights[pair.other_range], others)
+    pair.cross_products.send_factors(f"{step}/weights", weights[pair.other_range], others)
     own_columns = pair.own_range.stop - pair.own_range.start
-    factors = pair.crossing.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
+    factors = pair.cross_products.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
     with pair.stopwatch.measure(PLAIN):
         total = matmul_integers(features, weights[pair.own_range])
-    total = add_shares(total, pair.crossing.answer(f"{step}/scores", features, factors, mine))
-    total = add_shares(total, pair.crossing.open_answer(f"{step}/scores", (row_count, target_count), others))
+    total = add_shares(total, pair.cross_products.answer(f"{step}/scores", features, factors, mine))
+    total = add_shares(total, pair.cross_products.open_answer(f"{step}/scores", (row_count, target_count), others))
     return add_shares(total, shift_left(weights[0], pair.scales.feature_bits)[np.newaxis])
 
 

@@ -78,7 +78,7 @@ class Scales:
         """How far a target's integer is from the target."""
         return 0.0 if self.task == "logistic" else 2.0 ** -(self.target_bits + 1)
 
-    def kept_gradient_bits(self, row_count: int) -> int:
+    def gram_gradient_bits(self, row_count: int) -> int:
         """Bits of a batch's gradient that is made of kept products, before truncation, at the end of the range."""
         return 2 * self.feature_bits + self.residual_bits + row_count.bit_length() + RANGE_BITS
 

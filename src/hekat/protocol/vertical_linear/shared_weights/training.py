@@ -23,21 +23,21 @@ from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.parts_of_time import PLAIN
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.shared_weights.beginning import OwnSide, meet, name_sharing
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
-from hekat.protocol.vertical_linear.shared_weights.kept_products import KeptProducts, column_layout
+from hekat.protocol.vertical_linear.shared_weights.gram import GramGradients, column_layout
+from hekat.protocol.vertical_linear.shared_weights.handshake import OwnSide, meet, name_sharing
 from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns, encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients, score_layouts
 from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS, Scales
-from hekat.protocol.vertical_linear.shared_weights.share_witness import deposit_shares
+from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
-from hekat.protocol.vertical_linear.shared_weights.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_id_of
+from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
@@ -87,7 +87,7 @@ class SharedTraining:
         for number, rows in enumerate(self.own.batches):
             step = batch_step(epoch, number)
             gradient = self.gradients.gradient(step, number, self.weights.weights)
-            self._witness(step, rows, gradient)
+            self._check_exactness(step, rows, gradient)
             with self.run.stopwatch.measure(PLAIN):
                 self.weights.move(gradient, len(rows))
         mean_square = self.gradients.mean_square(epoch_step(epoch))
@@ -121,10 +121,10 @@ class SharedTraining:
             target_spread=1.0 if targets is None else targets.spread,
         )
 
-    def _witness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
-        if self.run.witness is not None:
+    def _check_exactness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
+        if self.run.exactness_check is not None:
             shares, bound = (self.weights.weights, gradient), self.gradients.error_bound()
-            deposit_shares(self.run.witness, step, rows, self.channel.party, self.pair, shares, bound)
+            deposit_shares(self.run.exactness_check, step, rows, self.channel.party, self.pair, shares, bound)
 
 
 def begin_training(
@@ -164,8 +164,8 @@ def begin_training(
         weights.begin_from_state(resumed.arrays, resumed.epochs_done * len(own.batches))
     elif run.start_from is not None:
         weights.begin_from_model(run.start_from)
-    if run.witness is not None:
-        run.witness.begin(channel.party, own.columns.features, None if targets is None else targets.values)
+    if run.exactness_check is not None:
+        run.exactness_check.begin(channel.party, own.columns.features, None if targets is None else targets.values)
     gradients = _choose_gradients(channel, pair, own, sparse, settings.training.epochs)
     return SharedTraining(channel, settings, run, own, pair, weights, gradients)
 
@@ -197,17 +197,17 @@ def _choose_gradients(
     channel: RecordedChannel, pair: Pair, own: OwnColumns, sparse: bool, epoch_count: int
 ) -> Gradients:
     """By kept products where these fit and cost less over all epochs, told from public counts alone."""
-    if not sparse and keeps_products(pair, own.batches, epoch_count):
+    if not sparse and prefers_gram(pair, own.batches, epoch_count):
         channel.ledger.note("setup", "gradients by products of columns, kept in shares", "public")
-        return KeptProducts(pair, own.integers, own.targets, own.batches)
+        return GramGradients(pair, own.integers, own.targets, own.batches)
     channel.ledger.note("setup", "gradients by residuals, in shares", "public")
     return ResidualGradients(pair, own.integers, own.targets, own.batches)
 
 
-def keeps_products(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> bool:
+def prefers_gram(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> bool:
     """Whether products of columns fit into the ring at these scales, and save time over `epoch_count` epochs."""
     rows = max(len(batch) for batch in batches)
-    if pair.scales.kept_gradient_bits(rows) > TRUNCATED_BITS:
+    if pair.scales.gram_gradient_bits(rows) > TRUNCATED_BITS:
         return False
     targets, columns = pair.target_count, pair.guest_columns + pair.host_columns
     groups = -(-pair.host_columns // column_layout(pair, rows).slot_count)

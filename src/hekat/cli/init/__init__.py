@@ -1,0 +1,1 @@
+"""`hekat init`: new job and site files."""

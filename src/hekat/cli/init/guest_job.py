@@ -1,0 +1,56 @@
+"""`hekat init --protocol vertical_linear` and `psi`: a job of one guest and its hosts, to edit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.printable import printable
+from hekat.errors import InputError
+from hekat.job.new.new_guest_job import NewGuestJob
+from hekat.job.new.write_files import JOB_FILE
+from hekat.job.new.write_guest_job import write_guest_job
+
+
+def init_guest_job(options: argparse.Namespace) -> int:
+    """Write the files that the options describe, and say what comes next."""
+    refuse_options(options, options.protocol, "parties", "aggregator", "protection", "table", command="hekat init")
+    if options.example or options.data not in (None, "csv"):
+        got = "--example" if options.example else f"--data {options.data}"
+        raise InputError(
+            f"{got} is for horizontal jobs",
+            expected=f"--protocol {options.protocol} with tables of yours in CSV files",
+            got=got,
+            cure="leave it out; the site file that is written says how to name another kind of source",
+        )
+    if options.protocol == "psi":
+        refuse_options(options, "psi", "arbiter", "model", "classes", "label", command="hekat init")
+    job = _choose(options)
+    paths = write_guest_job(options.folder, job)
+    next_step = f"say in site.toml where rows lie, then: hekat run {options.folder / JOB_FILE} --dry-run"
+    if options.json:
+        told = {"written": [str(path) for path in paths], "job": job.name, "protocol": job.protocol}
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        return 0
+    for line in (*(f"written     {path}" for path in paths), f"next        {next_step}"):
+        sys.stdout.write(printable(line) + "\n")
+    return 0
+
+
+def _choose(options: argparse.Namespace) -> NewGuestJob:
+    usual = NewGuestJob(options.protocol)
+    model = options.model or usual.model
+    no_classes = options.protocol == "psi" or model == "linear"
+    return NewGuestJob(
+        protocol=options.protocol,
+        name=options.name or options.folder.resolve().name or usual.name,
+        guest=options.guest or usual.guest,
+        hosts=options.hosts or usual.hosts,
+        arbiter=options.arbiter,
+        model=model,
+        classes=options.classes if options.classes is not None else () if no_classes else usual.classes,
+        label=options.label or usual.label,
+        id=options.id or usual.id,
+    )

@@ -1,0 +1,171 @@
+"""`hekat predict`: uses a trained model on new rows; what it predicts is written for the owner's eyes alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hekat.cli.names_option import names_option
+from hekat.cli.new_file import check_is_free, write_new
+from hekat.cli.predict.vertical_linear import holds_parts, predict_vertical
+from hekat.cli.printable import printable
+from hekat.errors import InputError, StateError
+from hekat.job.data_source import DataSource
+from hekat.job.site_file import Site, load_site
+from hekat.run.horizontal.predict import Predictions, find_named_source, predict, rebuild_model
+from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel, load_trained_model
+
+_KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".npz": "npz", ".libsvm": "libsvm", ".svm": "libsvm"}
+_TABULAR = ("csv", "parquet")
+_WITH_DATA = (
+    "with --data it is said on the command line: --label, --id, --ignore, --separator, --decimal; "
+    "for anything else name the file in a site file: --site, --source"
+)
+_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "predict",
+        help="use a trained model on new rows",
+        description="Read rows, encode and standardise them as in training, and predict. Columns are found by name. "
+        "Predictions are written with --out alone, into a new file of mode 600; with labels the metrics are shown. "
+        "With the folder of a vertical run all parties of the site file predict together for what each calls --source.",
+        epilog="Examples: hekat predict runs/ID --data new.csv --id patient_id --out predictions.csv; "
+        "hekat predict runs/ID --site site.toml --source new-patients --out scores.csv",
+    )
+    parser.add_argument("model", type=Path, help="a run's folder, or a model.npz")
+    rows = parser.add_mutually_exclusive_group(required=True)
+    rows.add_argument("--data", type=Path, metavar="FILE", help="rows in a .csv, .tsv, .parquet, .npz or .libsvm file")
+    rows.add_argument("--source", metavar="NAME", help="rows under a name of the site file (with --site)")
+    parser.add_argument("--site", type=Path, help="a site file: named data, code of models")
+    parser.add_argument("--party", metavar="NAME", help="whose data and code in the site file (else the common)")
+    parser.add_argument("--id", metavar="COLUMN", help="with --data: names the rows in what is written")
+    parser.add_argument("--label", metavar="COLUMN", help="with --data: what is true, to show metrics; no feature")
+    parser.add_argument("--ignore", metavar="COLUMN", action="append", default=[], help="with --data; repeatable")
+    parser.add_argument(
+        "--separator",
+        choices=[*sorted(_SEPARATORS), *_SEPARATORS.values()],
+        metavar="SEPARATOR",
+        help="of a .csv file: comma, semicolon, tab, bar, or the character itself (default: comma; .tsv: tab)",
+    )
+    parser.add_argument("--decimal", choices=(".", ","), help="of a .csv file (default: .)")
+    parser.add_argument("--out", "--output", type=Path, metavar="FILE.csv", help="where predictions go: a new file")
+    parser.add_argument(
+        "--receivers",
+        type=names_option,
+        metavar="A,B",
+        help="of a vertical model: who learns scores (default: as its job says); of several, each gets FILE-NAME.csv",
+    )
+    parser.add_argument(
+        "--score-bits",
+        type=int,
+        metavar="N",
+        help="of a vertical model: scores are told to 2^-N (default: as its job says, else 12), if --site lets it",
+    )
+    parser.add_argument(
+        "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"
+    )
+    parser.add_argument("--force", action="store_true", help="let --out replace a file")
+    parser.add_argument("--json", action="store_true", help="print JSON: counts and metrics, no rows")
+    parser.set_defaults(handle=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    if holds_parts(options.model):
+        return predict_vertical(options)
+    _check_options(options)
+    trained = load_trained_model(options.model)
+    site = None if options.site is None else load_site(options.site)
+    source, folder = _find_rows(options, trained, site)
+    model = rebuild_model(trained, site, options.party)
+    try:
+        predictions = predict(trained, model, source, folder)
+    except InputError as error:
+        if options.data is not None and "site file" in error.cure:
+            error.add_note(_WITH_DATA)
+        raise
+    if options.out is not None:
+        write_new(options.out, predictions.to_csv(), force=options.force)
+    _show(options, trained, predictions)
+    return 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise InputError or StateError for what can be refused before anything is read."""
+    if options.site is None and (options.source is not None or options.party is not None):
+        _refuse("--source and --party name entries of a site file", "--site FILE beside them", "no site file")
+    if options.data is None and (options.id or options.label or options.ignore or options.separator or options.decimal):
+        _refuse(
+            "--id, --label, --ignore, --separator and --decimal describe a file",
+            "--data FILE beside them",
+            "--source, which the site file describes",
+        )
+    if options.model.is_dir() and not (options.model / MODEL_FILE).exists():
+        raise StateError(
+            f"{options.model} holds no trained model",
+            expected=f"the folder of a run that finished, with {MODEL_FILE}",
+            got=f"no {MODEL_FILE}",
+            cure="if the run stopped early, go on with: hekat run JOB --resume RUN",
+        )
+    if any(one is not None for one in (options.receivers, options.score_bits, options.passphrase_file)):
+        what = "--receivers, --score-bits and --passphrase-file are for joint prediction"
+        _refuse(what, "the folder of a vertical run", "another")
+    if options.out is not None:
+        check_is_free(options.out, force=options.force)
+
+
+def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | None) -> tuple[DataSource, Path]:
+    """The rows' source, and the folder that its paths are relative to."""
+    if options.data is None and site is not None:
+        return find_named_source(site, options.party, options.source), site.folder
+    path: Path = options.data
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is None:
+        _refuse("the data file has an ending that says nothing", f"one of {', '.join(_KINDS)}", repr(path.suffix))
+    given: dict[str, Any] = {"path": str(path)}
+    if kind in _TABULAR:
+        given |= {"label": options.label, "id": options.id, "ignore": tuple(options.ignore)}
+    elif options.label or options.id or options.ignore:
+        _refuse("--label, --id and --ignore name columns of a table", "a .csv, .tsv or .parquet file", path.suffix)
+    if kind == "csv":
+        separator = options.separator or ("tab" if path.suffix.lower() == ".tsv" else "comma")
+        given |= {"separator": _SEPARATORS.get(separator, separator), "decimal": options.decimal or "."}
+    elif options.separator or options.decimal:
+        _refuse("--separator and --decimal belong to .csv files", "a .csv or .tsv file", path.suffix)
+    if kind == "libsvm":
+        given["columns"] = len(trained.columns)
+    return DataSource(str(kind), given), Path()
+
+
+def _show(options: argparse.Namespace, trained: TrainedModel, predictions: Predictions) -> None:
+    summary: dict[str, Any] = {
+        "model": trained.name,
+        "rows": len(predictions),
+        "predicted": predictions.count_classes(),
+        "metrics": predictions.metrics,
+        "ignored_columns": list(predictions.ignored),
+        "out": None if options.out is None else str(options.out),
+    }
+    if options.json:
+        sys.stdout.write(json.dumps(summary, indent=1) + "\n")
+        return
+    console = Console()
+    lines = [f"{len(predictions)} rows predicted with model {trained.name}"]
+    if predictions.classes is not None:
+        lines.append("predicted: " + ", ".join(f"{name} {count}" for name, count in summary["predicted"].items()))
+    if predictions.ignored:
+        lines.append(f"columns that the model does not know, ignored: {', '.join(predictions.ignored)}")
+    lines += [f"{name} {value:.6g}" for name, value in predictions.metrics.items()]
+    lines.append(f"written to {options.out}, mode 600" if options.out else "nothing is written: say --out FILE.csv")
+    for line in lines:
+        console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _refuse(what: str, expected: str, got: str) -> None:
+    raise InputError(what, expected=expected, got=got, cure="correct the command: hekat predict --help")

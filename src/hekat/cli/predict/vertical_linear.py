@@ -1,0 +1,108 @@
+"""`hekat predict` with the parts of a vertical model: all parties of this machine, and a file for each receiver."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hekat.cli.new_file import check_is_free, write_new
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.passphrase import read_passphrase
+from hekat.cli.printable import printable
+from hekat.errors import InputError
+from hekat.job.site_file import load_site
+from hekat.launch.vertical_linear.predict import JointPredictions, predict_jointly
+from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS
+from hekat.report import load_summary
+from hekat.run.vertical_linear.part_file import PARTS_FOLDER
+
+
+def holds_parts(model: Path) -> bool:
+    """Whether `model` is the folder of a vertical run, with parts of its model."""
+    return (model / PARTS_FOLDER).is_dir()
+
+
+def predict_vertical(options: argparse.Namespace) -> int:
+    """Predict for the rows that the site file calls `--source` at every party.
+
+    Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
+    """
+    unused = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+    refuse_options(options, "vertical_linear", *unused, command="hekat predict RUN --site FILE --source NAME")
+    if options.site is None:
+        raise InputError(
+            "a joint prediction needs every party's rows",
+            expected="--site FILE, which says where each party keeps what --source names",
+            got="no site file",
+            cure="add --site",
+        )
+    settings = load_summary(options.model)["settings"]
+    receivers = options.receivers or tuple(settings["receivers"])
+    score_bits = settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits
+    out = _files_of(options.out, receivers)
+    for path in out.values():
+        check_is_free(path, force=options.force)
+    predictions = predict_jointly(
+        options.model,
+        load_site(options.site),
+        options.source,
+        receivers,
+        score_bits=score_bits,
+        ask_passphrase=lambda: read_passphrase(options.passphrase_file, "a party's"),
+    )
+    written = {}
+    for party, found in predictions.by_receiver.items():
+        place = out.get(party) or out.get("")
+        if place is not None:
+            write_new(place, found.to_csv(), force=options.force)
+            written[party] = place
+    _show(options, predictions, written)
+    return 0
+
+
+def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:
+    """A file for each receiver; for the only one, of whatever name (""), the file that was named."""
+    if out is None:
+        return {}
+    if len(receivers) < 2:
+        return {"": out}
+    return {party: out.with_name(f"{out.stem}-{party}{out.suffix}") for party in receivers}
+
+
+def _show(options: argparse.Namespace, predictions: JointPredictions, written: dict[str, Path]) -> None:
+    told: dict[str, Any] = {
+        "protocol": "vertical_linear",
+        "rows": predictions.sizes,
+        "common": predictions.common,
+        "folder": str(predictions.folder),
+        "receivers": {
+            party: {
+                "predicted": found.count_classes(),
+                "metrics": found.metrics,
+                "ignored_columns": list(found.ignored),
+                "out": str(written[party]) if party in written else None,
+            }
+            for party, found in predictions.by_receiver.items()
+        },
+    }
+    if options.json:
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        return
+    sizes = ", ".join(f"{party} {count}" for party, count in predictions.sizes.items())
+    lines = [f"{predictions.common} rows are common to all and were predicted for (rows: {sizes})"]
+    for party, found in told["receivers"].items():
+        counts = ", ".join(f"{name} {count}" for name, count in found["predicted"].items())
+        lines.append(f"{party} learned the score of each" + (f": {counts}" if counts else ""))
+        lines += [f"  {name} {value:.6g}" for name, value in found["metrics"].items()]
+        if found["ignored_columns"]:
+            lines.append(f"  columns that the model does not know, ignored: {', '.join(found['ignored_columns'])}")
+        lines.append(f"  written to {found['out']}, mode 600" if found["out"] else "  not written: say --out FILE.csv")
+    lines.append(f"audit       hekat audit {predictions.folder}")
+    console = Console()
+    for line in lines:
+        console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""`hekat run`: one file for each protocol, with what they share."""

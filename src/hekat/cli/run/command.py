@@ -1,0 +1,89 @@
+"""`hekat run`: checks a job whole, runs it on this machine, shows where it is, and leaves a folder and a report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hekat.cli.run.end import RUNS_FOLDER
+from hekat.cli.run.horizontal import run_horizontal
+from hekat.cli.run.psi import run_psi
+from hekat.cli.run.vertical_linear import run_vertical
+from hekat.job.job_head import read_head
+
+_MOST_DIGITS = 9
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="run a job on this machine",
+        description="Check a job and its site file whole, then run what its protocol says: training (horizontal, "
+        "vertical_linear) or a set intersection (psi). Nothing is written before all checks passed.",
+        epilog="Writes one new folder under --runs: events.jsonl, ledger/, parties.json, summary.json, report.html, "
+        "and what the protocol leaves: checkpoint.npz, model.npz, state/ (horizontal), parts/ (vertical_linear), "
+        "intersection/ (psi). Example: hekat run examples/hospitals/job.toml",
+    )
+    parser.add_argument("job", type=Path, help="the job file (TOML): who trains what together, and how")
+    parser.add_argument(
+        "--site",
+        type=Path,
+        help="the site file: where this machine keeps data and keys (default: site.toml beside the job)",
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=RUNS_FOLDER, help=f"where run folders are made (default: {RUNS_FOLDER})"
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on from the checkpoint of an earlier run's folder"
+    )
+    parser.add_argument(
+        "--start-from",
+        type=Path,
+        metavar="RUN",
+        help="begin with the weights of an earlier, finished run's folder (vertical_linear)",
+    )
+    parser.add_argument(
+        "--passphrase-file",
+        type=Path,
+        help="a file with the passphrase of the leader's key file; without it the terminal is asked",
+    )
+    parser.add_argument(
+        "--lose",
+        action="append",
+        default=[],
+        metavar="PARTY:ROUND",
+        type=_party_and_round,
+        help="stop this party in the middle of that round, to see the others go on (protection 'lattice'; repeatable)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="every check, then what would run, and bytes and seconds of training by role; nothing is written or sent",
+    )
+    parser.add_argument(
+        "--bandwidth", type=float, metavar="MBIT", help="with --dry-run: seconds on a line of so many Mbit/s"
+    )
+    parser.add_argument(
+        "--latency", type=float, metavar="MS", help="with --dry-run and --bandwidth: milliseconds on the way"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
+    parser.set_defaults(handle=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    return _RUNNERS[read_head(options.job).protocol](options)
+
+
+def _party_and_round(text: str) -> tuple[str, int]:
+    party, _, number = text.rpartition(":")
+    if not party or not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"expected PARTY:ROUND, such as county:5; got {text[:60]!r}")
+    return party, int(number)
+
+
+_RUNNERS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "horizontal": run_horizontal,
+    "vertical_linear": run_vertical,
+    "psi": run_psi,
+}

@@ -1,0 +1,104 @@
+"""The end of a run on the terminal: its tables, where everything lies, what to do next; after a stop how to go on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from hekat.cli.predict.vertical_linear import holds_parts
+from hekat.cli.printable import printable
+from hekat.cli.run.progress import RunProgress
+from hekat.cli.tables import show_findings, show_tables
+from hekat.errors import HekatError
+from hekat.launch.run_result import RunResult
+from hekat.report import terminal_findings, terminal_tables, write_report
+
+RUNS_FOLDER = Path("runs")
+
+
+@contextmanager
+def going_on(progress: RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
+    """Add to what the body raises where the run lies, and how to take it up again where both allow that."""
+    try:
+        yield
+    except BaseException as error:
+        folder = progress.folder
+        if folder is not None:
+            error.add_note(f"the run lies in {folder}")
+            if may_go_on(folder) and not _ends_run(error):
+                error.add_note(f"go on from its last checkpoint with: {_resume_command(options, folder)}")
+        raise
+
+
+def _ends_run(error: BaseException | None) -> bool:
+    """Whether it, or what caused it at a party, ended the run for all: a party takes part in no further run of it."""
+    while error is not None:
+        if isinstance(error, HekatError) and error.ends_run:
+            return True
+        error = error.__cause__
+    return False
+
+
+def _resume_command(options: argparse.Namespace, folder: Path) -> str:
+    """What a shell takes to go on in `folder`, with the options that say where things lie."""
+    words: list[object] = ["hekat", "run", options.job]
+    if options.site is not None:
+        words += ["--site", options.site]
+    if options.runs != RUNS_FOLDER:
+        words += ["--runs", options.runs]
+    if options.passphrase_file is not None:
+        words += ["--passphrase-file", options.passphrase_file]
+    return shlex.join(str(word) for word in (*words, "--resume", folder))
+
+
+def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapping[str, Path] | None = None) -> int:
+    """Write the report and print the run's tables, findings and places; as JSON the summary alone.
+
+    `places` are further things that the run left, by what they are called. Returns the exit code.
+    """
+    report = _write_report(result, console)
+    if as_json:
+        sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
+        return 0
+    show_tables(console, terminal_tables(result.summary))
+    show_findings(console, terminal_findings(result.summary))
+    print_path(console, f"\nrun folder  {result.folder}")
+    for name, path in (places or {}).items():
+        print_path(console, f"{name:<11} {path}")
+    if report is not None:
+        print_path(console, f"report      {report}")
+    for name, command in _next_commands(result.folder).items():
+        print_path(console, f"{name:<11} {command}")
+    return 0
+
+
+def _next_commands(folder: Path) -> dict[str, str]:
+    """What a shell takes to go on with a finished run, by what it does; words in capitals are the reader's to say."""
+    run = shlex.quote(str(folder))
+    commands = {"audit": f"hekat audit {run}"}
+    if holds_parts(folder):
+        # No option says how rows are matched, by ids or by their order: the parts know.
+        commands["predict"] = f"hekat predict {run} --site SITE.toml --source NAME --out SCORES.csv"
+    return commands
+
+
+def print_path(console: Console, line: str) -> None:
+    """A line that is never broken, so that its path can be copied."""
+    console.print(printable(line, keep="\n"), highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_report(result: RunResult, console: Console) -> Path | None:
+    """The report; a run whose report cannot be drawn here is still a finished run, and says so."""
+    try:
+        return write_report(result.folder)
+    except HekatError as error:
+        console.print(f"[yellow]no report was written:[/] {escape(printable(error))}", highlight=False)
+        return None

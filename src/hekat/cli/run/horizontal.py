@@ -1,0 +1,103 @@
+"""`hekat run` of a horizontal job: the estimate of a dry run, then training with parties that may be lost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.passphrase import read_passphrase
+from hekat.cli.run.cost_tables import cost_tables
+from hekat.cli.run.end import going_on, show_run
+from hekat.cli.run.progress import RunProgress
+from hekat.cli.tables import show_tables
+from hekat.cost.horizontal import NetworkLink, cost_of_job
+from hekat.errors import InputError
+from hekat.job.load_any_job import check_may_run
+from hekat.launch.horizontal.run import run_job
+from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE
+from hekat.run.horizontal.upload_states import check_upload_states
+
+
+def run_horizontal(options: argparse.Namespace) -> int:
+    """Run the job that the options name, or only check it and reckon what a round costs."""
+    refuse_options(options, "horizontal", "start_from")
+    dropouts = _gather_dropouts(options.lose)
+    link = _link_of(options)
+    inputs = load_inputs(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))
+    console = Console(stderr=options.json)
+    if options.dry_run:
+        return _show_cost(inputs, link, options)
+    if inputs.job.settings.protection == "none":
+        console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
+    with RunProgress(console) as progress, going_on(progress, options, _has_checkpoint):
+        result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
+    return show_run(result, console, as_json=options.json)
+
+
+def _has_checkpoint(folder: Path) -> bool:
+    return (folder / CHECKPOINT_FILE).exists()
+
+
+def _link_of(options: argparse.Namespace) -> NetworkLink | None:
+    """The line that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
+    clashes = ("resume", options.resume), ("lose", options.lose)
+    given = [f"--{name}" for name, value in clashes if value]
+    if options.dry_run and given:
+        raise InputError(
+            "--dry-run begins nothing, so it resumes and loses nothing",
+            expected="--dry-run without --resume and --lose",
+            got=" and ".join(given),
+            cure="leave one of them out",
+        )
+    if not options.dry_run and (options.bandwidth is not None or options.latency is not None):
+        raise InputError(
+            "a line is only reckoned with, never slowed down",
+            expected="--bandwidth and --latency with --dry-run",
+            got="no --dry-run",
+            cure="add --dry-run, or leave them out",
+        )
+    if options.bandwidth is None:
+        if options.latency is not None:
+            raise InputError("--latency without --bandwidth", expected="both", cure="add --bandwidth MBIT")
+        return None
+    latency = options.latency or 0.0
+    if not (math.isfinite(options.bandwidth) and options.bandwidth > 0 and math.isfinite(latency) and latency >= 0):
+        raise InputError(
+            "no such line",
+            expected="--bandwidth above 0 Mbit/s and --latency of 0 ms or more",
+            got=f"{options.bandwidth:g} Mbit/s, {latency:g} ms",
+            cure="correct them",
+        )
+    return NetworkLink(options.bandwidth * 1e6, latency / 1e3)
+
+
+def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argparse.Namespace) -> int:
+    check_may_run(inputs.site, inputs.job)
+    check_upload_states(inputs, None, options.runs)
+    found = cost_of_job(inputs, link)
+    if options.json:
+        sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")
+        return 0
+    console = Console()
+    show_tables(console, cost_tables(found))
+    console.print("\nevery check passed; nothing was written or sent", highlight=False)
+    return 0
+
+
+def _gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    dropouts = dict(pairs)
+    if len(dropouts) < len(pairs):
+        raise InputError(
+            "a party that is lost twice",
+            expected="one --lose for each party",
+            got=", ".join(f"{party}:{number}" for party, number in pairs),
+            cure="leave one of them out",
+        )
+    return dropouts

@@ -1,0 +1,127 @@
+"""`hekat run` of a vertical regression: its checks in a dry run, then bars of matching and of epochs with the loss."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.passphrase import read_passphrase
+from hekat.cli.run.cost_tables import vertical_cost_table
+from hekat.cli.run.end import going_on, show_run
+from hekat.cli.run.progress import RunProgress
+from hekat.cli.tables import show_tables
+from hekat.cost.vertical_linear import cost_of_vertical_job
+from hekat.errors import InputError
+from hekat.job.load_any_job import check_may_run
+from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.report import Table
+from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
+from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
+from hekat.run.vertical_linear.part_file import PARTS_FOLDER
+from hekat.run.vertical_linear.warm_start import load_warm_start, refuse_two_beginnings
+
+
+def run_vertical(options: argparse.Namespace) -> int:
+    """Run the job that the options name, or only check it."""
+    refuse_options(options, "vertical_linear", "lose", "bandwidth", "latency")
+    if options.dry_run and options.resume is not None:
+        raise InputError(
+            "--dry-run begins nothing, so it resumes nothing",
+            expected="--dry-run without --resume",
+            got="--resume",
+            cure="leave one of them out",
+        )
+    refuse_two_beginnings(options.resume, options.start_from)
+    inputs = load_vertical_inputs(
+        options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's")
+    )
+    console = Console(stderr=options.json)
+    if options.dry_run:
+        return _show_checked(inputs, options)
+    if inputs.job.settings.protection == "none":
+        console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
+    with RunProgress(console) as progress, going_on(progress, options, has_checkpoints):
+        result = run_vertical_job(
+            inputs, options.runs, progress, resume_from=options.resume, start_from=options.start_from
+        )
+    places = {"parts": result.folder / PARTS_FOLDER, "ledgers": result.folder / LEDGER_FOLDER}
+    return show_run(result, console, as_json=options.json, places=places)
+
+
+def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
+    """Whose columns would be trained together, how rows are matched, what gradients would tell, what epochs cost."""
+    job, settings = inputs.job, inputs.job.settings
+    check_may_run(inputs.site, job)
+    start = None if options.start_from is None else load_warm_start(options.start_from, inputs)
+    parties = [_describe(inputs, party) for party in settings.parties]
+    told: dict[str, Any] = {
+        "protocol": "vertical_linear",
+        "form": settings.form,
+        "protection": settings.protection,
+        "intersection": job.intersection_kind,
+        "started_from": None if start is None else start.run_id,
+        "parties": parties,
+        "hosts_together": sum(found["most_equations"] for found in parties if found["name"] in settings.hosts),
+        "prediction": _describe_prediction(inputs),
+    }
+    estimate = cost_of_vertical_job(inputs)
+    told["estimate"] = estimate.to_json()
+    if options.json:
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        return 0
+    rows = tuple(
+        (found["name"], f"{found['rows']:,}", f"{found['columns']:,}", f"{found['most_equations']:,}")
+        for found in parties
+    )
+    if len(settings.hosts) > 1 and told["hosts_together"]:
+        rows += (("all hosts together", "", "", f"{told['hosts_together']:,}"),)
+    arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
+    begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
+    note = (
+        f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
+        f"{arbiter}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
+        f"gradients, if all rows of the smallest table are common. {_tell_prediction(told['prediction'])}"
+    )
+    console = Console()
+    checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
+    show_tables(console, [checked, vertical_cost_table(estimate)])
+    console.print("\nevery check passed; nothing was written or sent", highlight=False)
+    return 0
+
+
+def _describe_prediction(inputs: VerticalInputs) -> dict[str, Any]:
+    tests = inputs.test_tables.values()
+    return {
+        "score_bits": inputs.job.prediction.score_bits,
+        "rows_at_most": min((len(table) for table in tests), default=0),
+        "max_predictions": inputs.site.policy.max_predictions,
+    }
+
+
+def _tell_prediction(told: dict[str, Any]) -> str:
+    scored = f"up to {told['rows_at_most']:,} test rows are" if told["rows_at_most"] else "no test row is"
+    return (
+        f"Scores are told to 2^-{told['score_bits']}; {scored} predicted for, and the site lets "
+        f"{told['max_predictions']:,} rows in all be predicted with a party's part of the model."
+    )
+
+
+def _describe(inputs: VerticalInputs, party: str) -> dict[str, Any]:
+    settings = inputs.job.settings
+    most_common = min(len(table) for table in inputs.tables.values())
+    batches = batch_count(most_common, settings.training.batch_rows)
+    columns = int(inputs.tables[party].features.shape[1])
+    sees_gradients = settings.form == "arbiter"
+    return {
+        "name": party,
+        "rows": len(inputs.tables[party]),
+        "columns": columns,
+        "most_equations": batches * (columns + (party == settings.guest)) if sees_gradients else 0,
+    }

@@ -1,0 +1,289 @@
+"""What a round of a job will cost: bytes and seconds by role, under its own protection and those that it could have.
+
+Bytes are counted from the messages themselves. Seconds are counts of operations times what this machine takes for each,
+as in FLBooster (ICDE 2023), Eqs. 10 to 14: n values in ceil(n / lanes) ciphertexts (Eqs. 11, 13), each at the
+processor's time for an operation (Eq. 10, without the way to a GPU and back: this release has none).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from hekat.cost.calibrate import SealSeconds, SumSeconds, calibrate_seal, calibrate_sum
+from hekat.cost.rehearsed_training import RoundSums, rehearse_seconds, rehearse_sums
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import HekatError
+from hekat.job.horizontal.job_file import PROTOCOL
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
+from hekat.protocol.secure_sum.cost.round_bytes import (
+    RoleBytes,
+    bytes_by_role,
+    messages_of_round_end,
+    messages_of_sum,
+    packing_of,
+)
+from hekat.protocol.secure_sum.cost.sent_message import Sent
+from hekat.protocol.secure_sum.masked.opening.committee import say_members
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes, needs_draw
+from hekat.protocol.secure_sum.participation import Participation
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.scheme.lattice import choose_parameters
+
+# A run's folder is named so; the name's length is in every seal.
+RUN_ID = "20250101T000000Z-000000"
+
+
+@dataclass(frozen=True)
+class NetworkLink:
+    """What joins a role to the others: bits a second and seconds on the way; None where nobody said."""
+
+    bandwidth_bits_s: float
+    latency_s: float = 0.0
+
+    def seconds(self, role: RoleBytes) -> float:
+        """All bytes one after the other, and one time on the way for each step in which the role receives."""
+        return 8 * (role.sent_bytes + role.received_bytes) / self.bandwidth_bits_s + self.latency_s * role.waits
+
+
+@dataclass(frozen=True)
+class RoleCost:
+    """One role's round. `seconds` by step; `transfer_s` is None where no line was given."""
+
+    role: str
+    trains: bool
+    traffic: RoleBytes
+    seconds: Mapping[str, float]
+    transfer_s: float | None = None
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of work, the line apart."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True)
+class ProtectionCost:
+    """A round under one protection; `first_bytes` and `last_bytes` are of all sums before and after the rounds."""
+
+    protection: str
+    detail: str
+    roles: tuple[RoleCost, ...]
+    packing: Packing | None
+    first_bytes: int
+    last_bytes: int
+    value_count: int
+
+    @property
+    def round_bytes(self) -> int:
+        """What all roles send in the round."""
+        return sum(role.traffic.sent_bytes for role in self.roles)
+
+
+@dataclass(frozen=True)
+class HorizontalCost:
+    """Costs of round `number`, the last one; the job's own protection is first."""
+
+    number: int
+    round_count: int
+    value_count: int
+    costs: tuple[ProtectionCost, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Protections that the site allows and the job's other settings do not, with the reason."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain tables."""
+        costs = []
+        for cost in self.costs:
+            roles = [
+                {
+                    "role": role.role,
+                    "trains": role.trains,
+                    **asdict(role.traffic),
+                    "seconds": dict(role.seconds),
+                    "transfer_s": role.transfer_s,
+                }
+                for role in cost.roles
+            ]
+            packing = None if cost.packing is None else asdict(cost.packing)
+            costs.append(
+                {
+                    "protection": cost.protection,
+                    "detail": cost.detail,
+                    "roles": roles,
+                    "packing": packing,
+                    "round_bytes": cost.round_bytes,
+                    "first_bytes": cost.first_bytes,
+                    "last_bytes": cost.last_bytes,
+                    "run_bytes": cost.first_bytes + self.round_count * cost.round_bytes + cost.last_bytes,
+                }
+            )
+        return {
+            "round": self.number,
+            "rounds": self.round_count,
+            "update_values": self.value_count,
+            "float32_bytes": 4 * self.value_count,
+            "protections": costs,
+            "left_out": dict(self.left_out),
+        }
+
+
+def cost_of_job(inputs: HorizontalInputs, link: NetworkLink | None = None) -> HorizontalCost:
+    """The costs of a prepared job's last round on this machine; nothing is sent or written. Takes some seconds.
+
+    Raises a HekatError where a party cannot train: its labels, its model or its numbers are not fit for it.
+    """
+    settings = inputs.job.settings
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        train_s = {party: rehearse_seconds(inputs, party) for party in settings.parties}
+        seal = calibrate_seal()
+        costs: list[ProtectionCost] = []
+        left_out: dict[str, str] = {}
+        for protection in _protections(inputs):
+            try:
+                costs.append(_cost(inputs, _under(settings, protection), train_s, seal, link))
+            except HekatError as error:
+                if protection == settings.protection:
+                    raise
+                left_out[protection] = error.what
+    number = settings.training.round_count
+    return HorizontalCost(number, number, costs[0].value_count, tuple(costs), left_out)
+
+
+def _protections(inputs: HorizontalInputs) -> list[str]:
+    own = inputs.job.settings.protection
+    return [own, *(name for name in inputs.site.policy.protections if name != own)]
+
+
+def _under(settings: HorizontalSettings, protection: str) -> HorizontalSettings:
+    """The job under another protection, whose own settings are at their defaults."""
+    if protection == settings.protection:
+        return settings
+    codec = replace(settings.codec, layout="balanced")
+    others = {"authority": None, "opening": "committee", "check_sum": False}
+    return replace(settings, protection=protection, codec=codec, **others)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """The last round before it is played: the form of its sum, who trains, the upload number; and all other sums."""
+
+    shape: SumShape
+    uploaders: tuple[str, ...]
+    upload_number: int
+    sums: RoundSums
+
+    def messages(self, settings: HorizontalSettings) -> Iterator[Sent]:
+        """Every message of the round, while nobody is lost."""
+        yield from messages_of_sum(settings, self.shape, self.uploaders, self.upload_number)
+        yield from messages_of_round_end(settings, self.shape.step)
+
+
+def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundPlan:
+    """The last round of the job under these settings, in a run that is not resumed."""
+    sums = rehearse_sums(inputs, settings)
+    number = settings.training.round_count
+    shape = sums.of_round(number, settings.validation.every)
+    uploaders = Participation(settings, inputs.job.digest).parties_in(shape.step)
+    return RoundPlan(shape, uploaders, len(sums.before) + number - 1, sums)
+
+
+def _cost(
+    inputs: HorizontalInputs,
+    settings: HorizontalSettings,
+    train_s: Mapping[str, float],
+    seal: SealSeconds,
+    link: NetworkLink | None,
+) -> ProtectionCost:
+    plan = plan_round(inputs, settings)
+    shape, uploaders = plan.shape, plan.uploaders
+    traffic = _traffic(settings, plan.messages(settings))
+    key = inputs.key_pair.private if inputs.key_pair is not None and settings.protection == "paillier" else None
+    seconds = calibrate_sum(settings, shape, uploaders, key)
+    roles = tuple(
+        RoleCost(
+            role,
+            role in uploaders,
+            traffic[role],
+            _seconds_of(role, settings, uploaders, seconds, seal, train_s, traffic[role]),
+            None if link is None else link.seconds(traffic[role]),
+        )
+        for role in settings.everyone
+    )
+    samples = Participation(settings, inputs.job.digest)
+    return ProtectionCost(
+        settings.protection,
+        _detail(settings, shape, len(uploaders)),
+        roles,
+        packing_of(settings, shape, len(uploaders)),
+        _bytes_of(settings, plan.sums.before, samples, 0),
+        _bytes_of(settings, plan.sums.after, samples, plan.upload_number + 1),
+        shape.value_count,
+    )
+
+
+def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str, RoleBytes]:
+    return bytes_by_role(messages, settings.everyone, run_id=RUN_ID, protocol=PROTOCOL)
+
+
+def _bytes_of(
+    settings: HorizontalSettings, shapes: Sequence[SumShape], samples: Participation, first_number: int
+) -> int:
+    """What all roles send for sums that end no round."""
+    total = 0
+    for number, shape in enumerate(shapes, first_number):
+        messages = messages_of_sum(settings, shape, samples.parties_in(shape.step), number)
+        total += sum(role.sent_bytes for role in _traffic(settings, messages).values())
+    return total
+
+
+def _seconds_of(
+    role: str,
+    settings: HorizontalSettings,
+    uploaders: Sequence[str],
+    one: SumSeconds,
+    seal: SealSeconds,
+    train_s: Mapping[str, float],
+    traffic: RoleBytes,
+) -> dict[str, float]:
+    """A role's seconds by step: what the sum takes of it, its signatures, and sealing and opening its messages."""
+    count = len(uploaders)
+    is_lattice = settings.protection == "lattice"
+    members = make_opening_scheme(settings, members=members_for_sizes(settings)).members if is_lattice else ()
+    seconds = {
+        "seal": traffic.sent_count * seal.seal
+        + traffic.sent_bytes * seal.seal_byte
+        + traffic.received_count * seal.open
+        + traffic.received_bytes * seal.open_byte
+    }
+    opening = 0.0
+    if role == settings.aggregator:
+        seconds["aggregate"] = count * one.add + one.write
+        if is_lattice:
+            opening += (2 * count + len(members)) * seal.verify
+    elif role in settings.parties:
+        seconds |= {"decrypt": one.decrypt, "decode": one.decode}
+        opening += one.open + (count * seal.verify if is_lattice else 0.0)
+        if settings.check_sum:
+            seconds["check"] = one.products * (2 if role in uploaders else 1) + count * seal.verify
+        if role in uploaders:
+            seconds |= {"train": train_s[role], "encode": one.encode, "encrypt": one.encrypt}
+            opening += one.deal + (2 * seal.sign if is_lattice else 0.0)
+    if role in members:
+        opening += count * (one.check + seal.verify) + one.release + seal.sign
+    return seconds | ({"shares": opening} if is_lattice else {})
+
+
+def _detail(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> str:
+    if settings.protection == "lattice":
+        name = choose_parameters(shape.value_bits, uploader_count).name
+        found = f"set {name}, opening {settings.opening}"
+        if not needs_draw(settings):
+            return found
+        return f"{found}: {say_members(settings.parties)} (here the first named stand for them)"
+    if settings.protection == "paillier":
+        return f"a key of {settings.key_bits} bits"
+    return "nothing is encrypted"

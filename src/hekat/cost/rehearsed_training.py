@@ -1,0 +1,87 @@
+"""How long a round of training takes each party, and which sums it asks for: two rounds, each party by itself.
+
+Nothing is sent. A large table is measured on a part of its rows; seconds are then taken to grow with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hekat.data import Table
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.secure_sum.cost.recorded_sums import SumRecorder, SumShape
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+
+LEAST_SAMPLE_ROWS = 2048
+SAMPLE_BATCHES = 4
+_FIRST, _SECOND = "round-1", "round-2"
+
+
+@dataclass(frozen=True)
+class RoundSums:
+    """The sums of a run by their form: those before the first round's own, one of each round, those at the end."""
+
+    before: tuple[SumShape, ...]
+    validated: SumShape
+    plain: SumShape
+    after: tuple[SumShape, ...]
+
+    def of_round(self, number: int, every: int) -> SumShape:
+        """The sum of round `number`, of which every `every`-th one, from the first on, may carry a validation."""
+        shape = self.validated if (number - 1) % every == 0 else self.plain
+        return shape.at(f"round-{number}")
+
+
+def rehearse_sums(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundSums:
+    """The form of every sum of a run with these settings, as the first party's own table makes it."""
+    recorder = SumRecorder(settings.codec.value_bits, clips=settings.protection != "none")
+    _train_two_rounds(inputs, settings, settings.leader, recorder, Stopwatch())
+    return _sort_sums(recorder.sums)
+
+
+def rehearse_seconds(inputs: HorizontalInputs, party: str) -> float:
+    """Seconds of the party's own work in a round that it trains in."""
+    settings = inputs.job.settings
+    stopwatch = Stopwatch()
+    recorder = SumRecorder(settings.codec.value_bits, clips=False)
+    rows, ends = _train_two_rounds(inputs, settings, party, recorder, stopwatch)
+    second = ends[-1] - ends[-2] if len(ends) > 1 else ends[-1]
+    depends_on_rows = settings.training.averages_changes or not settings.training.batch_rows
+    return second * (len(inputs.tables[party]) / rows if depends_on_rows else 1.0)
+
+
+def _train_two_rounds(
+    inputs: HorizontalInputs, settings: HorizontalSettings, party: str, recorder: SumRecorder, stopwatch: Stopwatch
+) -> tuple[int, list[float]]:
+    """(rows that were used, seconds of training so far at the end of each round)."""
+    training = settings.training
+    table = _sample(inputs.tables[party], training.batch_rows)
+    rounds = min(2, training.round_count)
+    shortened = replace(training, round_count=rounds, patience=0, stop_at_loss=0.0)
+    ends: list[float] = []
+
+    def on_round(record: RoundRecord, state: TrainingState) -> None:
+        ends.append(stopwatch.seconds["train"])
+
+    local = LocalRun(stopwatch, on_round, lambda state: None, model=inputs.make_model(party).model)
+    train(recorder, table, replace(settings, training=shortened), local, party=party)
+    return len(table), ends
+
+
+def _sample(table: Table, batch_rows: int) -> Table:
+    most = max(LEAST_SAMPLE_ROWS, SAMPLE_BATCHES * batch_rows)
+    if len(table) <= most:
+        return table
+    return table.take(np.sort(np.random.default_rng(0).permutation(len(table))[:most]))
+
+
+def _sort_sums(sums: Sequence[SumShape]) -> RoundSums:
+    steps = [shape.step for shape in sums]
+    first = steps.index(_FIRST)
+    second = steps.index(_SECOND) if _SECOND in steps else first
+    return RoundSums(tuple(sums[:first]), sums[first], sums[second], tuple(sums[second + 1 :]))

@@ -1,0 +1,218 @@
+"""What the epochs of a vertical job will cost: bytes and seconds by role, from a rehearsal on random rows.
+
+One batch and two are really trained on for two epochs, in this process, with the job's settings, roles and numbers of
+columns, under keys that are thrown away. What a batch takes is the difference of the two; messages and arithmetic do
+not depend on the values in the rows. Matching rows and making Paillier keys are not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.cost.calibrate import make_passing_key
+from hekat.cost.horizontal import RUN_ID
+from hekat.data import Table, is_dense
+from hekat.engine.tenancy import declare_tenancy
+from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
+from hekat.job.vertical_linear.key_makers import key_makers
+from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
+from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
+from hekat.protocol.vertical_linear.roles import run_role
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.run.vertical_linear.load_inputs import VerticalInputs
+from hekat.scheme.bfv import PRODUCTS
+from hekat.scheme.paillier import KeyPair
+
+MAX_REHEARSED_ROWS = 2048
+_NEVER_ENOUGH = 1e9
+_DIGEST = bytes(32)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one role: sealed bytes that it sends, and seconds that it works."""
+
+    sent_bytes: float = 0.0
+    seconds: float = 0.0
+
+    def plus(self, other: Cost, times: float = 1.0) -> Cost:
+        return Cost(self.sent_bytes + times * other.sent_bytes, self.seconds + times * other.seconds)
+
+    def beyond(self, other: Cost) -> Cost:
+        """What this one adds to a smaller one."""
+        return Cost(self.sent_bytes - other.sent_bytes, max(0.0, self.seconds - other.seconds))
+
+
+@dataclass(frozen=True)
+class RoleEstimate:
+    """`first`: opening the session and the first epoch; `later`: each epoch after it."""
+
+    role: str
+    first: Cost
+    later: Cost
+
+    def total(self, epochs: int) -> Cost:
+        return self.first.plus(self.later, epochs - 1)
+
+
+@dataclass(frozen=True)
+class VerticalCost:
+    """Costs if all `row_count` rows of the smallest table are common and no rule ends training early. Roles take turns
+    on one machine: their seconds add up."""
+
+    row_count: int
+    batch_count: int
+    epochs: int
+    roles: tuple[RoleEstimate, ...]
+
+    @property
+    def total(self) -> Cost:
+        found = Cost()
+        for role in self.roles:
+            found = found.plus(role.total(self.epochs))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain tables and numbers."""
+        return {
+            "rows": self.row_count,
+            "batches": self.batch_count,
+            "epochs": self.epochs,
+            "roles": [{**asdict(role), "total": asdict(role.total(self.epochs))} for role in self.roles],
+            "total": asdict(self.total),
+        }
+
+
+def cost_of_vertical_job(inputs: VerticalInputs) -> VerticalCost:
+    """Rehearse the job's training and reckon what all of it takes; nothing is written or sent."""
+    settings = inputs.job.settings
+    row_count = min(len(table) for table in inputs.tables.values())
+    batches = batch_count(row_count, settings.training.batch_rows)
+    rows_of_batch = -(-row_count // batches)
+    is_lattice = settings.protection == "lattice"
+    if is_lattice:
+        _check_room(inputs, row_count)
+    rehearsed = min(rows_of_batch, PRODUCTS.degree if is_lattice else MAX_REHEARSED_ROWS)
+    keys = _passing_keys(inputs.job)
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        one = _rehearse(inputs, rehearsed, 1, keys)
+        two = _rehearse(inputs, rehearsed, 2, keys) if batches > 1 else one
+        # Masked sums are as large for a ciphertext full of rows as for several: these are told apart by rehearsing two.
+        full = is_lattice and rows_of_batch > rehearsed
+        wide = _rehearse(inputs, 2 * rehearsed, 1, keys) if full else one
+    # Elsewhere a batch beyond the rehearsed ones is reckoned with by its rows.
+    scale = 1.0 if is_lattice else rows_of_batch / rehearsed
+    further = batches * (-(-rows_of_batch // rehearsed) - 1)
+
+    def reckon(role: str, part: int) -> Cost:
+        small, large = one[role][part], wide[role][part]
+        return _scale(small, two[role][part], batches, scale).plus(large.beyond(small), further)
+
+    roles = tuple(RoleEstimate(role, reckon(role, 0), reckon(role, 1)) for role in settings.everyone)
+    return VerticalCost(row_count, batches, settings.training.epochs, roles)
+
+
+def _check_room(inputs: VerticalInputs, row_count: int) -> None:
+    """Raise BoundError where BFV would have no room, if all rows are common and no feature passes twice its spread."""
+    settings = inputs.job.settings
+    start = StartMessage(
+        row_count=row_count,
+        column_counts=[len(inputs.tables[party].feature_names) for party in settings.parties],
+        high_leverage_columns=0,
+        feature_bits=settings.fixed_point.feature_bits + 1,
+        target_bits=1,
+        epochs_done=0,
+        finished=False,
+    )
+    check_bfv_capacity(start, settings)
+
+
+def _scale(one: Cost, two: Cost, batches: int, scale: float) -> Cost:
+    """What one batch took, and what each further one adds."""
+    if batches == 1:
+        return Cost(one.sent_bytes * scale, one.seconds * scale)
+    return one.plus(two.beyond(one), scale * batches - 1)
+
+
+def _passing_keys(job: VerticalJob) -> dict[str, KeyPair]:
+    if job.settings.protection != "paillier":
+        return {}
+    private = {name: make_passing_key(job.settings.key_bits) for name in key_makers(job)}
+    return {name: KeyPair(key.public, key) for name, key in private.items()}
+
+
+def _rehearse(
+    inputs: VerticalInputs, batch_rows: int, batches: int, keys: Mapping[str, KeyPair]
+) -> dict[str, tuple[Cost, Cost]]:
+    """Of each role the cost up to the end of the first epoch, and of the second."""
+    settings = _rehearsed_settings(inputs.job.settings, batch_rows)
+    rng = np.random.default_rng(batches)
+    tables = {
+        name: _random_table(table, batch_rows * batches, settings if name == settings.guest else None, rng)
+        for name, table in inputs.tables.items()
+    }
+    party_keys = {name: PartyKey.generate() for name in settings.everyone}
+    sealed = SealedRoles(party_keys, RUN_ID, PROTOCOL, _DIGEST)
+    costs: dict[str, tuple[Cost, Cost]] = {}
+
+    def seat(name: str) -> Callable[[Channel], object]:
+        worked: dict[int, float] = {}
+        watch = sealed.stopwatches[name]
+
+        def note_epoch(record: EpochRecord) -> None:
+            worked[record.epoch] = sum(watch.seconds.values())
+
+        def note_traffic(channel: SealedChannel) -> None:
+            second = sum(one.sent_bytes for (_, step), one in channel.traffic.items() if step.startswith("epoch-2"))
+            first_s = worked.get(1, 0.0)
+            costs[name] = (
+                Cost(channel.bytes_sent - second, first_s),
+                Cost(second, max(0.0, worked.get(2, first_s) - first_s)),
+            )
+
+        run = PartyRun(watch, on_epoch=note_epoch, key_pair=keys.get(name))
+        return lambda channel: sealed.play(
+            channel, lambda recorded: run_role(recorded, tables.get(name), settings, run), note_traffic
+        )
+
+    roles = {name: seat(name) for name in settings.everyone}
+    run_parties(roles, timeout_s=inputs.job.timeout_s, turn=sealed.turn)
+    return costs
+
+
+def _rehearsed_settings(settings: VerticalLinearSettings, batch_rows: int) -> VerticalLinearSettings:
+    """The job's, in such batches, ended after its second epoch by a rule that nothing satisfies."""
+    training = replace(
+        settings.training, batch_rows=batch_rows, patience=1, min_improvement=_NEVER_ENOUGH, stop_at_loss=0.0
+    )
+    return replace(
+        settings, training=training, label_leak_accepted=LEAK_ACCEPTED, column_leak_accepted=COLUMN_LEAK_ACCEPTED
+    )
+
+
+def _random_table(
+    like: Table, row_count: int, labelled: VerticalLinearSettings | None, rng: np.random.Generator
+) -> Table:
+    """Rows of as many columns as `like` has, and as dense; with labels of every class where it is the guest's."""
+    row_count = max(row_count, 2)
+    features = rng.normal(size=(row_count, len(like.feature_names)))
+    if not is_dense(like.features):
+        density = like.features.nnz / max(1, like.features.shape[0] * like.features.shape[1])
+        kept = rng.random(features.shape) < density
+        kept[0] = True  # no column is all zeros
+        features = sparse.csr_array(features * kept)
+    labels = None
+    if labelled is not None:
+        classes = labelled.classes
+        numbers = rng.permutation(row_count)
+        labels = numbers * 1.0 if classes is None else np.array(classes)[numbers % len(classes)]
+    return Table(features, labels, like.feature_names, like.name)

@@ -1,0 +1,129 @@
+"""Reads a table from a CSV file: a header of column names, then one row of cells for each record."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_columns, choose_id_columns
+from hekat.data.columns.encode import encode_columns
+from hekat.data.columns.specs import ColumnSpecs
+from hekat.data.ids import Ids
+from hekat.data.raw_table import RawTable
+from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.data.sources.csv_rows import CsvRows
+from hekat.data.sources.source_file import readable_file
+from hekat.data.table import Table
+from hekat.errors import InputError
+
+
+def load_csv(
+    path: Path,
+    *,
+    label: str | None = None,
+    id: str | Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    dialect: CsvDialect | None = None,
+    columns: ColumnSpecs | None = None,
+    sparse: bool = False,
+    digest_rows: bool = False,
+    name: str | None = None,
+) -> Table:
+    """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
+
+    Labels and ids are texts as they stand there; blank lines are passed over. Raises InputError with line and column,
+    never the cell.
+    """
+    dialect, columns, name = dialect or CsvDialect(), columns or ColumnSpecs(), name or str(path)
+
+    def choose(names: Sequence[str]) -> ChosenColumns:
+        return choose_columns(path, names, label=label, id=id, ignore=ignore)
+
+    return encode_columns(_read(path, dialect, choose, columns, name), columns, sparse=sparse, digest_rows=digest_rows)
+
+
+def load_csv_ids(
+    path: Path, *, id: str | Sequence[str], dialect: CsvDialect | None = None, name: str | None = None
+) -> Ids:
+    """The columns of ids in `path` alone; its other columns may hold anything. Raises InputError as `load_csv`."""
+
+    def choose(names: Sequence[str]) -> ChosenColumns:
+        return choose_id_columns(path, names, id)
+
+    ids = _read(path, dialect or CsvDialect(), choose, ColumnSpecs(), name or str(path)).ids
+    assert ids is not None
+    return ids
+
+
+def csv_column_names(path: Path, dialect: CsvDialect | None = None) -> tuple[str, ...]:
+    """The names in the header of the file at `path`, all of them. Raises InputError."""
+    with _opened(path, dialect or CsvDialect()) as (names, _):
+        return tuple(names)
+
+
+def _read(
+    path: Path,
+    dialect: CsvDialect,
+    choose: Callable[[Sequence[str]], ChosenColumns],
+    columns: ColumnSpecs,
+    name: str,
+) -> RawTable:
+    """The columns that `choose` picks among those of the header."""
+    with _opened(path, dialect) as (names, records):
+        rows = CsvRows(path, dialect, names, choose(names), columns)
+        for line, cells in records:
+            rows.add(line, cells)
+    return rows.finish(name)
+
+
+@contextmanager
+def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
+    """The names in the header, and the records after it as `_records` gives them."""
+    with readable_file(path, dialect.encoding), path.open(encoding=dialect.reading_encoding, newline="") as file:
+        records = _records(path, dialect, csv.reader(file, delimiter=dialect.separator, strict=True))
+        header = next(records, None)
+        if header is None:
+            raise InputError(f"{path} has no header", expected="column names in the first line", got="blank lines")
+        yield _names_in(path, dialect, header[1]), records
+
+
+def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """(last line of the record, its cells) for every record that is not blank."""
+    line_of = reader
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError(
+                f"{path}, line {line_of.line_num} is not CSV",  # type: ignore[attr-defined]
+                expected=f"cells separated by {dialect.separator_name}, texts with those in double quotes",
+                got=str(error),
+                cure="correct that line",
+            ) from None
+        if cells:
+            yield line_of.line_num, cells  # type: ignore[attr-defined]
+
+
+def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
+    names = [cell.strip() for cell in header]
+    other = dialect.describe_other_separator(names[0]) if len(names) == 1 else ""
+    if other:
+        raise InputError(
+            f"{path} is not separated by {dialect.separator_name}",
+            expected=f"{dialect.separator_name} between cells",
+            got=CsvDialect(separator=other).separator_name,
+            cure=f'say separator = "{other}" in the site file'.replace("\t", "\\t"),
+        )
+    if all(not dialect.describe_bad_number(name) for name in names):
+        raise InputError(
+            f"{path} has no header",
+            expected="column names in the first line",
+            got="numbers",
+            cure="put a line of column names on top",
+        )
+    check_names_differ(path, names, place=" of the header", empty="an empty cell", cure="correct the header")
+    return names

@@ -1,0 +1,141 @@
+"""Gathers the rows of a CSV file into columns of numbers, of texts, labels and ids."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from hekat.data.columns.choose import ChosenColumns
+from hekat.data.columns.specs import ColumnSpecs
+from hekat.data.ids import make_ids
+from hekat.data.raw_table import RawColumn, RawTable, TextColumn
+from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.errors import InputError
+from hekat.toml_text import toml_key
+
+
+class CsvRows:
+    """The rows read so far: features, labels and ids as `chosen` says.
+
+    Numbers lie in one flat array, since a list of Python floats takes four times the memory.
+    """
+
+    def __init__(
+        self, path: Path, dialect: CsvDialect, names: Sequence[str], chosen: ChosenColumns, specs: ColumnSpecs
+    ) -> None:
+        self._path, self._dialect, self._chosen = path, dialect, chosen
+        self._count = len(names)
+        position = {name: number for number, name in enumerate(names)}
+        texts = {spec.name for spec in specs if spec.categories}
+        self._filled = {spec.name for spec in specs if spec.fill is not None}
+        self._number_names = [name for name in chosen.features if name not in texts]
+        self._number_positions = [position[name] for name in self._number_names]
+        self._numbers: array[float] = array("d")
+        # Texts as numbers in the order of their first appearance, -1 for an empty cell.
+        self._codes = {name: array("q") for name in chosen.features if name in texts}
+        self._texts: dict[str, dict[str, int]] = {name: {} for name in self._codes}
+        self._text_positions = {name: position[name] for name in self._codes}
+        self._label = None if chosen.label is None else position[chosen.label]
+        self._labels: list[str] = []
+        self._ids: dict[str, list[str]] = {name: [] for name in chosen.ids}
+        self._id_columns = [(position[name], texts) for name, texts in self._ids.items()]
+        self._lines = array("q")
+
+    def add(self, line: int, cells: list[str]) -> None:
+        if len(cells) != self._count:
+            raise InputError(
+                f"{self._path}, line {line} has another number of cells than the header",
+                expected=str(self._count),
+                got=str(len(cells)),
+                cure="correct that line; a cell that holds the separator needs double quotes",
+            )
+        if self._number_positions:
+            self._add_numbers(line, [cells[position] for position in self._number_positions])
+        for name, position in self._text_positions.items():
+            text = cells[position].strip()
+            known = self._texts[name]
+            self._codes[name].append(-1 if self._dialect.is_missing(text) else known.setdefault(text, len(known)))
+        if self._label is not None:
+            self._labels.append(self._required(line, "label", cells[self._label]))
+        for position, ids in self._id_columns:
+            ids.append(self._required(line, "id", cells[position]))
+        self._lines.append(line)
+
+    def finish(self, name: str) -> RawTable:
+        """All columns in the order of the header."""
+        row_count = len(self._lines)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64).reshape(row_count, len(self._number_names))
+        columns: dict[str, RawColumn] = {column: numbers[:, i] for i, column in enumerate(self._number_names)}
+        for column, codes in self._codes.items():
+            columns[column] = TextColumn(np.array(codes, dtype=np.int64), tuple(self._texts[column]))
+        return RawTable(
+            name=name,
+            columns={column: columns[column] for column in self._chosen.features},
+            row_count=row_count,
+            labels=None if self._label is None else np.array(self._labels, dtype=np.str_),
+            ids=make_ids(self._ids, name) if self._ids else None,
+            lines=np.array(self._lines, dtype=np.int64),
+        )
+
+    def _add_numbers(self, line: int, cells: list[str]) -> None:
+        """Read whole rows at once; a row that holds anything but plain numbers is read cell by cell."""
+        numbers = self._read_plain(cells)
+        if numbers is None:
+            numbers = [
+                self._read_number(line, name, cell) for name, cell in zip(self._number_names, cells, strict=True)
+            ]
+        self._numbers.extend(numbers)
+
+    def _read_plain(self, cells: list[str]) -> list[float] | None:
+        """The numbers of a row; None where a cell needs a closer look."""
+        dialect = self._dialect
+        if dialect.missing and not {cell.strip() for cell in cells}.isdisjoint(dialect.missing):
+            return None
+        if dialect.decimal == ",":
+            if any("." in cell for cell in cells):
+                return None
+            cells = [cell.replace(",", ".") for cell in cells]
+        try:
+            numbers = [float(cell) for cell in cells]
+        except ValueError:
+            return None
+        return numbers if all(map(math.isfinite, numbers)) and not any("_" in cell for cell in cells) else None
+
+    def _read_number(self, line: int, name: str, cell: str) -> float:
+        bad = self._dialect.describe_bad_number(cell)
+        if not bad:
+            return float(self._dialect.to_point(cell))
+        if name in self._filled and self._dialect.is_missing(cell.strip()):
+            return math.nan
+        self._refuse(line, name, bad)
+
+    def _refuse(self, line: int, name: str, got: str) -> NoReturn:
+        section = f"[{toml_key('columns', name)}]"
+        cures = {
+            "an empty cell": f"fill it in, remove the line, or let the job say fill = NUMBER under {section}",
+            "a number with a decimal comma": 'say decimal = "," in the site file',
+            "a text": "correct the cell, name the column under ignore (or label, or id) in the site file, or, where "
+            f"it holds categories, list them for all parties in the job: {section} categories = [...]",
+        }
+        raise InputError(
+            f"{self._path}, line {line}, column {name!r} is not a finite number",
+            expected=f"a number such as 12, -0{self._dialect.decimal}5 or 1e-3",
+            got=got,
+            cure=cures.get(got, "correct the cell, or name the column under ignore in the site file"),
+        )
+
+    def _required(self, line: int, role: str, cell: str) -> str:
+        text = cell.strip()
+        if self._dialect.is_missing(text):
+            raise InputError(
+                f"{self._path}, line {line} has no {role}",
+                expected=f"{'an' if role == 'id' else 'a'} {role} in every row",
+                got="an empty cell",
+                cure="fill it in or remove the line",
+            )
+        return text

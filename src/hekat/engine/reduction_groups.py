@@ -1,0 +1,49 @@
+"""Which residues are multiplied together: lines of members, as engines take them that plan on the host."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from hekat.engine.interface import IndexArray
+
+
+def axis_groups(shape: tuple[int, ...], axis: int) -> tuple[IndexArray, IndexArray]:
+    """The flat (C order) indices of an array's lines along `axis`, line after line, and where each begins.
+
+    Line i is members[offsets[i]:offsets[i + 1]]; `axis` is counted from the front.
+    """
+    members = np.moveaxis(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis, -1).ravel()
+    line_count = prod(shape[:axis] + shape[axis + 1 :])
+    return members, np.arange(line_count + 1, dtype=np.int64) * shape[axis]
+
+
+def segment_groups(segments: IndexArray, segment_count: int) -> tuple[IndexArray, IndexArray]:
+    """The same of segments, each in the order of its members; an empty one is an empty line."""
+    # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
+    members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
+    return members, offsets_of(np.bincount(segments, minlength=segment_count))
+
+
+def offsets_of(lengths: IndexArray) -> IndexArray:
+    """Where each of the lines of these lengths begins, and behind them where the last one ends."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def groups_of_members(offsets: IndexArray) -> IndexArray:
+    """For each member the number of its line."""
+    return np.repeat(np.arange(offsets.size - 1, dtype=np.int64), np.diff(offsets))
+
+
+def renumber(numbers: IndexArray, count: int) -> tuple[IndexArray, IndexArray]:
+    """The different ones of `numbers`, all in [0, count), rising; and for each its place among them.
+
+    As np.unique, without sorting.
+    """
+    is_there = np.zeros(count, np.bool_)
+    is_there[numbers] = True
+    places = np.cumsum(is_there, dtype=np.int64) - 1
+    return np.flatnonzero(is_there).astype(np.int64, copy=False), places[numbers]

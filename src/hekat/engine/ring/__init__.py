@@ -1,0 +1,1 @@
+"""Ring arithmetic: its contract, its specification and native engine, and how masked elements hold values."""

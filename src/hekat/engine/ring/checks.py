@@ -1,0 +1,236 @@
+"""Argument checks and refusals of the ring operations, shared by all engines; none of them names a value.
+
+Arguments may lie in memory as NumPy allows, except for an accumulator, which is written in place. `on_device` says that
+the engine takes blocks of values, written bytes and accumulators on its device too, in arrays of that device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.array_module import is_array, on_host
+from hekat.engine.checks import Shape, broadcast_shape, describe, index_text
+from hekat.engine.ring.interface import (
+    CHACHA20_KEY_BYTES,
+    CHACHA20_NONCE_BYTES,
+    ByteArray,
+    LevelArray,
+    RingArray,
+)
+from hekat.engine.ring.parameters import DEGREES, MaskFormat, Ring
+from hekat.errors import InputError
+
+CHACHA20_BLOCK_BYTES = 64
+COUNTER_LIMIT = 1 << 32
+CHUNK_LIMIT = 1 << 64
+
+
+def check_chacha20(key: bytes, nonce: bytes, counter: int, byte_count: int) -> None:
+    """Raise InputError unless key and nonce have their lengths and the counter does not wrap."""
+    check_key(key, "ChaCha20 key")
+    _check_bytes(nonce, "ChaCha20 nonce", CHACHA20_NONCE_BYTES)
+    _check_count(byte_count, "byte_count")
+    if not 0 <= counter < COUNTER_LIMIT or counter + -(-byte_count // CHACHA20_BLOCK_BYTES) > COUNTER_LIMIT:
+        raise InputError(
+            "the ChaCha20 block counter would leave its 32 bits",
+            expected=f"counter and counter + blocks from 0 to {COUNTER_LIMIT}",
+            got=f"counter {counter} and {byte_count} bytes",
+            cure="take another nonce",
+        )
+
+
+def check_key(key: bytes, what: str) -> None:
+    """Raise InputError unless `key` is 32 bytes."""
+    _check_bytes(key, what, CHACHA20_KEY_BYTES)
+
+
+def check_chunks(first_chunk: int, chunk_count: int) -> None:
+    """Raise InputError unless all chunk numbers fit the 64 bits that a nonce has for them."""
+    _check_count(chunk_count, "chunk_count")
+    if first_chunk < 0 or first_chunk + chunk_count > CHUNK_LIMIT:
+        raise InputError(
+            "chunk numbers out of range",
+            expected="0 <= first_chunk, first_chunk + chunk_count <= 2^64",
+            got=f"first_chunk {first_chunk} and {chunk_count} chunks",
+        )
+
+
+def check_expand_uniform(key: bytes, first_chunk: int, chunk_count: int) -> None:
+    """Raise InputError unless the arguments of `expand_uniform` are a key and chunks in range."""
+    check_key(key, "public key")
+    check_chunks(first_chunk, chunk_count)
+
+
+def check_sample_cbd(key: bytes, first_chunk: int, chunk_count: int, degree: int) -> None:
+    """Raise InputError unless the arguments of `sample_cbd` are a key, chunks in range and a ring's degree."""
+    check_key(key, "sampling key")
+    check_chunks(first_chunk, chunk_count)
+    if degree not in DEGREES:
+        raise InputError("degree refused", expected=f"one of {', '.join(map(str, DEGREES))}", got=str(degree))
+
+
+def check_elements(ring: Ring, a: RingArray, what: str = "ring elements") -> Shape:
+    """The leading shape of ring elements. Raises InputError unless they are canonical residues (..., primes, N)."""
+    row_shape = (len(ring.primes), ring.degree)
+    if not isinstance(a, np.ndarray) or a.dtype != np.uint64 or a.ndim < 2 or a.shape[-2:] != row_shape:
+        raise InputError(
+            f"{what} have the wrong layout",
+            expected=f"an array of uint64, shape (..., {row_shape[0]}, {row_shape[1]})",
+            got=describe(a),
+        )
+    below = a < np.array(ring.primes, np.uint64)[:, np.newaxis]
+    if not below.all():
+        raise InputError(
+            f"residue at index {index_text(int(np.argmin(below)), a.shape)} of {what} is not below its prime",
+            expected="canonical residues, each below the prime of its row",
+            got="a larger one",
+        )
+    return a.shape[:-2]
+
+
+def check_operands(ring: Ring, a: RingArray, b: RingArray) -> Shape:
+    """The leading shape of an operation on two arrays. Raises InputError where they are no elements or do not fit."""
+    return broadcast_shape(check_elements(ring, a), check_elements(ring, b))
+
+
+def check_mask_values(
+    form: MaskFormat,
+    public_key: bytes,
+    secret_ntt: RingArray,
+    error_key: bytes | bytearray,
+    first_chunk: int,
+    values: LevelArray,
+    *,
+    on_device: bool = False,
+) -> None:
+    """Raise InputError unless keys, secret, chunks and values of `mask_values` have their sizes and types."""
+    check_key(public_key, "public key")
+    _check_secret(form.ring, secret_ntt)
+    _check_bytes(error_key, "error key", CHACHA20_KEY_BYTES)
+    _check_vector(values, "values", np.int32, on_device=on_device)
+    check_chunks(first_chunk, form.chunk_count(values.size))
+
+
+def check_slots(form: MaskFormat, values: LevelArray) -> None:
+    """Raise InputError where a value of `mask_values` does not fit its slot; constant-time."""
+    limit = 1 << (form.slot_bits - 1)
+    # The least and the greatest tell in constant time; int32 values cannot leave a slot of 33 bits.
+    if limit < 1 << 32 and values.size and max(int(values.max()), -int(values.min())) >= limit:
+        raise refuse_slots(form)
+
+
+def refuse_slots(form: MaskFormat) -> InputError:
+    """The refusal of values of which at least one does not fit its slot."""
+    return InputError(
+        "values do not fit their slots",
+        expected=f"|value| < 2^{form.slot_bits - 1}",
+        got="a larger one",
+        cure="clip the values, or take a format with wider slots",
+    )
+
+
+def check_add_masked(
+    form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int, *, on_device: bool = False
+) -> None:
+    """Raise InputError unless an accumulator and a written contribution belong to `value_count` values."""
+    check_accumulator(form, accumulator, value_count, on_device=on_device)
+    # Arrays of a device are aligned and writeable, whatever they are views of.
+    flags = accumulator.flags
+    if not (flags.c_contiguous and (not on_host(accumulator) or (flags.aligned and flags.writeable))):
+        raise InputError(
+            "accumulator cannot be written in place",
+            expected="a writeable, aligned array in one piece",
+            got="another layout",
+            cure="make it with numpy.zeros(form.field_count(value_count), numpy.uint64)",
+        )
+    _check_written(written, "written contribution", form, value_count, form.field_bits, on_device=on_device)
+
+
+def check_accumulator(form: MaskFormat, accumulator: RingArray, value_count: int, *, on_device: bool = False) -> None:
+    """Raise InputError unless `accumulator` holds one uint64 for each field of `value_count` values."""
+    _check_count(value_count, "value_count")
+    _check_vector(accumulator, "accumulator", np.uint64, form.field_count(value_count), on_device=on_device)
+
+
+def check_unmask_sum(
+    form: MaskFormat,
+    public_key: bytes,
+    secret_ntt: RingArray,
+    first_chunk: int,
+    written: ByteArray,
+    value_count: int,
+    *,
+    on_device: bool = False,
+) -> None:
+    """Raise InputError unless key, secret, chunks and written sum of `unmask_sum` have their sizes and bounds."""
+    check_key(public_key, "public key")
+    _check_secret(form.ring, secret_ntt)
+    _check_count(value_count, "value_count")
+    check_chunks(first_chunk, form.chunk_count(value_count))
+    _check_written(written, "written sum", form, value_count, form.sum_field_bits, on_device=on_device)
+
+
+def refuse_opened() -> InputError:
+    """The refusal of an opened sum with a slot that is not zero behind the last value, or more than its last digit."""
+    return InputError(
+        "the opened sum does not lie in its slots",
+        expected="a sum of masked values, under the sum of exactly their secrets and the public key they share",
+        got="another",
+        cure="open what was added, with the secrets of those who added it",
+    )
+
+
+def _check_secret(ring: Ring, secret_ntt: RingArray) -> None:
+    if check_elements(ring, secret_ntt, "secret residues") != ():
+        raise InputError(
+            "a block is masked with one secret",
+            expected=f"shape ({len(ring.primes)}, {ring.degree})",
+            got=describe(secret_ntt),
+        )
+
+
+def _check_written(
+    written: ByteArray,
+    what: str,
+    form: MaskFormat,
+    value_count: int,
+    field_bits: tuple[int, ...],
+    *,
+    on_device: bool,
+) -> None:
+    """Sizes, and the padding bits behind the last chunk's fields: full chunks end with a byte."""
+    used = form.last_used(value_count)
+    plane_bytes = [(used * bits + 7) // 8 for bits in field_bits]
+    full_bytes = sum(form.ring.degree * bits // 8 for bits in field_bits) * (form.chunk_count(value_count) - 1)
+    _check_vector(written, what, np.uint8, full_bytes + sum(plane_bytes), on_device=on_device)
+    end = full_bytes
+    for byte_count, bits in zip(plane_bytes, field_bits, strict=True):
+        end += byte_count
+        filled = (used * bits - 1) % 8 + 1
+        if int(written[end - 1]) >> filled:
+            raise InputError(f"{what} has bits behind its last field", expected="zero padding bits", got="others")
+
+
+def _check_vector(array: Any, what: str, dtype: npt.DTypeLike, size: int | None = None, *, on_device: bool) -> None:
+    is_taken = is_array(array) and (on_device or on_host(array))
+    good = is_taken and array.dtype == dtype and array.ndim == 1
+    if not good or (size is not None and array.size != size):
+        raise InputError(
+            f"wrong size or type of {what}",
+            expected=f"an array of {np.dtype(dtype)}, shape ({'count' if size is None else size},)",
+            got=describe(array),
+        )
+
+
+def _check_bytes(value: bytes | bytearray, what: str, length: int) -> None:
+    if not isinstance(value, bytes | bytearray) or len(value) != length:
+        got = f"{len(value)} bytes" if isinstance(value, bytes | bytearray) else type(value).__name__
+        raise InputError(f"{what} refused", expected=f"{length} bytes", got=got)
+
+
+def _check_count(count: int, what: str) -> None:
+    if count < 0:
+        raise InputError(f"{what} refused", expected="0 or more", got=str(count))

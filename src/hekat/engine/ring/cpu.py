@@ -1,0 +1,210 @@
+"""The ring operations of the native engine, on the thread pool and the path of arithmetic of its CpuEngine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from hekat import _native
+from hekat.engine.checks import Shape
+from hekat.engine.ring.checks import (
+    check_accumulator,
+    check_add_masked,
+    check_chacha20,
+    check_elements,
+    check_expand_uniform,
+    check_mask_values,
+    check_operands,
+    check_sample_cbd,
+    check_unmask_sum,
+    refuse_opened,
+    refuse_slots,
+)
+from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.parameters import MaskFormat, Ring
+
+# Rings and formats whose tables are kept: more than the parameter sets of a process.
+KEPT_TABLES = 32
+
+
+class CpuRing:
+    """Implements `hekat.engine.ring.interface.RingEngine` in native code, constant-time as it says.
+
+    Results are C-contiguous. Every operation releases the interpreter lock, may be called from several threads at once
+    and answers Ctrl-C.
+    """
+
+    _path: str
+
+    @property
+    def _pool(self) -> _native.ThreadPool:
+        raise NotImplementedError
+
+    # --- streams ---------------------------------------------------------------------------------------
+
+    def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
+        """The key stream from block `counter` on, shared out over the threads."""
+        check_chacha20(key, nonce, counter, byte_count)
+        out = np.empty(byte_count, np.uint8)
+        if byte_count:
+            _native.chacha20(self._pool, self._path, out, key, nonce, counter)
+        return out
+
+    def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
+        """Uniform residues by rejection, chunk by chunk over the threads."""
+        check_expand_uniform(key, first_chunk, chunk_count)
+        out = np.empty((chunk_count, len(ring.primes), ring.degree), np.uint64)
+        if chunk_count:
+            _native_ring(ring, self._path).expand_uniform(self._pool, out, key, first_chunk)
+        return out
+
+    def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
+        """Centred binomial numbers, chunk by chunk over the threads."""
+        check_sample_cbd(key, first_chunk, chunk_count, degree)
+        out = np.empty((chunk_count, degree), np.int8)
+        if chunk_count:
+            _native.sample_cbd(self._pool, self._path, out, key, first_chunk)
+        return out
+
+    # --- elements --------------------------------------------------------------------------------------
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Values at the odd powers of psi, in bit-reversed order."""
+        check_elements(ring, a)
+        return self._change(ring, _native.Ring.ntt, a)
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`."""
+        check_elements(ring, a)
+        return self._change(ring, _native.Ring.intt, a)
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, shapes broadcast."""
+        return self._combine(ring, _native.Ring.add, a, b)
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, shapes broadcast."""
+        return self._combine(ring, _native.Ring.sub, a, b)
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product, shapes broadcast."""
+        return self._combine(ring, _native.Ring.mul, a, b)
+
+    def _change(
+        self,
+        ring: Ring,
+        operation: Callable[[_native.Ring, _native.ThreadPool, RingArray, RingArray], None],
+        a: RingArray,
+    ) -> RingArray:
+        elements = _flat(ring, a)
+        out = np.empty(elements.shape, np.uint64)
+        operation(_native_ring(ring, self._path), self._pool, out, elements)
+        return out.reshape(a.shape)
+
+    def _combine(
+        self,
+        ring: Ring,
+        operation: Callable[[_native.Ring, _native.ThreadPool, RingArray, RingArray, RingArray], None],
+        a: RingArray,
+        b: RingArray,
+    ) -> RingArray:
+        shape = check_operands(ring, a, b)
+        element_shape = (len(ring.primes), ring.degree)
+        out = np.empty((prod(shape), *element_shape), np.uint64)
+        operation(_native_ring(ring, self._path), self._pool, out, _items(ring, a, shape), _items(ring, b, shape))
+        return out.reshape(*shape, *element_shape)
+
+    # --- blocks of values ------------------------------------------------------------------------------
+
+    def mask_values(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        error_key: bytes | bytearray,
+        first_chunk: int,
+        values: LevelArray,
+    ) -> ByteArray:
+        """Each chunk from its streams to its bytes in one thread's cache."""
+        check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values)
+        out = np.empty(form.written_bytes(values.size), np.uint8)
+        fit = _native_blocks(form, self._path).mask_values(
+            self._pool,
+            out,
+            public_key,
+            _flat(form.ring, secret_ntt),
+            np.frombuffer(error_key, np.uint8),
+            first_chunk,
+            np.ascontiguousarray(values),
+        )
+        if not fit:
+            raise refuse_slots(form)
+        return out
+
+    def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+        """Field by field, in place, chunks shared out over the threads."""
+        check_add_masked(form, accumulator, written, value_count)
+        native = _native_blocks(form, self._path)
+        native.add_masked(self._pool, accumulator, np.ascontiguousarray(written), value_count)
+
+    def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
+        """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
+        check_accumulator(form, accumulator, value_count)
+        out = np.empty(form.written_sum_bytes(value_count), np.uint8)
+        native = _native_blocks(form, self._path)
+        native.write_sum(self._pool, out, np.ascontiguousarray(accumulator), value_count)
+        return out
+
+    def unmask_sum(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        first_chunk: int,
+        written: ByteArray,
+        value_count: int,
+    ) -> tuple[SumArray, SumArray]:
+        """Each chunk from its bytes to its sums in one thread's cache."""
+        check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count)
+        values = np.empty(value_count, np.int64)
+        counts = np.empty(form.chunk_count(value_count), np.int64)
+        is_whole = _native_blocks(form, self._path).unmask_sum(
+            self._pool,
+            values,
+            counts,
+            public_key,
+            _flat(form.ring, secret_ntt),
+            first_chunk,
+            np.ascontiguousarray(written),
+        )
+        if not is_whole:
+            raise refuse_opened()
+        return values, counts
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _native_ring(ring: Ring, path: str) -> _native.Ring:
+    """The tables of a ring, made once."""
+    return _native.Ring(ring.degree, list(ring.primes), list(ring.roots), path)
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _native_blocks(form: MaskFormat, path: str) -> _native.MaskedBlocks:
+    """The tables of a mask format, made once."""
+    ring = _native_ring(form.ring, path)
+    return _native.MaskedBlocks(ring, form.slots, form.slot_bits, form.dropped_bits, form.sum_dropped_bits)
+
+
+def _flat(ring: Ring, a: RingArray) -> RingArray:
+    """The same elements as a contiguous (count, primes, N) array; a view wherever `a` is contiguous already."""
+    return np.ascontiguousarray(a).reshape(prod(a.shape[:-2]), len(ring.primes), ring.degree)
+
+
+def _items(ring: Ring, a: RingArray, shape: Shape) -> RingArray:
+    """`a` broadcast to leading `shape` as (count, primes, N); a single one stays one, the native core repeats it."""
+    if prod(a.shape[:-2]) == 1 and prod(shape) > 0:
+        return _flat(ring, a)
+    return _flat(ring, np.broadcast_to(a, (*shape, *a.shape[-2:])))

@@ -1,0 +1,133 @@
+"""The ring operations that every engine has, each with its contract.
+
+Single operations are the specification of the four that work on a whole block of values (`mask_values` to
+`unmask_sum`): those say of which single ones they are made, and engines may fuse them. Constant-time in secrets,
+errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and
+chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a device takes
+values, written bytes and accumulators that lie there too, and what it makes of them stays there. Source: RFC 8439 for
+ChaCha20.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.engine.ring.parameters import MaskFormat, Ring
+
+RingArray = npt.NDArray[np.uint64]
+ByteArray = npt.NDArray[np.uint8]
+SmallArray = npt.NDArray[np.int8]
+LevelArray = npt.NDArray[np.int32]
+SumArray = npt.NDArray[np.int64]
+
+CHACHA20_KEY_BYTES = 32
+CHACHA20_NONCE_BYTES = 12
+CBD_BOUND = 21
+
+
+class RingEngine(Protocol):
+    """Batched arithmetic in the rings of `hekat.engine.ring.parameters`, and the streams that fill them."""
+
+    def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
+        """The first `byte_count` bytes of the key stream from block `counter` on (RFC 8439, section 2.4).
+
+        Raises InputError for another key or nonce length and where the 32-bit counter would wrap.
+        """
+        ...
+
+    def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
+        """Uniform ring elements in transformed form, shape (chunk_count, primes, N), from a public 32-byte key.
+
+        For prime number i of chunk c (counted from 0): nonce = i as 4, c as 8 little-endian bytes, counter from 0; the
+        stream's 64-bit little-endian words, each masked to bitlength(p), those below p in their order.
+        """
+        ...
+
+    def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
+        """Centred binomial numbers in [-21, 21], shape (chunk_count, degree), from a secret 32-byte key.
+
+        Chunk c: nonce = 2^32 - 1 as 4, c as 8 little-endian bytes, counter from 0; number n is the count of ones among
+        bits 0 to 20 of the stream's n-th 64-bit little-endian word, less that among bits 21 to 41.
+        """
+        ...
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Transformed elements, shape as `a` (..., primes, N): slot j is the value at psi^(2 brv(j) + 1).
+
+        brv reverses the log2(N) bits of j. Raises InputError for another shape, dtype or a residue >= its prime.
+        """
+        ...
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`; shape and Raises alike."""
+        ...
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, either form; leading shapes broadcast."""
+        ...
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, either form; leading shapes broadcast."""
+        ...
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product: that of the elements, where both are in transformed form; leading shapes broadcast."""
+        ...
+
+    def mask_values(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        error_key: bytes | bytearray,
+        first_chunk: int,
+        values: LevelArray,
+    ) -> ByteArray:
+        """Written masked chunks of int32 `values` (1-D): round((a s + e + delta m) / 2^dropped_bits), see MaskFormat.
+
+        a = expand_uniform(public_key), e = sample_cbd(error_key), both at the chunks from `first_chunk` on;
+        `secret_ntt` is ring_ntt of s, shape (primes, N), s the same in all chunks. Values that fill no slot raise
+        nothing here: |x| < 2^(slot_bits - 1) is the caller's to hold, and InputError where it does not.
+        The key of errors may be a bytearray, which its owner can write over.
+        Returns form.written_bytes(len(values)) bytes.
+        """
+        ...
+
+    def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+        """Add the fields of one written block to `accumulator`, uint64 of form.field_count(value_count), in place.
+
+        An accumulator holds its fields in the order of the written bytes: chunk by chunk, low ones, then high ones.
+        Field sums are taken mod 2^64, which up to 2^14 blocks do not reach. Raises InputError where sizes do not agree
+        or padding bits behind a last field are not zero; the accumulator is then as it was.
+        """
+        ...
+
+    def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
+        """The accumulated sum as written bytes: round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits).
+
+        A coefficient's sum is low field + 2^(bits of a low field) * high field, of any two uint64. Returns
+        form.written_sum_bytes(value_count) bytes.
+        """
+        ...
+
+    def unmask_sum(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        first_chunk: int,
+        written: ByteArray,
+        value_count: int,
+    ) -> tuple[SumArray, SumArray]:
+        """(values, counts): the int64 sums of the values, and of every chunk's count slot, from a written sum.
+
+        `secret_ntt` is ring_ntt of the sum of the addends' secrets. Per coefficient: phase = (written * 2^sum_dropped
+        - a s) mod q in (-q/2, q/2]; m = floor((2 phase + delta) / (2 delta)); its balanced digits, each in
+        [-2^(l-1), 2^(l-1)), least significant first. Slots beyond the last value must be zero in what was masked:
+        raises InputError where they are not, or where a coefficient's m does not end with its last digit, or where
+        padding bits behind a last field are not zero.
+        """
+        ...

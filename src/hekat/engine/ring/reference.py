@@ -1,0 +1,223 @@
+"""The specification of the ring operations, in Python integers, slow and obvious."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+
+from hekat.engine.ring.chacha20 import chacha20_block, chacha20_stream
+from hekat.engine.ring.checks import (
+    CHACHA20_BLOCK_BYTES,
+    check_accumulator,
+    check_add_masked,
+    check_chacha20,
+    check_elements,
+    check_expand_uniform,
+    check_mask_values,
+    check_operands,
+    check_sample_cbd,
+    check_slots,
+    check_unmask_sum,
+    refuse_opened,
+)
+from hekat.engine.ring.interface import CBD_BOUND, ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.mask_layout import chunks_of, join_fields, join_slots, read_fields, split_slots, write_fields
+from hekat.engine.ring.negacyclic import inverse_transform, transform
+from hekat.engine.ring.parameters import MaskFormat, Ring
+
+# The first four bytes of a nonce: the number of a prime, or this.
+CBD_STREAM = (1 << 32) - 1
+WORD_LIMIT = 1 << 64
+
+
+class ReferenceRing:
+    """The operations of `hekat.engine.ring.interface.RingEngine`, one coefficient after the other."""
+
+    # --- streams ---------------------------------------------------------------------------------------
+
+    def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
+        """The key stream from block `counter` on."""
+        check_chacha20(key, nonce, counter, byte_count)
+        block_count = -(-byte_count // CHACHA20_BLOCK_BYTES)
+        stream = b"".join(chacha20_block(key, nonce, counter + i) for i in range(block_count))
+        return _byte_array(stream[:byte_count])
+
+    def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
+        """Uniform residues by rejection, each prime and chunk from a stream of its own."""
+        check_expand_uniform(key, first_chunk, chunk_count)
+
+        def uniform(prime_number: int, p: int, chunk: int) -> list[int]:
+            words = chacha20_stream(key, _nonce(prime_number, chunk))
+            masked = (word & (1 << p.bit_length()) - 1 for word in words)
+            return list(islice((x for x in masked if x < p), ring.degree))
+
+        chunks = range(first_chunk, first_chunk + chunk_count)
+        rows = [[uniform(i, p, chunk) for i, p in enumerate(ring.primes)] for chunk in chunks]
+        return np.array(rows, np.uint64).reshape(chunk_count, len(ring.primes), ring.degree)
+
+    def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
+        """Ones among 21 bits less ones among 21 others, a word a number."""
+        check_sample_cbd(key, first_chunk, chunk_count, degree)
+
+        def difference(word: int) -> int:
+            first = word & (1 << CBD_BOUND) - 1
+            second = word >> CBD_BOUND & (1 << CBD_BOUND) - 1
+            return first.bit_count() - second.bit_count()
+
+        chunks = range(first_chunk, first_chunk + chunk_count)
+        words = [islice(chacha20_stream(key, _nonce(CBD_STREAM, chunk)), degree) for chunk in chunks]
+        return np.array([list(map(difference, row)) for row in words], np.int8).reshape(chunk_count, degree)
+
+    # --- elements --------------------------------------------------------------------------------------
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Values at the odd powers of psi, in bit-reversed order."""
+        check_elements(ring, a)
+        return _map_rows(ring, transform, a)
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`."""
+        check_elements(ring, a)
+        return _map_rows(ring, inverse_transform, a)
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, shapes broadcast."""
+        return _combine(ring, lambda x, y, p: (x + y) % p, a, b)
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, shapes broadcast."""
+        return _combine(ring, lambda x, y, p: (x - y) % p, a, b)
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product, shapes broadcast."""
+        return _combine(ring, lambda x, y, p: x * y % p, a, b)
+
+    # --- blocks of values ------------------------------------------------------------------------------
+
+    def mask_values(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        error_key: bytes | bytearray,
+        first_chunk: int,
+        values: LevelArray,
+    ) -> ByteArray:
+        """round((a s + e + delta m) / 2^dropped_bits) of each coefficient, written chunk by chunk."""
+        check_mask_values(form, public_key, secret_ntt, error_key, first_chunk, values)
+        check_slots(form, values)
+        ring, chunk_count = form.ring, form.chunk_count(values.size)
+        a = self.expand_uniform(ring, public_key, first_chunk, chunk_count)
+        a_s = self.ring_intt(ring, self.ring_mul(ring, a, secret_ntt))
+        e = self.sample_cbd(bytes(error_key), first_chunk, chunk_count, ring.degree).tolist()
+        written = []
+        for chunk in chunks_of(form, values.size):
+            slots = [1, *values[chunk.first_value : chunk.first_value + chunk.value_count].tolist()]
+            messages = join_slots(form, slots, chunk.used)
+            masks = _integers(ring, a_s[chunk.number])[: chunk.used]
+            errors = e[chunk.number][: chunk.used]
+            masked = [
+                (mask + error + form.delta * m) % ring.modulus
+                for mask, error, m in zip(masks, errors, messages, strict=True)
+            ]
+            written.append(write_fields([_round_off(x, form.dropped_bits) for x in masked], form.field_bits))
+        return _byte_array(b"".join(written))
+
+    def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
+        """Field by field, in place."""
+        check_add_masked(form, accumulator, written, value_count)
+        fields = []
+        data = written.tobytes()
+        for chunk in chunks_of(form, value_count):
+            planes, data = read_fields(data, chunk.used, form.field_bits)
+            fields += [field for plane in planes for field in plane]
+        sums = [total + field for total, field in zip(accumulator.tolist(), fields, strict=True)]
+        accumulator[:] = [total % WORD_LIMIT for total in sums]
+
+    def write_sum(self, form: MaskFormat, accumulator: RingArray, value_count: int) -> ByteArray:
+        """round((sum * 2^dropped_bits mod q) / 2^sum_dropped_bits) of each coefficient."""
+        check_accumulator(form, accumulator, value_count)
+        totals = iter(accumulator.tolist())
+        written = []
+        for chunk in chunks_of(form, value_count):
+            planes = [list(islice(totals, chunk.used)) for _ in form.field_bits]
+            sums = [(x << form.dropped_bits) % form.ring.modulus for x in join_fields(planes, form.field_bits)]
+            written.append(write_fields([_round_off(x, form.sum_dropped_bits) for x in sums], form.sum_field_bits))
+        return _byte_array(b"".join(written))
+
+    def unmask_sum(
+        self,
+        form: MaskFormat,
+        public_key: bytes,
+        secret_ntt: RingArray,
+        first_chunk: int,
+        written: ByteArray,
+        value_count: int,
+    ) -> tuple[SumArray, SumArray]:
+        """The nearest multiple of delta to each phase, cut into its balanced digits."""
+        check_unmask_sum(form, public_key, secret_ntt, first_chunk, written, value_count)
+        ring, chunk_count, delta = form.ring, form.chunk_count(value_count), form.delta
+        a = self.expand_uniform(ring, public_key, first_chunk, chunk_count)
+        a_s = self.ring_intt(ring, self.ring_mul(ring, a, secret_ntt))
+        values, counts = [], []
+        data = written.tobytes()
+        for chunk in chunks_of(form, value_count):
+            planes, data = read_fields(data, chunk.used, form.sum_field_bits)
+            sums = [x << form.sum_dropped_bits for x in join_fields(planes, form.sum_field_bits)]
+            masks = _integers(ring, a_s[chunk.number])[: chunk.used]
+            phases = [_centred(x - mask, ring.modulus) for x, mask in zip(sums, masks, strict=True)]
+            slots = split_slots(form, [(2 * phase + delta) // (2 * delta) for phase in phases])
+            counts.append(slots[0])
+            values += slots[1 : 1 + chunk.value_count]
+            if any(slots[1 + chunk.value_count :]):
+                raise refuse_opened()
+        return np.array(values, np.int64), np.array(counts, np.int64)
+
+
+def _nonce(stream: int, chunk: int) -> bytes:
+    return stream.to_bytes(4, "little") + chunk.to_bytes(8, "little")
+
+
+def _map_rows(ring: Ring, change: Callable[[list[int], int, int], list[int]], a: RingArray) -> RingArray:
+    """`change(row, root, prime)` of every row of elements."""
+    elements = a.reshape(-1, len(ring.primes), ring.degree).tolist()
+    rows = [
+        [change(row, root, p) for row, root, p in zip(element, ring.roots, ring.primes, strict=True)]
+        for element in elements
+    ]
+    return np.array(rows, np.uint64).reshape(a.shape)
+
+
+def _combine(ring: Ring, operation: Callable[[int, int, int], int], a: RingArray, b: RingArray) -> RingArray:
+    """`operation(x, y, prime)` of every pair of residues, leading shapes broadcast."""
+    shape = (*check_operands(ring, a, b), len(ring.primes), ring.degree)
+    x_rows = np.broadcast_to(a, shape).reshape(-1, ring.degree).tolist()
+    y_rows = np.broadcast_to(b, shape).reshape(-1, ring.degree).tolist()
+    rows = [
+        [operation(x, y, ring.primes[i % len(ring.primes)]) for x, y in zip(x_row, y_row, strict=True)]
+        for i, (x_row, y_row) in enumerate(zip(x_rows, y_rows, strict=True))
+    ]
+    return np.array(rows, np.uint64).reshape(shape)
+
+
+def _integers(ring: Ring, element: RingArray) -> list[int]:
+    """Coefficients mod q of one element, from its residues mod the primes (Chinese remainders)."""
+    q = ring.modulus
+    weights = [q // p * pow(q // p, -1, p) for p in ring.primes]
+    return [sum(w * r for w, r in zip(weights, residues, strict=True)) % q for residues in element.T.tolist()]
+
+
+def _centred(x: int, q: int) -> int:
+    """x mod q in (-q/2, q/2], for odd q."""
+    return (x + q // 2) % q - q // 2
+
+
+def _round_off(x: int, bits: int) -> int:
+    """x / 2^bits to the nearest, halves up."""
+    return x + (1 << bits >> 1) >> bits
+
+
+def _byte_array(data: bytes) -> ByteArray:
+    return np.frombuffer(bytearray(data), np.uint8)

@@ -1,0 +1,78 @@
+"""With whom a site forms a committee, how many members it must have, and of how many updates a sum must be at least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hekat.channel import PartyPublicKey
+from hekat.errors import PolicyError
+from hekat.job.horizontal.job_file import Job
+from hekat.job.site_file import SitePolicy, is_key_line
+from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+
+_LINE = "policy.committee_members"
+
+
+def check_committee(policy: SitePolicy, job: Job) -> None:
+    """Raise PolicyError, before anything is sent, where the site allows no committee of the job's parties."""
+    settings = job.settings
+    if settings.protection != "lattice":
+        return
+    least = least_parties(settings, settings.sample_size)
+    if least < policy.min_parties:
+        raise PolicyError(
+            "a sum of this job may be of fewer parties than the site allows",
+            expected=f"at least {policy.min_parties} updates in every sum that is opened",
+            got=f"{least} or more",
+            cure=f"set training.min_parties = {policy.min_parties} in the job, or let the site's owner lower "
+            "policy.min_parties",
+        )
+    if settings.opening != "committee":
+        return
+    count = member_count_of(len(settings.parties))
+    if count < policy.min_committee_members:
+        raise PolicyError(
+            "the committee is smaller than the site allows",
+            expected=f"at least {policy.min_committee_members} members",
+            got=f"{count}, of {len(settings.parties)} parties",
+            cure="name more parties in the job (members are all of them, up to seven), or let the site's owner lower "
+            "policy.min_committee_members",
+        )
+    strangers = _strangers(policy, job.party_keys, settings.parties)
+    if len(settings.parties) - len(strangers) < count:
+        raise _refuse(strangers, job, f"{count} members that the site forms a committee with")
+
+
+def check_members(policy: SitePolicy, job: Job, members: Sequence[str]) -> None:
+    """Raise PolicyError where a member that was drawn is none with whom the site forms a committee.
+
+    To be called before any share is dealt. Nobody who writes a job can steer by it who is drawn: it only refuses.
+    """
+    strangers = _strangers(policy, job.party_keys, members)
+    if strangers:
+        raise _refuse(strangers, job, "members that the site forms a committee with")
+
+
+def _strangers(policy: SitePolicy, keys: Mapping[str, PartyPublicKey], parties: Iterable[str]) -> list[str]:
+    """Those of the parties with whom the site forms no committee: by key where the job gives names keys, else by name.
+
+    A name in the site's list says nothing of a job that has keys: whoever writes that job chooses its names.
+    """
+    if policy.committee_members is None:
+        return []
+    if not keys:
+        return [party for party in parties if party not in policy.committee_members]
+    allowed = {PartyPublicKey.from_line(line) for line in policy.committee_members if is_key_line(line)}
+    return [party for party in parties if keys[party] not in allowed]
+
+
+def _refuse(strangers: Sequence[str], job: Job, expected: str) -> PolicyError:
+    fingerprints = [f"{party} (key {job.party_keys[party].fingerprint})" for party in strangers if job.party_keys]
+    return PolicyError(
+        "the site forms no committee with these members",
+        expected=expected,
+        got=", ".join(fingerprints or strangers) + f" not in {_LINE}",
+        cure=f"leave them out of the job, or let the site's owner add "
+        f"{'their public keys' if job.party_keys else 'their names'} to {_LINE}",
+    )

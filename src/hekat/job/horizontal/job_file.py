@@ -1,0 +1,215 @@
+"""The job file: what is trained together, by whom and how; the same bytes at every party."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hekat.channel import PartyPublicKey
+from hekat.data import ColumnSpecs
+from hekat.errors import JobError
+from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
+from hekat.job.horizontal.precision_sweep import check_precision_sweep
+from hekat.job.job_head import read_columns, read_head_of, read_numbers, read_timeout
+from hekat.job.party_keys import SECTION, read_party_keys
+from hekat.job.section import Section
+from hekat.protocol.horizontal.settings import (
+    PROTECTIONS,
+    CodecSettings,
+    HorizontalSettings,
+    ModelSettings,
+    TrainingSettings,
+)
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
+
+PROTOCOL = "horizontal"
+_KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked job. `digest` is over the file's bytes: parties with different files are told before they start."""
+
+    name: str
+    digest: bytes
+    settings: HorizontalSettings
+    data: str
+    test_data: str | None
+    compare_alone: bool
+    compare_plain: bool
+    check_exactness: bool
+    timeout_s: float
+    columns: ColumnSpecs = field(default_factory=ColumnSpecs)
+    """What is public of columns that hold categories or have empty cells."""
+    sparse: bool = False
+    """Whether rows are held sparse at every party, whatever their source is."""
+    compare_bits: tuple[int, ...] = ()
+    """Other bits per value that the job is trained at as well, encrypted."""
+    party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
+    """The key that every role signs with; none where the job leaves that open."""
+
+
+def load_job(path: Path) -> Job:
+    """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
+    head = read_head_of(path, PROTOCOL)
+    top = head.rest
+    data = top.take("data", str)
+    test_data = top.take_optional("test_data", str)
+    settings = _read_settings(top, head.version)
+    timeout_s = read_timeout(top, len(settings.parties))
+    columns = read_columns(top.take_section("columns"))
+    sparse = top.take("sparse", bool, False)
+    party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)
+    compare = top.take_section("compare")
+    compare_alone = compare.take("alone", bool, False)
+    compare_plain = compare.take("plain", bool, False)
+    compare_bits = compare.take_whole_numbers("bits")
+    compare.finish()
+    check_precision_sweep(compare_bits, settings)
+    checks = top.take_section("checks")
+    check_exactness = checks.take("exactness", bool, False)
+    checks.finish()
+    top.finish()
+    return Job(
+        name=head.name,
+        digest=head.digest,
+        settings=settings,
+        data=data,
+        test_data=test_data,
+        compare_alone=compare_alone,
+        compare_plain=compare_plain,
+        compare_bits=compare_bits,
+        check_exactness=check_exactness,
+        timeout_s=timeout_s,
+        columns=columns,
+        sparse=sparse,
+        party_keys=party_keys,
+    )
+
+
+def _read_settings(top: Section, version: int) -> HorizontalSettings:
+    protection = top.take_section("protection")
+    kind = protection.take("kind", str, "lattice")
+    _check_belongs(protection, kind)
+    opening = protection.take("opening", str, "committee")
+    authority = protection.take_optional("authority", str)
+    key_bits = protection.take("key_bits", int, 3072)
+    check_sum = protection.take("check_sum", bool, False)
+    protection.finish()
+    return HorizontalSettings(
+        parties=top.take_texts("parties"),
+        aggregator=top.take("aggregator", str),
+        classes=top.take_optional_texts("classes"),
+        weight_max=top.take("weight_max", int),
+        allow_two_parties=top.take("allow_two_parties", bool, False),
+        protection=kind,  # type: ignore[arg-type]  # checked by HorizontalSettings
+        opening=opening,  # type: ignore[arg-type]  # checked by HorizontalSettings
+        authority=authority,
+        key_bits=key_bits,
+        check_sum=check_sum,
+        model=_read_model(top.take_section("model")),
+        codec=_read_codec(top.take_section("codec")),
+        training=_read_training(top.take_section("training"), version),
+        validation=_read_validation(top.take_section("validation")),
+    )
+
+
+def _check_belongs(protection: Section, kind: str) -> None:
+    """Raise JobError for a key that is another protection's, or for a kind that is none."""
+    if kind not in PROTECTIONS:
+        raise JobError(
+            "protection.kind is no protection",
+            expected=" or ".join(repr(known) for known in PROTECTIONS),
+            got=repr(kind),
+            cure="choose one of them",
+        )
+    for key in protection.remaining():
+        owner = _KEYS_OF_PROTECTIONS.get(key, kind)
+        if owner != kind:
+            raise JobError(
+                f"protection.{key} belongs to another protection",
+                expected=f"protection.kind = {owner!r}",
+                got=f"protection.kind = {kind!r}",
+                cure=f"remove protection.{key}, or say kind = {owner!r}",
+            )
+
+
+def _read_model(section: Section) -> ModelSettings:
+    default = ModelSettings()
+    model = ModelSettings(
+        name=section.take("name", str, default.name),
+        hidden=section.take_whole_numbers("hidden"),
+        l2=section.take("l2", float, default.l2),
+        seed=section.take("seed", int, default.seed),
+        parameters=section.take_optional_texts("parameters") or (),
+    )
+    section.finish()
+    return model
+
+
+def _read_codec(section: Section) -> CodecSettings:
+    default = CodecSettings()
+    codec = CodecSettings(
+        value_bits=section.take("value_bits", int, default.value_bits),
+        layout=section.take("layout", str, default.layout),
+        rounding=section.take("rounding", str, default.rounding),  # type: ignore[arg-type]  # checked by settings
+        clipping=section.take("clipping", str, default.clipping),  # type: ignore[arg-type]  # checked by settings
+        alpha=section.take_optional("alpha", float),
+        target_clipped_fraction=section.take("target_clipped_fraction", float, default.target_clipped_fraction),
+    )
+    section.finish()
+    return codec
+
+
+def _read_training(section: Section, version: int) -> TrainingSettings:
+    default = TrainingSettings()
+    algorithm = section.take("algorithm", str, default.algorithm)
+    if "proximal_mu" in section.remaining() and algorithm != "fedprox":
+        raise JobError(
+            "training.proximal_mu has no effect",
+            expected="training.algorithm = 'fedprox'",
+            got=repr(algorithm),
+            cure="remove training.proximal_mu, or choose fedprox",
+        )
+    training = TrainingSettings(
+        algorithm=algorithm,  # type: ignore[arg-type]  # checked by settings
+        round_count=section.take("rounds", int, default.round_count),
+        local_epochs=section.take("local_epochs", int, default.local_epochs),
+        batch_rows=section.take("batch_rows", int, default.batch_rows),
+        learning_rate=section.take("learning_rate", float, default.learning_rate),
+        optimiser=section.take("optimiser", str, default.optimiser),
+        optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
+        standardise=section.take("standardise", bool, default.standardise),
+        patience=section.take("patience", int, default.patience),
+        min_improvement=section.take("min_improvement", float, default.min_improvement),
+        stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
+        proximal_mu=section.take("proximal_mu", float, default.proximal_mu),
+        error_feedback=section.take("error_feedback", bool, default.error_feedback),
+        seed=section.take("seed", int, default.seed),
+        participation=section.take("participation", float, default.participation),
+        min_parties=section.take("min_parties", int, default.min_parties),
+    )
+    section.finish()
+    if version == 1:
+        return replace(training, optimiser_settings=optimiser_settings_of_format_1(training))
+    return training
+
+
+def _read_validation(section: Section) -> ValidationSettings:
+    default = ValidationSettings()
+    if section.remaining() and "hold_out" not in section.remaining():
+        raise JobError(
+            "validation.hold_out is missing",
+            expected="the fraction of every party's rows to hold out, such as 0.2",
+            got=f"validation.{section.remaining()[0]} without it",
+            cure="add hold_out = 0.2 to [validation], or remove the section",
+        )
+    validation = ValidationSettings(
+        hold_out=section.take("hold_out", float, default.hold_out),
+        every=section.take("every", int, default.every),
+        auc=section.take_optional("auc", bool),
+        bins=section.take("bins", int, default.bins),
+    )
+    section.finish()
+    return validation

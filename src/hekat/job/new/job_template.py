@@ -1,0 +1,145 @@
+"""The text of a new job file: every setting with its default, its choices and its unit."""
+
+from __future__ import annotations
+
+from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
+from hekat.job.new.new_job import NET_MODULE, NewJob
+from hekat.job.new.template_lines import chosen, default, example, setting
+from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
+
+_MODELS = {
+    "logistic": "logistic regression",
+    "mlp": "a network with the layers of `hidden`",
+    "linear": "linear regression: labels are numbers",
+    "torch": f"PyTorch code of yours, in {NET_MODULE}.py; the site file says where",
+}
+_DEFAULTS = {name: field.default for name, field in HorizontalSettings.__dataclass_fields__.items()}
+
+
+def job_text(job: NewJob) -> str:
+    """The whole job file; it parses, and with its defaults uncommented it says the same."""
+    sections = (_top(job), _model(job), _training(job), _validation(), _codec(), _protection(job), _compare(job))
+    return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
+
+
+def _top(job: NewJob) -> list[str]:
+    test_comment = "a common test set at every site: [common_data.THIS]"
+    columns = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}}
+    return [
+        "# What is trained together, by whom and how. The same file, letter by letter, lies at every party.",
+        "# A line that begins with # and a name stands at its default: without the # it says the same.",
+        chosen("format", JOB_FORMAT.newest, "of this file: docs/decisions/0028-formats-of-files.md"),
+        chosen("name", job.name, "of this job, in reports"),
+        chosen("protocol", "horizontal", "parties have the same columns and different rows"),
+        chosen("parties", list(job.parties), "who trains; 3 or more"),
+        chosen("aggregator", job.aggregator, "who adds updates that it cannot read; has no rows"),
+        chosen("data", job.data_name, "each site maps this name to its own rows: [party.NAME.data.THIS]"),
+        chosen("test_data", job.test_name, test_comment)
+        if job.has_test_data
+        else example("test_data", job.test_name, test_comment),
+        chosen("classes", list(job.classes), "what labels can be; left out for a regression")
+        if job.classes
+        else example("classes", ["no", "yes"], "what labels can be; left out here: a regression"),
+        chosen("weight_max", job.weight_max, "rows; a public bound on every party's row count"),
+        setting(
+            "allow_two_parties",
+            job.allow_two_parties,
+            _DEFAULTS["allow_two_parties"],
+            "true: two parties accept that each learns the other's update",
+        ),
+        default(
+            "timeout_s", TIMEOUT_S_PER_PARTY * len(job.parties), "seconds to wait for a message; 120 for each party"
+        ),
+        default("sparse", False, "true: rows are held sparse at every party"),
+        example("columns", columns, "what a column of texts can hold, and what stands for its empty cells"),
+        example("party_keys", {job.parties[0]: "hekat-party-ed25519:..."}, "of every role: hekat keys party"),
+    ]
+
+
+def _model(job: NewJob) -> list[str]:
+    model = ModelSettings()
+    lines = ["[model]", chosen("name", job.model_name, f'"logistic", "mlp", "linear" or code; {_MODELS[job.model]}')]
+    if job.model == "mlp":
+        lines.append(chosen("hidden", [16], "sizes of the hidden layers, from input to output"))
+    else:
+        lines.append(default("hidden", list(model.hidden), 'sizes of hidden layers, for "mlp" alone'))
+    return [
+        *lines,
+        default("parameters", list(model.parameters), 'tensors that are trained and sent, such as ["lora_*"]; []: all'),
+        default("l2", model.l2, "penalty lambda >= 0 in loss + lambda/2 |w|^2"),
+        default("seed", model.seed, "of the first weights; equal at all parties"),
+    ]
+
+
+def _training(job: NewJob) -> list[str]:
+    training = TrainingSettings()
+    return [
+        "[training]",
+        default("algorithm", training.algorithm, '"fedavg", "fedprox", "scaffold": local epochs; "fedsgd": gradients'),
+        setting("rounds", job.rounds, training.round_count, "how often updates are summed, at most"),
+        default("local_epochs", training.local_epochs, "passes over its own rows in a round; 1 for fedsgd"),
+        default("batch_rows", training.batch_rows, "rows in a mini-batch; 0: all"),
+        default("learning_rate", training.learning_rate, "of local steps; for fedsgd, of the common step"),
+        example("proximal_mu", training.proximal_mu, "for fedprox alone, where it is the default: pull to the mean"),
+        default(
+            "optimiser", training.optimiser, '"sgd", "momentum", "adam", "yogi", "adagrad", "rmsprop": common step'
+        ),
+        example("optimiser_settings", {"learning_rate": 0.1}, "of that optimiser, over its own defaults"),
+        default("standardise", training.standardise, "mean 0 and spread 1 in each column, from encrypted sums"),
+        default("participation", training.participation, "part of the parties that trains in a round, above 0 to 1"),
+        default("min_parties", training.min_parties, "least updates in a sum that is opened; 0: the protection's own"),
+        default("patience", training.patience, "stop after so many rounds without gain; 0: never"),
+        default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
+        default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),
+        default("error_feedback", training.error_feedback, "add what clipping and rounding took to the next update"),
+        default("seed", training.seed, "of the order of rows"),
+    ]
+
+
+def _validation() -> list[str]:
+    validation = ValidationSettings()
+    return [
+        "[validation]                             # on rows that every party holds out; sums over all are told",
+        default("hold_out", validation.hold_out, "part of each party's rows, up to 0.9; 0: none, then no validation"),
+        default("every", validation.every, "rounds between validations"),
+        example("auc", False, "false: scores are not counted; else they are, where there are classes"),
+        default("bins", validation.bins, "of scores, for the AUC: 2 to 4096"),
+    ]
+
+
+def _codec() -> list[str]:
+    codec = CodecSettings()
+    return [
+        "[codec]                                  # how numbers travel; the defaults suit most models",
+        default("value_bits", codec.value_bits, "bits of one value: 1 to 32; 8, 16 and 32 are usual"),
+        default("layout", codec.layout, '"balanced"; under paillier also "offset", "two_sign_bits"'),
+        default("rounding", codec.rounding, '"nearest" or "stochastic"'),
+        default("clipping", codec.clipping, '"adaptive": follows encrypted counts; "fixed": alpha; "daciq"'),
+        example("alpha", 0.01, 'the bound for "fixed", the first bound for "adaptive"'),
+        default("target_clipped_fraction", codec.target_clipped_fraction, "of all values, for adaptive"),
+    ]
+
+
+def _protection(job: NewJob) -> list[str]:
+    kinds = '"lattice", "paillier"; "none" only where a site allows'
+    kind = setting("kind", job.protection, _DEFAULTS["protection"], kinds)
+    if job.protection == "paillier":
+        size = default("key_bits", _DEFAULTS["key_bits"], "bits of the one key that all parties share: 2048, 3072")
+        return ["[protection]", kind, size]
+    opening = default("opening", _DEFAULTS["opening"], 'who opens sums: "committee", "authority", "shared"')
+    authority = example("authority", "notary", 'who opens, with opening = "authority"')
+    check = default("check_sum", _DEFAULTS["check_sum"], "whether parties check that a sum is that of the uploads")
+    return ["[protection]", kind, opening, authority, check]
+
+
+def _compare(job: NewJob) -> list[str]:
+    return [
+        "[compare]                                # what the report shows beside the encrypted run",
+        setting("alone", job.has_test_data, False, "each party trains by itself too; needs test_data"),
+        default("plain", False, 'the same without encryption too; the site has to allow "none"'),
+        default("bits", [], "other codec.value_bits to train at as well, such as [8, 32]; at most 4"),
+        "",
+        "[checks]",
+        default("exactness", False, "one machine only: every sum against the float one; the site has to allow it"),
+    ]

@@ -1,0 +1,160 @@
+"""The text of a new site file: where each party's rows and keys lie, what the site allows, each with its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hekat.job.new.new_job import DATA_KINDS, NET_MODULE, NET_NAME, NewJob
+from hekat.job.new.template_lines import chosen, default, example
+from hekat.job.site_file import SITE_FORMAT, SiteMachine, SitePolicy
+from hekat.toml_text import toml_key
+
+_LABEL, _IGNORE = "the column to be predicted", "columns that are left out: names, numbers of records"
+COMMENTS: Mapping[str, str] = {
+    "label": _LABEL,
+    "ignore": _IGNORE,
+    "id": "the column that names a row, for predictions; is no feature and is never sent",
+    "ids": "numpy.save(path, ids): what names a row, for predictions; is no feature and is never sent",
+    "separator": 'between cells: ",", ";", "\\t" or "|"',
+    "decimal": '"." or ","',
+    "encoding": "of the file's text",
+    "missing": "texts that stand for an empty cell, such as NA; the job says what fills it",
+    "columns": "how many there are, so that all parties have as many",
+    "zero_based": "true: the first column is 0, not 1",
+    "function": "module:function beside this file; returns (features, labels, column names)",
+    "arguments": "what the function is called with",
+}
+_PATHS = {
+    "csv": "a header of column names, then a row of numbers for each record",
+    "parquet": "columns of numbers, and of texts where the job says so",
+    "libsvm": "a line for each record: label, then column:value",
+    "npz": "numpy.savez(path, features=..., labels=..., feature_names=...)",
+}
+_NAMED: Mapping[str, Any] = {"ignore": []}
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "csv": {**_NAMED, "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []},
+    "parquet": _NAMED,
+    "libsvm": {"zero_based": False},
+    "npz": {},
+    "npy": {},
+    "python": {"arguments": {}},
+}
+_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "csv": {"id": "record"},
+    "parquet": {"id": "record"},
+    "npz": {"labels": "labels.npy"},
+    "npy": {"ids": "ids.npy"},
+}
+
+
+def site_text(job: NewJob) -> str:
+    """The whole site file of a machine that plays all parties; it parses, and with its defaults uncommented too."""
+    first, *others = job.parties
+    blocks = [
+        _top(job),
+        _party(job, first),
+        *(_party(job, name, brief=True) for name in others),
+        _test_data(job),
+        _net(job),
+        policy_lines(),
+        machine_lines(),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+
+
+def _top(job: NewJob) -> list[str]:
+    lines = [
+        "# Where this machine keeps data and keys, and what it lets a job do. It stays here: nobody else reads it.",
+        "# Paths are relative to this file. A line that begins with # and a name stands at its default.",
+        "# One machine plays all parties here; between machines each site file has its own party alone.",
+        chosen("format", SITE_FORMAT.newest, "of this file: docs/decisions/0028-formats-of-files.md"),
+    ]
+    if job.model == "torch":
+        return lines
+    source = {NET_NAME: {"function": f"{NET_MODULE}:build", "arguments": {}}}
+    return [*lines, example("common_models", source, "code of a model that a job calls so: hekat init --model torch")]
+
+
+def _party(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
+    keys = [
+        example("party_key", f"{party}.key", "signs what this party sends: hekat keys party; else one for each run")
+    ]
+    keys += _state(job, party)
+    if party == job.parties[0] and job.protection == "paillier":
+        keys.append(example("paillier_key", "leader.key", "of the first party alone: hekat keys generate; else made"))
+    table = [f"[{toml_key('party', party, 'data', job.data_name)}]", *_source(job, party, brief=brief)]
+    own = _state(job, party, brief=True) if brief else [*keys, ""]
+    return [f"[{toml_key('party', party)}]", *own, *table]
+
+
+def _state(job: NewJob, party: str, *, brief: bool = False) -> list[str]:
+    """The folder that outlasts all runs."""
+    kept = "upload numbers, what was opened of its rows, approvals of jobs" if job.protection == "lattice" else ""
+    return state_lines(party, "" if brief else kept or "approvals of jobs")
+
+
+def state_lines(party: str, kept: str) -> list[str]:
+    """Where a party keeps what outlasts its runs; `kept` says what, "" nothing."""
+    return [chosen("state", f"state/{party}", f"{kept}: keep it as long as the rows" if kept else "")]
+
+
+def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
+    """One data source of the job's kind, with all its options unless `brief`."""
+    options, kind = job.source_of(who), job.data_kind
+    if brief:
+        return [chosen("source", kind), *(chosen(key, value) for key, value in options.items())]
+    comments = {**COMMENTS, "path": _PATHS.get(kind, "")}
+    if kind == "npy":
+        comments |= {"features": "numpy.save(path, features)", "labels": "numpy.save(path, labels)"}
+    if kind == "npz":
+        comments["labels"] = "a file of its own for labels, where the .npz holds none"
+    lines = [chosen("source", kind, ", ".join(f'"{name}"' for name in DATA_KINDS))]
+    lines += [chosen(key, value, comments[key]) for key, value in options.items()]
+    lines += [default(key, value, comments[key]) for key, value in _DEFAULTS[kind].items() if key not in options]
+    return lines + [example(key, value, comments[key]) for key, value in _EXAMPLES.get(kind, {}).items()]
+
+
+def _test_data(job: NewJob) -> list[str]:
+    if not job.has_test_data:
+        return []
+    return [f"[{toml_key('common_data', job.test_name)}]", *_source(job, job.test_name, brief=True)]
+
+
+def _net(job: NewJob) -> list[str]:
+    if job.model != "torch":
+        return []
+    return [
+        f"[{toml_key('common_models', NET_NAME)}]",
+        chosen("function", f"{NET_MODULE}:build", "module:function beside this file; returns a torch.nn.Module"),
+        chosen("arguments", {"hidden": 16}, "what the function is called with"),
+    ]
+
+
+def policy_lines() -> list[str]:
+    """What a site allows, at its defaults."""
+    policy = SitePolicy()
+    return [
+        "[policy]                                 # a job that asks for more is refused before anything is read",
+        default("protections", list(policy.protections), 'of "lattice", "paillier", "none"'),
+        default("openings", list(policy.openings), 'of "committee", "authority", "shared": docs/security.md'),
+        default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
+        default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
+        default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/vertical.md"),
+        default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
+        default(
+            "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
+        ),
+        default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
+        default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
+        default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
+        example("committee_members", ["hekat-party-ed25519:..."], "with whom a committee is formed; names: no keys"),
+        default("min_committee_members", policy.min_committee_members, "of a committee under lattice, up to 7"),
+        default("min_parties", policy.min_parties, "fewest updates in a sum that is opened under lattice"),
+    ]
+
+
+def machine_lines() -> list[str]:
+    """What the owner says of the machine, at its defaults."""
+    what = "nobody else's code runs on this machine: SECURITY.md, Side channels"
+    return ["[machine]", default("single_tenant", SiteMachine().single_tenant, what)]

@@ -1,0 +1,17 @@
+"""Which roles of a vertical job make a Paillier key of their own."""
+
+from __future__ import annotations
+
+from hekat.job.vertical_linear.job_file import VerticalJob
+
+
+def key_makers(job: VerticalJob) -> tuple[str, ...]:
+    """The arbiter where there is one; else guest and host, each for what the other computes under it.
+
+    Under `lattice` none: the arbiter's key of that kind takes no search for primes, so it is made in the session.
+    Prediction on shares is encrypted whatever the protection of the training is.
+    """
+    settings = job.settings
+    if settings.protection != "paillier" and (settings.form != "shared_weights" or job.test_data is None):
+        return ()
+    return settings.parties if settings.arbiter is None else (settings.arbiter,)

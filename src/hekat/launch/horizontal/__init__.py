@@ -1,0 +1,1 @@
+"""All roles of a horizontal run in this process, with its comparisons."""

@@ -1,0 +1,1 @@
+"""All roles of a set intersection in this process."""

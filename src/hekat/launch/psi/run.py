@@ -1,0 +1,59 @@
+"""A set intersection as a run: a folder with events, ledgers, each learner's rows and a summary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hekat.engine.tenancy import declare_tenancy
+from hekat.job.load_any_job import check_may_run
+from hekat.job.psi.job_file import PROTOCOL
+from hekat.launch.psi.federation import IntersectionFederation
+from hekat.launch.run_result import RunResult
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.run.progress import Progress, Silence
+from hekat.run.psi.load_inputs import IntersectionInputs
+from hekat.run.psi.own_rows import INTERSECTION_FOLDER, save_own_rows
+from hekat.run.run_events import logged_run
+from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.summary.party_views import views_of_parties
+from hekat.summary.psi.summary import summarise
+from hekat.summary.summary_format import SUMMARY_FILE
+
+
+def run_intersection_job(inputs: IntersectionInputs, root: Path, progress: Progress | None = None) -> RunResult:
+    """Run a loaded intersection on this machine; everything it writes lies in a new folder under `root`.
+
+    Raises PartyStoppedError where a party failed, StateError where the disk takes no files, EngineError where another
+    run in this process says the opposite of the machine's tenancy; PolicyError, before anything is written, for a job
+    with party keys that not all parties here approved.
+    """
+    check_may_run(inputs.site, inputs.job)
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        directory = create_run_directory(root)
+        with logged_run(directory, inputs.job.name, inputs.job.settings.parties, PROTOCOL) as events:
+            shown = progress or Silence()
+            shown.open_folder(directory.path)
+            return _run(inputs, directory, events, shown)
+
+
+def _run(inputs: IntersectionInputs, directory: RunDirectory, events: EventLog, progress: Progress) -> RunResult:
+    folder, settings = directory.path, inputs.job.settings
+    with disk_errors_as_state_errors(f"folders in {folder} could not be made"):
+        (folder / LEDGER_FOLDER).mkdir()
+        if not settings.cardinality_only:
+            (folder / INTERSECTION_FOLDER).mkdir(mode=0o700)
+    keys = session_keys(inputs.party_keys, settings.parties)
+    public = write_public_keys(folder, keys)
+    federation = IntersectionFederation(
+        inputs, keys, directory.run_id, folder / LEDGER_FOLDER, on_progress=progress.reach
+    )
+    results = federation.run()
+    for name, found in results.items():
+        save_own_rows(folder, name, inputs.ids[name], found)
+    summary = summarise(federation, directory.run_id, results, views_of_parties(folder, public))
+    replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
+    events.write("finished", seconds=federation.seconds)
+    return RunResult(folder, summary)

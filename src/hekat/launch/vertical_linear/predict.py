@@ -1,0 +1,204 @@
+"""Joint prediction with the parts of a trained model: new rows are matched, and scores go to the receivers alone.
+
+What it leaves behind lies in the run's folder, under predictions/ID/: every role's ledger, the keys that these are
+audited by, and nothing of what was predicted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.channel import Channel, run_parties
+from hekat.data import Table
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import InputError
+from hekat.job.job_head import TIMEOUT_S_PER_PARTY
+from hekat.job.site_file import Site, find_source
+from hekat.job.site_policy import check_has_tables
+from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
+from hekat.job.vertical_linear.site_check import check_score_bits
+from hekat.ledger import RecordedChannel
+from hekat.protocol.psi.common_rows import common_rows_of
+from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
+from hekat.protocol.vertical_linear.party_run import PartyRun
+from hekat.protocol.vertical_linear.prediction.answers import answers_of
+from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
+from hekat.run.horizontal.predict import Predictions, without_strangers
+from hekat.run.horizontal.trained_model import source_columns_of
+from hekat.run.load_keys import load_key_pair, load_party_keys
+from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.run.vertical_linear.part_file import SavedPart, load_parts
+from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_table
+from hekat.run.vertical_linear.prediction_count import PredictionCount
+from hekat.scheme.paillier import KeyPair
+from hekat.state import create_run_directory
+from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
+
+PREDICTIONS_FOLDER = "predictions"
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointPredictions:
+    """`by_receiver` holds one answer for each of the receiver's rows that all parties have, in its own order; nobody
+    else has any. `folder` has the ledgers. `sizes` are the rows of each party's table, `common` how many all have."""
+
+    folder: Path
+    by_receiver: dict[str, Predictions] = field(repr=False)
+    sizes: dict[str, int]
+    common: int
+
+
+def predict_jointly(
+    run_folder: Path,
+    site: Site,
+    data_name: str,
+    receivers: Sequence[str] = (),
+    *,
+    score_bits: int = SCORE_BITS,
+    ask_passphrase: Callable[[], bytes] | None = None,
+    timeout_s: float | None = None,
+) -> JointPredictions:
+    """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
+
+    `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Rows are matched as the
+    training rows were, and counted at each party (`PredictionCount`). Columns that the model does not know are ignored.
+    Raises StateError where parts are missing, InputError or JobError for data that is not, PolicyError where a site
+    lets no more rows be predicted or no scores be told so finely, PartyStoppedError where a party failed.
+    """
+    saved = load_parts(run_folder)
+    first = next(iter(saved.values()))
+    settings = PredictionSettings.of(first.part, receivers, score_bits)
+    check_score_bits(site.policy, score_bits)
+    check_has_tables(site, settings.parties)
+    tables, ignored = _load_tables(site, data_name, saved)
+    keys = _load_key_pairs(site, saved, ask_passphrase)
+    intersection = _intersection_of(first)
+    if intersection is None:
+        check_same_rows(tables, "the data")
+    counts = {party: PredictionCount.of(site, run_folder, one.part) for party, one in saved.items()}
+    for party, count in counts.items():
+        # How many of the rows are common shows later.
+        count.check(len(tables[party]) if intersection is None else 1)
+    with declare_tenancy(site.machine.single_tenant):
+        about = repr((first.part.model_id, data_name, settings, intersection))
+        digest = hashlib.sha256(about.encode()).digest()
+        run = _Prediction(saved, tables, settings, intersection, keys, counts)
+        return run.play(run_folder, site, digest, ignored, timeout_s)
+
+
+def _load_tables(
+    site: Site, data_name: str, saved: Mapping[str, SavedPart]
+) -> tuple[dict[str, Table], dict[str, tuple[str, ...]]]:
+    """Each party's rows in the columns of its part, and what its source has beside them."""
+    tables, ignored = {}, {}
+    for party, one in saved.items():
+        wanted = source_columns_of(one.part.columns, one.column_specs)
+        source, ignored[party] = without_strangers(wanted, find_source(site, party, data_name), site.folder)
+        table = load_party_table(
+            site,
+            source,
+            party,
+            is_labelled=None if party == one.part.guest else False,
+            classes=one.part.classes,
+            columns=one.column_specs,
+            sparse=one.sparse,
+            needs_ids=one.intersection != ALIGNED,
+        )
+        tables[party] = in_columns_of(one.part.columns, table, "the data")
+    return tables, ignored
+
+
+def _load_key_pairs(
+    site: Site, saved: Mapping[str, SavedPart], ask_passphrase: Callable[[], bytes] | None
+) -> dict[str, KeyPair]:
+    """The keys that the site keeps for parties that compute on shares; with weights of one's own none is used."""
+    return {
+        party: load_key_pair(path, party, one.part.key_bits, ask_passphrase)
+        for party, one in saved.items()
+        if one.part.form == "shared_weights" and (path := site.parties[party].paillier_key) is not None
+    }
+
+
+def _intersection_of(saved: SavedPart) -> IntersectionSettings | None:
+    if saved.intersection == ALIGNED:
+        return None
+    return IntersectionSettings(saved.part.guest, saved.part.hosts, saved.intersection)
+
+
+@dataclass
+class _Prediction:
+    """The roles of one prediction."""
+
+    saved: Mapping[str, SavedPart]
+    tables: Mapping[str, Table]
+    settings: PredictionSettings
+    intersection: IntersectionSettings | None
+    key_pairs: Mapping[str, KeyPair] = field(repr=False)
+    counts: Mapping[str, PredictionCount]
+
+    def play(
+        self,
+        run_folder: Path,
+        site: Site,
+        digest: bytes,
+        ignored: Mapping[str, tuple[str, ...]],
+        timeout_s: float | None,
+    ) -> JointPredictions:
+        """Run all roles in a new folder under the run's."""
+        names = self.settings.parties
+        directory = create_run_directory(run_folder / PREDICTIONS_FOLDER)
+        ledgers = directory.path / LEDGER_FOLDER
+        with disk_errors_as_state_errors(f"{ledgers} could not be made"):
+            ledgers.mkdir()
+        keys = session_keys(load_party_keys(site, names), names)
+        write_public_keys(directory.path, keys)
+        sealed = SealedRoles(keys, directory.run_id, PROTOCOL, digest, ledgers)
+        roles = {name: self._role(name, sealed) for name in names}
+        found = run_parties(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names), turn=sealed.turn)
+        answers = {
+            name: self._answer(name, rows, scores, ignored[name])
+            for name, (rows, scores) in found.items()
+            if scores is not None
+        }
+        common = len(found[self.settings.guest][0])
+        return JointPredictions(
+            directory.path, answers, {name: len(table) for name, table in self.tables.items()}, common
+        )
+
+    def _role(
+        self, name: str, sealed: SealedRoles
+    ) -> Callable[[Channel], tuple[npt.NDArray[np.int64], FloatArray | None]]:
+        def predict(channel: RecordedChannel) -> tuple[npt.NDArray[np.int64], FloatArray | None]:
+            table = self.tables[name]
+            rows = np.arange(len(table))
+            if self.intersection is not None:
+                rows = common_rows_of(channel, table, self.intersection, sealed.stopwatches[name])
+            key_pair, count = self.key_pairs.get(name), self.counts[name].add
+            run = PartyRun(sealed.stopwatches[name], key_pair=key_pair, count_predictions=count)
+            return rows, predict_scores(channel, self.saved[name].part, table.take(rows), self.settings, run)
+
+        return lambda channel: sealed.play(channel, predict)
+
+    def _answer(
+        self, name: str, rows: npt.NDArray[np.int64], scores: FloatArray, ignored: tuple[str, ...]
+    ) -> Predictions:
+        """A receiver's answers in the order of its own rows."""
+        classes = self.saved[name].part.classes
+        order = np.argsort(rows)
+        table, scores = self.tables[name].take(rows[order]), scores[order]
+        if not np.isfinite(scores).all():
+            raise InputError("the model finds no answer", expected="finite scores", got="others")
+        answers, probabilities = answers_of(classes, scores)
+        metrics: dict[str, float] = {}
+        if table.labels is not None:
+            metrics = metrics_of_scores(classes, scores, labels_of(table, classes))
+        return Predictions(classes, answers, probabilities, table.ids, ignored, metrics)

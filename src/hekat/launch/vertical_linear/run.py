@@ -1,0 +1,203 @@
+"""A vertical job as a run: rows matched, the model trained in parts, and what the run leaves behind in a folder.
+
+events.jsonl        what happened, line by line
+ledger/             every role's signed ledger, of matching and training
+checkpoints/        each party's own state of the last epochs, mode 600
+parts/              each party's own part of the trained model, mode 600
+predicted/          how many rows each party's part has predicted, where the site keeps no such count itself
+parties.json        the public keys that ledgers are audited by
+summary.json        `summary_shape.VerticalSummary`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import PartyStoppedError, StateError
+from hekat.job.load_any_job import check_may_run
+from hekat.job.vertical_linear.job_file import PROTOCOL
+from hekat.launch.run_result import RunResult
+from hekat.launch.vertical_linear.centralised import compare_centralised
+from hekat.launch.vertical_linear.federation import TRAINING, Listener, PartyOutcome, VerticalFederation
+from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
+from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.run.progress import Progress, Silence
+from hekat.run.run_events import logged_run
+from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.run.timeout_hint import name_timeout_key
+from hekat.run.vertical_linear.checkpoint_files import (
+    CHECKPOINTS_FOLDER,
+    PartyCheckpoint,
+    load_party_checkpoints,
+    save_party_checkpoint,
+)
+from hekat.run.vertical_linear.load_inputs import VerticalInputs
+from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
+from hekat.run.vertical_linear.prediction_count import PredictionCount
+from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
+from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.summary.party_views import PartyView, views_of_parties
+from hekat.summary.summary_format import SUMMARY_FILE
+from hekat.summary.vertical_linear.epoch_log import EpochLog
+from hekat.summary.vertical_linear.summary import summarise_vertical
+
+
+def run_vertical_job(
+    inputs: VerticalInputs,
+    root: Path,
+    progress: Progress | None = None,
+    *,
+    resume_from: Path | None = None,
+    start_from: Path | None = None,
+) -> RunResult:
+    """Run a loaded job on this machine; everything it writes lies in a new folder under `root`.
+
+    `resume_from` is the folder of an earlier run of the same job: rows are matched anew, must be the same, and training
+    goes on from the last epoch that every party saved, in a new session and a new folder. `start_from` is that of an
+    earlier, finished one, of this job or another: training begins with its weights (load_warm_start), not with zeros.
+    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
+    anything is written: StateError where there is nothing to resume or to start from, InputError where both are given
+    or the weights are of another model than the job's; PolicyError for a job with party keys that not all roles here
+    approved; EngineError where another run in this process says the opposite of the machine's tenancy.
+    """
+    refuse_two_beginnings(resume_from, start_from)
+    check_may_run(inputs.site, inputs.job)
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        start = None if start_from is None else load_warm_start(start_from, inputs)
+        resumed = {} if resume_from is None else _load_unfinished(resume_from, inputs)
+        inputs = _as_begun(inputs, resumed)
+        directory = create_run_directory(root)
+        with logged_run(directory, inputs.job.name, inputs.job.settings.everyone, PROTOCOL) as events:
+            shown = progress or Silence()
+            shown.open_folder(directory.path)
+            if resume_from is not None:
+                guest = resumed[inputs.job.settings.guest]
+                events.write(
+                    "resumed",
+                    run=str(resume_from),
+                    epochs_done=guest.state.epochs_done,
+                    begun_by=guest.releases[0],
+                    releases=guest.releases,
+                )
+            if start is not None:
+                events.write("warm_start", run=str(start_from), run_id=start.run_id)
+            return _Session(inputs, directory, events, shown, resumed, start).run()
+
+
+def _load_unfinished(folder: Path, inputs: VerticalInputs) -> dict[str, PartyCheckpoint]:
+    if (folder / SUMMARY_FILE).exists():
+        raise StateError(
+            f"the run in {folder} is finished",
+            expected="a run that stopped before its end",
+            got=f"a {SUMMARY_FILE}",
+            cure="begin a new run, with more epochs in the job file if you want more",
+        )
+    return load_party_checkpoints(folder / CHECKPOINTS_FOLDER, inputs.job)
+
+
+def _as_begun(inputs: VerticalInputs, resumed: Mapping[str, PartyCheckpoint]) -> VerticalInputs:
+    """The job with the limit on values that the resumed run had, if the job leaves it to the release."""
+    limits = {kept.limit_spreads for kept in resumed.values()}
+    if not limits:
+        return inputs
+    if len(limits) > 1:
+        raise StateError(
+            "the checkpoints are of runs with different limits on values",
+            expected="one training.limit_spreads",
+            got=", ".join(f"{limit:g}" for limit in sorted(limits)),
+            cure="put the run's folder back as it was left, or begin a new run",
+        )
+    job, settings = inputs.job, inputs.job.settings
+    training = replace(settings.training, limit_spreads=limits.pop())
+    return replace(inputs, job=replace(job, settings=replace(settings, training=training)))
+
+
+class _Session:
+    """One run's folder, events and roles."""
+
+    def __init__(
+        self,
+        inputs: VerticalInputs,
+        directory: RunDirectory,
+        events: EventLog,
+        progress: Progress,
+        resumed: Mapping[str, PartyCheckpoint],
+        start: WarmStart | None,
+    ) -> None:
+        self._inputs, self._job, self._folder = inputs, inputs.job, directory.path
+        self._events, self._progress, self._resumed, self._start = events, progress, resumed, start
+        guest = inputs.job.settings.guest
+        self._epochs = EpochLog(guest, resumed[guest].state.losses if resumed else ())
+        self._run_id = directory.run_id
+
+    def run(self) -> RunResult:
+        settings, folder = self._job.settings, self._folder
+        with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
+            (folder / LEDGER_FOLDER).mkdir()
+        for party, kept in self._resumed.items():
+            self._save(party, kept)
+        keys = session_keys(self._inputs.party_keys, settings.everyone)
+        public = write_public_keys(folder, keys)
+        federation = VerticalFederation(
+            self._inputs,
+            keys,
+            self._run_id,
+            folder / LEDGER_FOLDER,
+            listener=Listener(
+                on_key=self._progress.search_key,
+                on_matching=self._progress.reach,
+                on_common=self._note_common,
+                on_epoch=self._note_epoch,
+                save=self._save,
+                save_part=lambda part: save_part(folder / PARTS_FOLDER, self._job, part),
+                count_predictions=lambda part, rows: PredictionCount.of(self._inputs.site, folder, part).add(rows),
+            ),
+            resumed=self._resumed,
+            start=self._start,
+            exactness_check=ExactnessCheck(settings) if self._job.check_exactness else None,
+        )
+        try:
+            outcomes = federation.run()
+        except PartyStoppedError as error:
+            raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
+        return self._finish(federation, outcomes, views_of_parties(folder, public))
+
+    def _finish(
+        self, federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome], views: list[PartyView]
+    ) -> RunResult:
+        epochs = self._epochs.facts
+        comparison = None
+        if self._job.compare_centralised:
+            comparison = compare_centralised(self._job, outcomes, [epoch["loss"] for epoch in epochs])
+        summary = summarise_vertical(federation, outcomes, epochs, views, comparison)
+        content = json.dumps(summary, indent=1, allow_nan=False).encode()
+        replace_file(self._folder / SUMMARY_FILE, content, mode=0o644)
+        self._events.write("finished", epochs=len(epochs), seconds=federation.seconds)
+        return RunResult(self._folder, cast(dict[str, Any], summary))
+
+    def _note_common(self, party: str, count: int) -> None:
+        """Rows are matched: training begins, or in the end prediction."""
+        settings = self._job.settings
+        if party != settings.guest:
+            return
+        self._events.write("intersection", kind=self._job.intersection_kind, common=count)
+        if not self._epochs.begun:
+            done = len(self._epochs.facts)
+            self._progress.begin(TRAINING, settings.training.epochs - done)
+            self._epochs.begin()
+
+    def _note_epoch(self, party: str, record: EpochRecord) -> None:
+        if self._epochs.add(party, record):
+            self._events.write("epoch", epoch=record.epoch, loss=record.loss)
+            text = f"epoch {record.epoch}" + ("" if record.loss is None else f", loss {record.loss:.4f}")
+            self._progress.advance(TRAINING, text)
+
+    def _save(self, party: str, kept: PartyCheckpoint) -> None:
+        save_party_checkpoint(self._folder / CHECKPOINTS_FOLDER, self._job, party, kept)

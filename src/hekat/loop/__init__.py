@@ -1,6 +1,0 @@
-"""Encrypted federated averaging in a training loop of one's own: one call a round, no job file."""
-
-from hekat.loop.federated_run import Federated, federate
-from hekat.loop.party import Party
-
-__all__ = ["Federated", "Party", "federate"]

@@ -1,0 +1,88 @@
+"""The role of the aggregator in an own training loop: it does not know how many rounds there will be.
+
+1. receive the public key (paillier), or agree on the first upload's number (lattice)
+2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
+3. answer: go on, where all call for the same; else what differs, and end
+4. a mean: serve its sums as in any training; hear that all parties hold the same result
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from hekat.errors import InputError
+from hekat.ledger import RecordedChannel
+from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
+from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_TENSORS, CallMessage
+from hekat.protocol.horizontal.aggregator import (
+    AggregatorRun,
+    Summation,
+    finish_round,
+    make_summation,
+    serve_bounds,
+)
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
+from hekat.protocol.horizontal.start_up import needs_everybody
+from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.protocol.secure_sum.roster import Roster
+
+
+def call_step(number: int) -> str:
+    """The step name of the parties' call of that number, from 1."""
+    return f"call-{number}"
+
+
+def run_loop_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
+    """Serve one loop to its end, or until the parties call for different things, which they are told."""
+    roster = Roster(channel, settings)
+    with needs_everybody():
+        summation = make_summation(channel, settings, roster, run)
+    _serve_calls(roster, settings, summation)
+    if isinstance(summation, MaskedSummation):
+        summation.finish()
+
+
+def _serve_calls(roster: Roster, settings: HorizontalSettings, summation: Summation) -> None:
+    layouts: dict[str, Layout] = {}
+    round_number = 1
+    least = least_parties(settings) if settings.bears_dropouts else len(settings.parties)
+    for number in count(1):
+        step = call_step(number)
+        calls = roster.receive_from_all(step, CallMessage, lambda party, call: _check_call(call, party in layouts))
+        roster.check_enough(step, least)
+        for party, call in calls.items():
+            if call.call in WITH_TENSORS and not call.same_tensors:
+                layouts[party] = dict(zip(call.names, call.forms, strict=True))
+        answer = compare_calls(calls, layouts, round_number)
+        roster.send_to_all(f"{step}/answer", answer)
+        some = next(iter(calls.values()))
+        if answer != AGREED or some.call == LEAVE:
+            return
+        if some.call == AVERAGE:
+            if isinstance(summation, MaskedSummation):
+                tensors = layouts[next(iter(calls))].values()
+                summation.bound_slots(most_slots(settings, tensors, column_count=0))
+            _serve_mean(roster, settings, summation, f"round-{round_number}", fresh_bounds=some.fresh_bounds)
+            round_number += 1
+
+
+def _serve_mean(
+    roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, fresh_bounds: bool
+) -> None:
+    if settings.protection != "none":
+        serve_bounds(roster, settings, summation, step, first=fresh_bounds)
+    summation.serve(step)
+    finish_round(roster, step)
+
+
+def _check_call(call: CallMessage, is_known: bool) -> None:
+    """Raise InputError for a call that no party of this release makes."""
+    for form in call.forms:
+        value_count_of(form)
+    described = len(call.names) == len(call.forms) == len(set(call.names))
+    if call.call not in CALLS or not described or (call.call in WITH_TENSORS and call.same_tensors and not is_known):
+        raise InputError(
+            "a call that cannot be", expected=f"one of {', '.join(CALLS)}, with its tensors", got="another"
+        )

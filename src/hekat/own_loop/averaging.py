@@ -1,0 +1,179 @@
+"""A party's tensors from call to call: first the state itself is sent, then its difference from the last mean.
+
+What all parties hold, the reference, is what the caller was given, to the bit and in its dtype; it is kept apart, so
+that nothing the caller does to its tensors can change it. Beside the caller's own state, memory holds the reference and
+the result of the running call, each as large as the tensors that are averaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec.clip import FloatArray
+from hekat.errors import InputError
+from hekat.own_loop.held_tensor import HeldTensor, Values, stored_dtype
+from hekat.own_loop.selection import Selection
+from hekat.protocol.horizontal.settings import MAX_ALPHA
+
+# Variances of BatchNorm, by the last part of their names in torch and in Keras.
+_VARIANCES = ("running_var", "moving_variance")
+# Values moved at once; a few arrays of so many float64 are all that a call needs beside its two copies.
+_PIECE_VALUES = 1 << 17
+
+
+@dataclass
+class _Reference:
+    """What every party holds of one tensor since the last mean of it."""
+
+    form: str
+    values: npt.NDArray[Any]
+    """Flat, as stored: bits for bfloat16."""
+
+
+class SentTensor:
+    """One tensor of a call: its value, or its difference from the reference; its mean goes into `result`."""
+
+    def __init__(self, held: HeldTensor, reference: Values | None) -> None:
+        self.held = held
+        self._values, self._reference = held.open_values(), reference
+        self._is_variance = held.name.replace("/", ".").rpartition(".")[2] in _VARIANCES
+        self.result: Any = held.make_alike()
+        self._written = HeldTensor(held.name, self.result, "").open_values()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.held.shape
+
+    @property
+    def size(self) -> int:
+        return self.held.size
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        values = self._values.read(start, stop)
+        if self._reference is None:
+            return values
+        change: FloatArray = np.subtract(values, self._reference.read(start, stop), dtype=np.float64)
+        return change
+
+    def write_mean(self, start: int, mean: FloatArray) -> None:
+        """Set the result from `start` on: the mean value, or the reference and the mean difference.
+
+        No mean of variances is below zero: where the rounding of differences makes it so, as it does beside larger
+        ones, BatchNorm would take the root of a negative number.
+        """
+        if self._reference is not None:
+            mean = mean + self._reference.read(start, start + mean.size)
+        if self._is_variance:
+            mean = np.maximum(mean, 0.0)
+        self._written.write(start, mean)
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """(start, stop) of some values at a time."""
+        for start in range(0, self.size, _PIECE_VALUES):
+            yield start, min(start + _PIECE_VALUES, self.size)
+
+    def keep_values(self) -> None:
+        """Set the result to the values themselves."""
+        for start, stop in self.pieces():
+            self._written.write_stored(start, self._values.read_stored(start, stop))
+
+    def read_result(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """The result as stored; bits for bfloat16."""
+        return self._written.read_stored(start, stop)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call sends. `layout` describes its tensors; `kind` says too which of them are differences."""
+
+    tensors: dict[str, SentTensor]
+    layout: dict[str, str]
+    kind: tuple[tuple[str, str, bool], ...]
+
+    def digest(self, key: bytes) -> bytes:
+        """A keyed digest of what the call left; equal only where every byte is."""
+        digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
+        for name, tensor in self.tensors.items():
+            header = f"{name}|{self.layout[name]}|".encode()
+            digest.update(len(header).to_bytes(4, "little") + header)
+            for start, stop in tensor.pieces():
+                # Of this machine's byte order, whatever the caller's: values decide, not how they lie.
+                values = tensor.read_result(start, stop).astype(stored_dtype(tensor.held.dtype_name), copy=False)
+                digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+        return digest.digest()
+
+
+class References:
+    """What this party and all others hold since the last mean, by tensor."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, _Reference] = {}
+
+    def begin(self, selection: Selection, party: str, round_number: int) -> Call:
+        """The call for these tensors. Raises InputError for values that are not finite or too large, naming them."""
+        further: dict[str, list[str]] = {}
+        for name, original in selection.tied.items():
+            further.setdefault(original, []).append(name)
+        layout = {name: _form_of(held, further.get(name, ())) for name, held in selection.averaged.items()}
+        tensors, kind = {}, []
+        for name, held in sorted(selection.averaged.items()):
+            reference = self._held.get(name)
+            is_known = reference is not None and reference.form == layout[name]
+            values = Values(reference.values, held.dtype_name) if reference is not None and is_known else None
+            tensors[name] = SentTensor(held, values)
+            kind.append((name, layout[name], is_known))
+            _check_values(tensors[name], party, round_number)
+        return Call(tensors, layout, tuple(kind))
+
+    def take(self, call: Call) -> None:
+        """The call's results are the reference from now on; to be called once its sum stands."""
+        for name, tensor in call.tensors.items():
+            form = call.layout[name]
+            kept = self._held.get(name)
+            if kept is None or kept.form != form:
+                kept = _Reference(form, np.empty(tensor.size, stored_dtype(tensor.held.dtype_name)))
+                self._held[name] = kept
+            for start, stop in tensor.pieces():
+                kept.values[start:stop] = tensor.read_result(start, stop)
+
+
+def restore(state: Mapping[str, Any], selection: Selection, call: Call) -> dict[str, Any]:
+    """By name, what replaces an entry of the state: results, tied names sharing one."""
+    results = {
+        name: tensor.result[()] if tensor.held.is_scalar else tensor.result for name, tensor in call.tensors.items()
+    }
+    results.update({name: results[original] for name, original in selection.tied.items()})
+    return {name: results[name] for name in state if name in results}
+
+
+def _form_of(held: HeldTensor, further: tuple[str, ...] | list[str]) -> str:
+    shared = f", shared with {', '.join(sorted(further))}" if further else ""
+    return f"{held.dtype_name} {held.shape}{shared}"
+
+
+def _check_values(tensor: SentTensor, party: str, round_number: int) -> None:
+    most = 0.0
+    for start, stop in tensor.pieces():
+        piece = tensor.read(start, stop)
+        if not (np.isfinite(piece.min()) and np.isfinite(piece.max())):
+            raise InputError(
+                f"party {party}: tensor {tensor.held.name!r} holds NaN or infinity in round {round_number}",
+                expected="finite values",
+                got=f"{tensor.held.dtype_name} {tensor.held.shape} with others; nothing was sent",
+                cure="lower the learning rate, clip gradients, or look for a division by zero in the loss",
+            )
+        most = max(most, float(np.abs(piece).max()))
+    if most > MAX_ALPHA:
+        raise InputError(
+            f"party {party}: the update of tensor {tensor.held.name!r} explodes in round {round_number}",
+            expected="magnitudes up to 2^40",
+            got="a larger one; nothing was sent",
+            cure="lower the learning rate, clip gradients, or scale the tensor",
+        )

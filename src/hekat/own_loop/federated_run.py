@@ -1,0 +1,270 @@
+"""`hekat.federate`: a training loop of one's own at several parties, on one machine, every update encrypted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from hekat.channel import Channel, PartyKey, run_parties
+from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
+from hekat.own_loop.costs import Costs, cost_rounds
+from hekat.own_loop.loop_roles import LoopRoles
+from hekat.own_loop.party import Party
+from hekat.own_loop.show_costs import describe, describe_html
+from hekat.own_loop.turns import Turns
+from hekat.protocol.horizontal.settings import (
+    Clipping,
+    CodecSettings,
+    HorizontalSettings,
+    Opening,
+    Protection,
+    TrainingSettings,
+)
+from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE, SealedRoles
+from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.scheme.paillier import KeyPair, generate_keys
+from hekat.state import replace_file
+from hekat.state.disk_errors import disk_errors_as_state_errors
+
+PROTOCOL = "horizontal-loop"
+STATE_FOLDER = "state"
+COSTS_FILE = "costs.json"
+LOUD_NONE = "PROTECTION IS NONE: the aggregator sees every party's update and weight in the clear"
+
+WITH_RUN = (
+    "one process plays all parties, and holds every update anyway: what was opened is known to this run alone, and "
+    "another one with other parties may open sums that differ by somebody's update"
+)
+
+_log = logging.getLogger("hekat.own_loop")
+
+
+@dataclass(frozen=True)
+class Federated:
+    """What a loop left: each party's result, and what it cost; `print` shows it.
+
+    `results`: what each party's code returned; for a party that was lost on the way, the exception that says why.
+    """
+
+    results: dict[str, Any] = field(repr=False)
+    costs: Costs = field(repr=False)
+    title: str
+    notes: tuple[str, ...] = ()
+    lost: dict[str, str] = field(default_factory=dict)
+    """By party, where and why it was lost; the others went on."""
+    folder: Path | None = None
+
+    def __str__(self) -> str:
+        return describe(self.costs, self.title, self._lines())
+
+    def _repr_html_(self) -> str:
+        return describe_html(self.costs, self.title, self._lines())
+
+    def _lines(self) -> list[str]:
+        lines = [f"LOST {why}" for why in self.lost.values()] + list(self.notes)
+        return lines + ([f"ledgers: hekat audit {self.folder}"] if self.folder is not None else [])
+
+
+def federate(
+    play: Callable[[Party], Any],
+    parties: Sequence[str],
+    *,
+    weight_max: int = 2**20,
+    protection: Protection = "lattice",
+    opening: Opening = "committee",
+    value_bits: int = 16,
+    clipping: Clipping = "adaptive",
+    alpha: float | None = None,
+    aggregator: str = "aggregator",
+    authority: str | None = None,
+    key_bits: int = 3072,
+    allow_two_parties: bool = False,
+    folder: str | PathLike[str] | None = None,
+) -> Federated:
+    """Run `play(party)` once for each party, in this process, and average what they pass to `party.aggregate`.
+
+    Each party's code runs in a thread of its own, one party's at a time, in the order of `parties`; messages between
+    roles are sealed and signed. `weight_max` is a public bound on any party's weight. `protection`, `opening`,
+    `value_bits`, `clipping` and `alpha` as in a job; `authority` names the role that opens for opening "authority".
+    In `folder`, new or empty, lie afterwards the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+
+    Where a party fails and the protection bears its loss, the others go on, and its result is what it raised.
+    Raises what a party's code raised where they cannot go on; ProtocolError where parties call for different things;
+    InputError and PolicyError for arguments that cannot be, before anything starts.
+    """
+    start = time.perf_counter()
+    check_code(play)
+    place = as_folder(folder)
+    for name, text in (("protection", protection), ("opening", opening), ("clipping", clipping)):
+        as_text(name, text)
+    if authority is None and protection == "lattice" and opening == "authority":
+        authority = "authority"
+    settings = HorizontalSettings(
+        parties=as_names(parties),
+        aggregator=as_text("aggregator", aggregator),
+        classes=None,
+        weight_max=as_whole_number("weight_max", weight_max),
+        protection=protection,
+        opening=opening,
+        authority=None if authority is None else as_text("authority", authority),
+        key_bits=as_whole_number("key_bits", key_bits),
+        codec=CodecSettings(
+            value_bits=as_whole_number("value_bits", value_bits),
+            clipping=clipping,
+            alpha=None if alpha is None else as_number("alpha", alpha),
+        ),
+        # A loop has no rounds of its own count: this is what is said of the next one, at the beginning.
+        training=TrainingSettings(round_count=1, standardise=False),
+        allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
+    )
+    notes = _Notes()
+    if protection == "lattice":
+        notes.add(WITH_RUN)
+    if protection == "none":
+        _log.warning(LOUD_NONE)
+    with _open_run(settings, place) as (sealed_roles, states, path):
+        key_pair = _make_key(settings, sealed_roles)
+        turns = Turns(settings.parties, sealed_roles.turn)
+        roles = LoopRoles(settings, sealed_roles, turns, states, key_pair, notes.add)
+        results, lost = _run(roles, play, notes)
+        costs = Costs(
+            rounds=cost_rounds(list(roles.records.values()), roles.channels, settings.aggregator),
+            seconds={name: dict(watch.seconds) for name, watch in sealed_roles.stopwatches.items()},
+            wall_seconds=time.perf_counter() - start,
+        )
+        if path is not None:
+            replace_file(path / COSTS_FILE, json.dumps(asdict(costs), indent=1).encode(), mode=0o644)
+    return Federated(results, costs, _title(settings, costs), tuple(notes.texts), lost, path)
+
+
+class _Notes:
+    """What is said once of a run, in its log and in its result."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        with self._lock:
+            if text in self.texts:
+                return
+            self.texts.append(text)
+        _log.info(text)
+
+
+def _run(roles: LoopRoles, play: Callable[[Party], Any], notes: _Notes) -> tuple[dict[str, Any], dict[str, str]]:
+    """Results by party and who was lost; raises the party's own exception where a loss ended the run."""
+    settings = roles.settings
+    lost: dict[str, str] = {}
+
+    def on_lost(error: PartyLostError) -> None:
+        lost[error.party] = f"{error.party} in step {error.step}: {error.reason}"
+        # Where parties call for different things all of them are told so, and the run ends.
+        if not error.after_stop and not isinstance(error.__cause__, ProtocolError):
+            _log.warning("LOST %s; the others go on while enough are left", lost[error.party])
+
+    def play_role(name: str, channel: Channel) -> Any:
+        return roles.play_party(channel, play) if name in settings.parties else roles.play_server(channel)
+
+    try:
+        results = run_parties(
+            {name: partial(play_role, name) for name in settings.everyone},
+            timeout_s=math.inf,
+            may_be_lost=settings.parties if settings.bears_dropouts else (),
+            on_lost=on_lost,
+            on_stop=roles.turns.stop,
+            turn=roles.sealed_roles.turn,
+        )
+    except (PartyLostError, PartyStoppedError) as stopped:
+        raise _root_cause(roles, stopped) from None
+    if not any(name in results for name in settings.parties):
+        raise _root_cause(roles, next(iter(roles.errors.values())))
+    return {name: results[name] if name in results else roles.errors[name] for name in settings.parties}, lost
+
+
+def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
+    """What the first party raised of its own, else what the run ended with."""
+    for party, error in roles.errors.items():
+        if not isinstance(error, (PartyStoppedError, PartyLostError)):
+            if not isinstance(error, ProtocolError):
+                error.add_note(f"raised at party {party}, without which the run could not go on")
+            return error
+    return ended.__cause__ or ended
+
+
+@contextmanager
+def _open_run(
+    settings: HorizontalSettings, folder: Path | None
+) -> Iterator[tuple[SealedRoles, dict[str, UploadState], Path | None]]:
+    """What the roles share, their states for upload numbers, and the folder; states lie elsewhere without one."""
+    described = json.dumps(asdict(settings), sort_keys=True).encode()
+    digest = hashlib.sha256(PROTOCOL.encode() + described).digest()
+    keys = {name: PartyKey.generate() for name in settings.everyone}
+    with ExitStack() as stack:
+        place = _make_folder(folder) if folder is not None else Path(stack.enter_context(_temporary_folder()))
+        if folder is not None:
+            texts = {name: key.public.text for name, key in keys.items()}
+            replace_file(place / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+        states = {}
+        if settings.protection == "lattice":
+            for name in settings.everyone:
+                if name != settings.aggregator:
+                    # Without a folder the numbers are of keys in this process's memory: after a crash nobody has them.
+                    states[name] = open_upload_state(
+                        place / STATE_FOLDER / name, digest, durable=folder is not None, with_run=True
+                    )
+                    stack.enter_context(states[name].uploads)
+        run_id = f"loop-{secrets.token_hex(6)}"
+        ledgers = None if folder is None else place / LEDGER_FOLDER
+        yield SealedRoles(keys, run_id, PROTOCOL, digest, ledgers), states, folder
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    with disk_errors_as_state_errors("no folder for upload numbers can be made"):
+        return tempfile.TemporaryDirectory(prefix="hekat-loop-")
+
+
+def _make_folder(folder: Path) -> Path:
+    """The folder of a run, with its places for ledgers and states. Raises InputError where something lies in it."""
+    with disk_errors_as_state_errors(f"{folder} could not be made"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise InputError(
+                f"the folder {folder} is not empty",
+                expected="a new or empty folder for each run",
+                got="one with files in it",
+                cure="name another one: ledgers of two runs are not mixed",
+            )
+        (folder / LEDGER_FOLDER).mkdir()
+        (folder / STATE_FOLDER).mkdir(mode=0o700)
+    return folder
+
+
+def _make_key(settings: HorizontalSettings, sealed_roles: SealedRoles) -> KeyPair | None:
+    """The leader's key, made in the caller's thread: this can take a minute, and Ctrl-C reaches only this one."""
+    if settings.protection != "paillier":
+        return None
+    with sealed_roles.stopwatches[settings.leader].measure("keys"):
+        return generate_keys(settings.key_bits)
+
+
+def _title(settings: HorizontalSettings, costs: Costs) -> str:
+    count = len(costs.rounds)
+    rounds = "1 round" if count == 1 else f"{count} rounds"
+    opened = f", sums opened by {settings.opening}" if settings.protection == "lattice" else ""
+    loud = f". {LOUD_NONE}" if settings.protection == "none" else ""
+    return f"{len(settings.parties)} parties, {rounds}, protection {settings.protection}{opened}{loud}"

@@ -1,0 +1,96 @@
+"""All roles of one loop, each on any channel: what `federate` plays in threads, and others may play in processes."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hekat.channel import Channel, SealedChannel
+from hekat.ledger import RecordedChannel
+from hekat.own_loop.aggregator import run_loop_aggregator
+from hekat.own_loop.party import Party, RoundRecord, Surroundings
+from hekat.own_loop.turns import Turns
+from hekat.protocol.horizontal.aggregator import AggregatorRun
+from hekat.protocol.horizontal.party import PartyRun, join_sums
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.start_up import needs_everybody
+from hekat.protocol.horizontal.training.loop import LocalRun
+from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.scheme.paillier import KeyPair
+
+T = TypeVar("T")
+
+
+@dataclass
+class LoopRoles:
+    """The roles of one loop and what they leave behind; a role waits for the others as long as their code takes."""
+
+    settings: HorizontalSettings
+    sealed_roles: SealedRoles
+    turns: Turns
+    upload_states: Mapping[str, UploadState] = field(default_factory=dict)
+    key_pair: KeyPair | None = None
+    tell: Callable[[str], None] = lambda note: None
+    records: dict[int, RoundRecord] = field(default_factory=dict)
+    channels: dict[str, SealedChannel] = field(default_factory=dict)
+    errors: dict[str, BaseException] = field(default_factory=dict)
+    """What each party's role raised, the first first."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def play_party(self, channel: Channel, code: Callable[[Party], T]) -> T:
+        """What the party's code returns."""
+        name = channel.party
+        try:
+            return self.sealed_roles.play(
+                channel, lambda recorded: self._join(recorded).play(code), lambda sealed: self._keep(name, sealed)
+            )
+        except BaseException as error:
+            with self._lock:
+                self.errors[name] = error
+            if not self.settings.bears_dropouts:
+                self.turns.stop()
+            raise
+        finally:
+            self.turns.leave(name)
+
+    def play_server(self, channel: Channel) -> None:
+        """The aggregator's role or the key authority's, whichever the channel is of."""
+        try:
+            self.sealed_roles.play(channel, self._serve)
+        except BaseException:
+            self.turns.stop()
+            raise
+
+    def _serve(self, channel: RecordedChannel) -> None:
+        stopwatch = self.sealed_roles.stopwatches[channel.party]
+        if channel.party == self.settings.aggregator:
+            run_loop_aggregator(channel, self.settings, AggregatorRun(stopwatch, 0, math.inf))
+        else:
+            state = self.upload_states.get(channel.party)
+            run_authority(channel, self.settings, AuthorityRun(stopwatch, state, math.inf))
+
+    def _join(self, channel: RecordedChannel) -> Party:
+        stopwatch = self.sealed_roles.stopwatches[channel.party]
+        run = PartyRun(
+            local=LocalRun(stopwatch, lambda record, state: None, lambda state: None),
+            key_pair=self.key_pair if channel.party == self.settings.leader else None,
+            upload_state=self.upload_states.get(channel.party),
+            aggregator_timeout_s=math.inf,
+        )
+        with needs_everybody():
+            aggregation, digest_key = join_sums(channel, self.settings, run)
+        surroundings = Surroundings(self.turns, stopwatch, self._on_round, self.tell)
+        return Party(channel, self.settings, aggregation, digest_key, surroundings)
+
+    def _on_round(self, record: RoundRecord) -> None:
+        with self._lock:
+            self.records.setdefault(record.round, record)
+
+    def _keep(self, name: str, sealed: SealedChannel) -> None:
+        with self._lock:
+            self.channels[name] = sealed

@@ -1,0 +1,353 @@
+"""A party as its training loop sees it: one call gives the mean of all parties' tensors."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hekat.channel.channel import check_name
+from hekat.errors import InputError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.own_loop.aggregator import call_step
+from hekat.own_loop.averaging import Call, References, SentTensor, restore
+from hekat.own_loop.canonical_value import digest_value
+from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, AnswerMessage, CallMessage
+from hekat.own_loop.selection import Selection, select_tensors
+from hekat.own_loop.turns import Turns
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
+from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation
+from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
+from hekat.protocol.stopwatch import Stopwatch
+
+T = TypeVar("T")
+
+_MAX_SHOWN = 3
+_START_LABEL = "the state to start from"
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What one party may know of one finished call of `aggregate`: aggregates only.
+
+    `bounds`: by tensor, the clipping bound of value * weight / weight_max.
+    """
+
+    round: int
+    value_count: int
+    clipped_count: int
+    weight_sum: int
+    party_count: int
+    bounds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a party's loop needs of its machine: whose turn it is, where time goes, who is told of rounds and notes."""
+
+    turns: Turns
+    stopwatch: Stopwatch
+    on_round: Callable[[RoundRecord], None]
+    note: Callable[[str], None]
+
+
+class Party:
+    """One party of a running loop; made by `hekat.federate`, which gives it to the party's code."""
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        aggregation: Aggregation,
+        digest_key: bytes,
+        surroundings: Surroundings,
+    ) -> None:
+        self._channel, self._settings, self._aggregation = channel, settings, aggregation
+        self._digest_key, self._around = digest_key, surroundings
+        self._references = References()
+        self._policies: dict[Any, ClippingPolicy] = {}
+        self._told_layout: dict[str, str] | None = None
+        self._trail = ModelTrail()
+        """Of all that the aggregator compared: at the end the parties compare it without it."""
+        self._calls = 0
+        self._rounds = 0
+        self._clock: Any = None
+        self._thread: int | None = None
+        """The one thread that may call: that of the party's code while it runs."""
+        self._broken: BaseException | None = None
+        """What ended a call after something of it had left: the others are in the middle of it."""
+
+    @property
+    def name(self) -> str:
+        """This party's name."""
+        return self._channel.party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All parties of the run, this one too."""
+        return self._settings.parties
+
+    @property
+    def rounds_done(self) -> int:
+        """Means taken so far."""
+        return self._rounds
+
+    def aggregate(self, state: Any, *, weight: int, parameters: str | Sequence[str] | None = None) -> Any:
+        """The state with every float tensor replaced by its weighted mean over all parties: sum(w * x) / sum(w).
+
+        `state` maps names to NumPy arrays and torch tensors of float16, bfloat16, float32 or float64, as
+        `model.state_dict()` does; what comes back has the same names, order, kinds, shapes, dtypes and devices, in
+        tensors of its own. `weight` is this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden
+        from the others. `parameters`: shell patterns of the names to average, all where None. What they do not match,
+        and integer and bool tensors, comes back as it is and is not sent. Where a torch module is given instead, its
+        parameters with `requires_grad=False` are not sent either, its float buffers are, the means are loaded into it,
+        and it is what is returned.
+
+        All parties must call alike. The first call sends the values themselves, each further one, and the first after
+        `start_from`, their difference from what all parties hold, quantised to `value_bits`.
+        Raises InputError, before anything leaves, for a weight out of range, for NaN, infinity and magnitudes beyond
+        2^40, and for a pattern without a match; ProtocolError, before any upload, where parties call for different
+        things or their tensors differ, and for a call from another thread than the party's own.
+        """
+        with self._calling():
+            with self._around.stopwatch.measure("encode"):
+                self._check_weight(weight)
+                module, state, selection = self._select(state, parameters)
+                call = self._references.begin(selection, self.name, self._rounds + 1)
+            self._note_local(selection)
+            self._average(call, int(weight))
+            with self._around.stopwatch.measure("decode"):
+                results = restore(state, selection, call)
+                return _replace(state, results) if module is None else _load(module, state, results)
+
+    def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
+        """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
+
+        Without it the first `aggregate` sends whole values, whose quantising costs a part of the weight, not of its
+        change. `state` and `parameters` as in `aggregate`; only a digest and the tensors' forms leave.
+        Raises ProtocolError, at every party, that names the tensors or the parties that differ; InputError as
+        `aggregate`.
+        """
+        with self._calling():
+            with self._around.stopwatch.measure("encode"):
+                _, _, selection = self._select(state, parameters)
+                call = self._references.begin(selection, self.name, self._rounds + 1)
+                for tensor in call.tensors.values():
+                    tensor.keep_values()
+                digest = call.digest(self._digest_key)
+            self._trail.add(digest)
+            self._call(self._describe(START, call, label=_START_LABEL, digest=digest))
+            self._references.take(call)
+
+    def check_same(self, label: str, value: Any) -> None:
+        """Find out whether all parties have the same `value`: bytes, text, JSON, or code, whose source is compared.
+
+        Only a digest leaves, keyed so that the aggregator cannot test guesses (not under protection `none`).
+        Raises ProtocolError that says who differs; InputError for a value without such a form.
+        """
+        with self._calling():
+            check_name(label, "label")
+            digest = digest_value(label, value, self._digest_key)
+            self._trail.add(digest)
+            self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
+
+    def play(self, code: Callable[[Party], T]) -> T:
+        """What the party's code returns, run in its turns; then it leaves. Raises what broke one of its calls."""
+        self._begin_turn()
+        self._thread = threading.get_ident()
+        try:
+            result = code(self)
+        finally:
+            self._thread = None
+            self._end_clock()
+        if self._broken is not None:
+            raise self._broken
+        self._call(CallMessage(LEAVE, True, [], [], False, "", b""))
+        missing = self._aggregation.compare_final(self._trail.end_with(b""))
+        if missing:
+            self._around.note(f"{self.name} did not compare its last means with {', '.join(missing)}: none came")
+        return result
+
+    def __repr__(self) -> str:
+        return f"Party({self.name!r} of {', '.join(self.parties)}; {self._rounds} rounds done)"
+
+    # --- turns ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """The party's own code stands still meanwhile: its clock does, and once something has left its turn is over."""
+        self._check_may_call()
+        self._end_clock()
+        calls = self._calls
+        try:
+            yield
+        except BaseException as error:
+            if self._calls > calls:
+                self._broken = error
+            # What the caller's code does with it, most often nothing, need not wait for other parties.
+            self._begin_clock()
+            raise
+        self._begin_turn()
+
+    def _check_may_call(self) -> None:
+        if self._thread != threading.get_ident():
+            raise ProtocolError(
+                f"party {self.name} cannot be called from here",
+                expected="a call in the thread of this party's own code, while that runs",
+                got="one from another thread, from another party's code or after the code has returned",
+                cure="pass what other threads worked out to the function that hekat.federate runs, and call there",
+            )
+        if self._broken is not None:
+            raise ProtocolError(
+                f"party {self.name} can call for nothing more",
+                expected="no call after one that failed on its way",
+                got=f"another, after {type(self._broken).__name__} in call {self._calls}",
+                cure="let the first error end the party's code: what it says is what went wrong",
+            ) from self._broken
+
+    def _begin_turn(self) -> None:
+        self._around.turns.begin(self.name)
+        self._begin_clock()
+
+    def _begin_clock(self) -> None:
+        self._clock = self._around.stopwatch.measure("train")
+        self._clock.__enter__()
+
+    def _end_clock(self) -> None:
+        clock, self._clock = self._clock, None
+        if clock is not None:
+            clock.__exit__(None, None, None)
+
+    # --- calls ---------------------------------------------------------------------------------------------------
+
+    def _call(self, message: CallMessage) -> None:
+        """Tell the aggregator what is called for; return once all parties call for the same."""
+        self._calls += 1
+        self._around.turns.end(self.name)
+        step = call_step(self._calls)
+        self._channel.send(self._settings.aggregator, step, message)
+        answer = self._channel.receive(self._settings.aggregator, f"{step}/answer", AnswerMessage)
+        if answer.what:
+            raise ProtocolError(answer.what, expected=answer.expected, got=answer.got, cure=answer.cure)
+
+    def _select(self, state: Any, parameters: str | Sequence[str] | None) -> tuple[Any, Mapping[str, Any], Selection]:
+        """(the torch module or None, its state or the given one, which of its tensors are averaged)."""
+        module = state if _is_module(state) else None
+        held = state if module is None else module.state_dict()
+        frozen = () if module is None else _frozen_names(module)
+        return module, held, select_tensors(held, parameters, frozen, party=self.name)
+
+    def _describe(
+        self, what: str, call: Call, *, fresh_bounds: bool = False, label: str = "", digest: bytes = b""
+    ) -> CallMessage:
+        """The message of a call with tensors; their forms are told where they changed."""
+        is_told = self._told_layout == call.layout
+        forms = {} if is_told else call.layout
+        self._told_layout = call.layout
+        return CallMessage(what, is_told, list(forms), list(forms.values()), fresh_bounds, label, digest)
+
+    def _average(self, call: Call, weight: int) -> None:
+        settings, step = self._settings, f"round-{self._rounds + 1}"
+        policy = self._policies.get(call.kind)
+        is_fresh = policy is None
+        if policy is None:
+            policy = make_policy(settings.codec, self._aggregation)
+        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh))
+        self._policies[call.kind] = policy
+        streams: dict[str, StreamedTensor] = dict(call.tensors)
+        scaled = scale_streamed(streams, weight, settings.weight_max)
+        bounds = policy.bounds_for(self._aggregation, step, scaled)
+        with self._around.stopwatch.measure("encode"):
+            counters = policy.counters_for(scaled, bounds, len(settings.parties))
+        aggregate = self._weighted_mean(step, call.tensors, bounds, weight, counters)
+        policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
+        with self._around.stopwatch.measure("decode"):
+            self._references.take(call)
+            digest = call.digest(self._digest_key)
+        self._trail.add(digest)
+        self._aggregation.finish_round(step, digest, False)
+        self._rounds += 1
+        self._around.on_round(
+            RoundRecord(
+                round=self._rounds,
+                value_count=sum(tensor.size for tensor in call.tensors.values()),
+                clipped_count=total_clipped(aggregate.counters, list(scaled)),
+                weight_sum=aggregate.weight_sum,
+                party_count=aggregate.party_count,
+                bounds=dict(bounds),
+            )
+        )
+
+    def _weighted_mean(
+        self, step: str, tensors: Mapping[str, SentTensor], bounds: Mapping[str, float], weight: int, counters: Any
+    ) -> Aggregate:
+        if isinstance(self._aggregation, MaskedAggregation):
+            return self._aggregation.weighted_mean(step, dict(tensors), bounds, weight, counters)
+        # The other protections hold whole ciphertexts or float64 messages anyway.
+        whole = {name: tensor.read(0, tensor.size).astype(np.float64) for name, tensor in tensors.items()}
+        aggregate = self._aggregation.weighted_mean(step, whole, bounds, weight, counters)
+        for name, tensor in tensors.items():
+            tensor.write_mean(0, aggregate.mean[name])
+        return aggregate
+
+    def _check_weight(self, weight: int) -> None:
+        is_whole = isinstance(weight, (int, np.integer)) and not isinstance(weight, bool)
+        if not is_whole or not 1 <= weight <= self._settings.weight_max:
+            raise InputError(
+                f"party {self.name}: the weight cannot be used in round {self._rounds + 1}",
+                expected=f"a whole number from 1 to weight_max = {self._settings.weight_max}",
+                got=f"a {type(weight).__name__}" if not is_whole else "one outside",
+                cure="pass this party's row count; a larger weight_max (public) is an argument of hekat.federate",
+            )
+
+    def _note_local(self, selection: Selection) -> None:
+        if selection.local:
+            names = list(selection.local)
+            shown = ", ".join(names[:_MAX_SHOWN]) + (
+                f" and {len(names) - _MAX_SHOWN} more" if names[_MAX_SHOWN:] else ""
+            )
+            self._around.note(f"integer and bool tensors stay as each party has them: {shown}")
+
+
+def _is_module(state: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(state, torch.nn.Module)
+
+
+def _frozen_names(module: Any) -> set[str]:
+    named = module.named_parameters(remove_duplicate=False)
+    return {name for name, parameter in named if not parameter.requires_grad}
+
+
+def _replace(state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
+    """A mapping of the state's type and order; torch's version numbers of modules come along."""
+    replaced = copy.copy(state) if isinstance(state, dict) else dict(state)
+    replaced.update(results)
+    return replaced
+
+
+def _load(module: Any, state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
+    """Have the module load the results, its own way: what its state_dict gave may be copies. All else stays."""
+    loaded = _replace(state, results)
+    for name in state:
+        if name not in results:
+            del loaded[name]
+    outcome = module.load_state_dict(loaded, strict=False)
+    left = sorted(set(results) & {*outcome.missing_keys, *outcome.unexpected_keys})
+    if left:
+        raise InputError(
+            "the module does not load what its state_dict gives",
+            expected="a load_state_dict that takes every averaged tensor",
+            got=f"none for {', '.join(left[:_MAX_SHOWN])}",
+            cure="pass its state_dict() instead, and load what aggregate returns",
+        )
+    return module

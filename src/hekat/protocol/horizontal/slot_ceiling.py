@@ -1,0 +1,54 @@
+"""How many lanes an upload can have at most, from what all parties announced: names and shapes of tensors, columns.
+
+The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling parties that announce
+more than they have could make it take any amount of memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from math import prod
+from typing import Final
+
+from hekat.errors import InputError
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
+from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
+
+# What scaffold sends beside the update: the control variate's change, of the same shapes.
+_TENSORS_OF_AN_UPDATE: Final = 2
+_EXPONENTS: Final = MOST_EXPONENT - LEAST_EXPONENT + 1
+# A counter's digits where a lane carries one bit.
+_COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
+# Beside a tensor's histogram: how many of its values were clipped, and how many came near.
+_COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
+# Weight, loss, and what validation counts beside scores: rows, loss, hits, labels, their squares.
+_OTHER_COUNTERS: Final = 16
+_SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
+MOST_VALUES: Final = 1 << 40
+
+
+def most_slots(settings: HorizontalSettings, tensors: Collection[str], column_count: int) -> int:
+    """No sum of a run has more lanes in one upload. `tensors` are the announced ones, "... (3, 4)" each.
+
+    Raises InputError where one tells no shape, or they have more than 2^40 values together.
+    """
+    value_count = sum(value_count_of(tensor) for tensor in tensors)
+    if value_count > MOST_VALUES:
+        raise InputError("tensors of more values than any upload has", expected=f"at most {MOST_VALUES}", got="more")
+    validation, classes = settings.validation, settings.classes
+    scores = 2 * validation.bins * len(classes) if validation.hold_out and classes else 0
+    counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + scores
+    # Standardising has a value of each column, and for each exponent a counter of one digit.
+    columns = column_count * (1 + _EXPONENTS)
+    return _TENSORS_OF_AN_UPDATE * value_count + columns + _COUNTER_SLOTS * counters
+
+
+def value_count_of(tensor: str) -> int:
+    """The most values that a tensor announced as "NAME (3, 4)" or "DTYPE (3, 4), ..." can have. Raises InputError."""
+    shapes = _SHAPE.findall(tensor)
+    if not shapes:
+        raise InputError("a tensor was announced without its shape", expected="NAME (3, 4)", got="another text")
+    # A name may hold what looks like a shape: the largest of all is no less than the tensor's own.
+    return max(prod(int(size) for size in shape.split(", ") if size) for shape in shapes)

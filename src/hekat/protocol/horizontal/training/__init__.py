@@ -1,0 +1,1 @@
+"""Training by rounds: local work, the server step, clipping, standardising and validation."""

@@ -1,0 +1,312 @@
+"""The training loop of one party: local work, a weighted mean over all parties, the same server step everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.model import Model, OptimiserState, make_model
+from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
+from hekat.protocol.horizontal.training.clipping import (
+    AdaptiveClipping,
+    clipped_by_tensor,
+    make_policy,
+    sizes_of,
+    total_clipped,
+)
+from hekat.protocol.horizontal.training.control_variates import ROW_COUNT_STEP, move_shared
+from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
+from hekat.protocol.horizontal.training.local_training import LocalWork, local_update
+from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
+from hekat.protocol.horizontal.training.server_step import ServerStep
+from hekat.protocol.horizontal.training.standardise import Standardiser, fit_standardiser
+from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
+from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, Tensors, scale_by_weight
+from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.stop_rules import should_stop
+from hekat.protocol.stopwatch import Stopwatch
+
+LOSS_UNITS = 2**20
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What one party may know of one finished round: aggregates only."""
+
+    round: int
+    loss: float
+    clipped_count: int
+    value_count: int
+    bounds: dict[str, float]
+    row_count: int
+    party_count: int
+    validation: dict[str, float] = field(default_factory=dict)
+    """Metrics of the model at the round's start on all parties' held-out rows, where the round validates."""
+    clipped_by_tensor: dict[str, int] = field(default_factory=dict)
+    """`clipped_count` by tensor; empty where nothing is clipped."""
+    values_by_tensor: dict[str, int] = field(default_factory=dict)
+    """`value_count` by tensor."""
+
+
+@dataclass
+class TrainingState:
+    """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
+
+    `control` is scaffold's c, `row_count` the rows of all parties that it is the mean over. `last_rounds` tells of each
+    party the last round whose sum holds its update, where parties keep states of their own.
+    """
+
+    parameters: Tensors
+    optimiser_state: OptimiserState
+    standardiser: Standardiser
+    rounds_done: int = 0
+    bounds: dict[str, float] = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
+    finished: bool = False
+    control: Tensors = field(default_factory=dict)
+    row_count: int = 0
+    last_rounds: dict[str, int] = field(default_factory=dict)
+    validation: ValidationState = field(default_factory=ValidationState)
+
+    @property
+    def sums_done(self) -> int:
+        """How far training is: the rounds, and the validation after the last one."""
+        return self.rounds_done + (self.validation.final is not None)
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    """What a training loop needs beside settings and data; the callbacks never see another party's values.
+
+    `on_compared` is told of the parties with which the final model could not be compared.
+    `save_own` is given what this party alone carries on, once the round's sum holds its update and before any party
+    saves the round; `own` is that of the round named in `resume_from`.
+    """
+
+    stopwatch: Stopwatch
+    on_round: Callable[[RoundRecord, TrainingState], None]
+    save: Callable[[TrainingState], None]
+    resume_from: TrainingState | None = None
+    save_own: Callable[[OwnState], None] = lambda own: None
+    on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
+    own: OwnState | None = None
+    digest_key: bytes = field(default=b"", repr=False)
+    model: Model | None = None
+    """A model of the site's own; None: the one of Hekat's that the settings name."""
+    model_code: str = ""
+    """The digest of the site's code that made `model`."""
+
+    def model_for(self, settings: HorizontalSettings, column_count: int) -> Model:
+        """The model to train on tables of `column_count` columns. Raises InputError."""
+        return build_model(settings, column_count) if self.model is None else self.model
+
+
+def build_model(settings: HorizontalSettings, column_count: int) -> Model:
+    """The model of Hekat's that the settings name, for tables of `column_count` columns."""
+    class_count = len(settings.classes) if settings.classes is not None else None
+    spec = settings.model
+    return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.l2)
+
+
+def train(
+    aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, *, party: str
+) -> TrainingState:
+    """Train to the last round or to the stop rule; returns the state every party ends with.
+
+    1. agree on the standardiser (once);
+    2. each round: the local update, clipped and averaged over the parties, one server step;
+    3. compare model digests and agree whether to stop;
+    4. where rows are held out, validate the model that training ends with;
+    5. compare what training ended with, party by party.
+    """
+    trainer = _Trainer(aggregation, table, settings, run, party)
+    while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
+        trainer.play_round()
+    trainer.validate_at_end()
+    trainer.compare_at_end()
+    return trainer.state
+
+
+class _Trainer:
+    """One party's loop: what stays the same over the rounds, and the state that changes."""
+
+    def __init__(
+        self, aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, party: str
+    ) -> None:
+        if table.labels is None:
+            raise InputError(
+                f"party {party} has no labels",
+                expected="a label for every row",
+                got="a table without labels",
+                cure="name the label column in the party's site file",
+            )
+        self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
+        table, held_out = hold_out(table, settings)
+        assert table.labels is not None
+        self._labels = table.labels
+        self._model = run.model_for(settings, table.features.shape[1])
+        self._trained = TrainedTensors.of(self._model, settings.model.parameters)
+        self._server_step = ServerStep(self._trained, settings.training)
+        self._own = run.own or first_own_state(self._trained, self._model.parameter_shapes, settings.training)
+        self.state = run.resume_from or self._first_state(table)
+        with run.stopwatch.measure("train"):
+            self._features = self.state.standardiser.apply(table.features)
+            self._validation = Validation(
+                self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
+            )
+        self._policy = make_policy(settings.codec, aggregation, self.state.bounds)
+        self._trail = ModelTrail()
+
+    def _first_state(self, table: Table) -> TrainingState:
+        column_count = table.features.shape[1]
+        standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
+        if self._settings.training.standardise:
+            standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
+        parameters = self._model.init(self._settings.model.seed)
+        state = TrainingState(parameters, self._server_step.init_state(parameters), standardiser)
+        if self._settings.training.algorithm == "scaffold":
+            rows = Counter("rows", len(table), maximum=self._settings.weight_max)
+            state.row_count = self._aggregation.sum_counters(ROW_COUNT_STEP, [rows])["rows"]
+            state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
+        return state
+
+    def play_round(self) -> None:
+        """One round, from the local update to the agreement on the model."""
+        settings, state = self._settings, self.state
+        number = state.rounds_done + 1
+        step = f"round-{number}"
+        takes_part = self._aggregation.takes_part(step)
+        work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
+        update, weight = work.update, work.weight
+        scaled = scale_by_weight(update, weight, settings.weight_max)
+        check_magnitude(self._party, number, scaled)
+        bounds = self._policy.bounds_for(self._aggregation, step, scaled)
+        counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
+        counters.append(_loss_counter(work.loss, weight, settings.weight_max))
+        counters += self._validation.counters_for(number, state.parameters)
+        aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
+        self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
+        validation = self._validation.learn(number, aggregate.counters)
+        self._apply(aggregate)
+        state.rounds_done = number
+        state.bounds = self._policy.known if isinstance(self._policy, AdaptiveClipping) else {}
+        state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
+        state.finished = self._should_stop(is_validated=bool(validation))
+        if settings.training.keeps_own_state:
+            state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
+            if takes_part:
+                self._own = self._own.after(number, update, self._aggregation.as_sent(step, update, bounds, weight))
+                self._run.save_own(self._own)
+        digest = digest_model(state, self._run.digest_key)
+        self._trail.add(digest)
+        self._aggregation.finish_round(step, digest, state.finished)
+        self._run.save(state)
+        sizes = {name: size * aggregate.party_count for name, size in sizes_of(scaled).items()}
+        record = RoundRecord(
+            round=number,
+            loss=state.losses[-1],
+            clipped_count=total_clipped(aggregate.counters, list(scaled)),
+            value_count=sum(sizes.values()),
+            bounds=bounds,
+            row_count=aggregate.weight_sum,
+            party_count=aggregate.party_count,
+            validation=validation,
+            clipped_by_tensor=clipped_by_tensor(aggregate.counters, list(scaled)),
+            values_by_tensor=sizes,
+        )
+        self._run.on_round(record, state)
+
+    def validate_at_end(self) -> None:
+        """Validate the model that training ended with, where that is due and not done yet."""
+        if self._settings.validation.hold_out and self.state.validation.final is None:
+            self._validation.finish(self._aggregation, self.state.parameters)
+            self._run.save(self.state)
+
+    def compare_at_end(self) -> None:
+        """Compare the final model, and the totals of all sums before it, with every other party."""
+        # Of a run that was resumed for this alone nothing is saved yet, and it may stop here once more.
+        self._run.save(self.state)
+        digest = self._trail.end_with(digest_model(self.state, self._run.digest_key), encode_totals(self.state))
+        self._run.on_compared(self._aggregation.compare_final(digest))
+
+    def _should_stop(self, *, is_validated: bool) -> bool:
+        """As the stop rule reads it: validation losses where rows are held out, else training losses."""
+        training = self._settings.training
+        if not self._settings.validation.hold_out:
+            return should_stop(self.state.losses, training)
+        return is_validated and should_stop(self.state.validation.losses, training)
+
+    def _work_locally(self, number: int) -> LocalWork:
+        training, state = self._settings.training, self.state
+        party_number = self._settings.parties.index(self._party)
+        rng = np.random.default_rng([training.seed, number, party_number])
+        with self._run.stopwatch.measure("train"):
+            work = local_update(
+                self._model,
+                state.parameters,
+                self._features,
+                self._labels,
+                training,
+                rng,
+                trained=self._trained,
+                correction=self._own.correction(state.control),
+            )
+            update = self._own.complete(work, state.control, training.learning_rate)
+        check_finite(self._party, number, update, work.loss)
+        return replace(work, update=update)
+
+    def _nothing_of_its_own(self) -> LocalWork:
+        """The form of an update, for a round that this party is not sampled in: none of it is sent."""
+        return LocalWork(self._trained.update_like(self._model, self._settings.training), 0.0, 1, 0)
+
+    def _apply(self, aggregate: Aggregate) -> None:
+        """The server step, and scaffold's own."""
+        state = self.state
+        with self._run.stopwatch.measure("train"):
+            state.parameters, state.optimiser_state = self._server_step.apply(
+                state.parameters, aggregate.mean, state.optimiser_state
+            )
+            if state.control:
+                state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / state.row_count)
+
+
+def digest_model(state: TrainingState, key: bytes) -> bytes:
+    """A keyed digest of parameters, standardiser and what all parties share beside; equal only where every byte is."""
+    digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
+    standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
+    control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
+    arrays = {**state.parameters, **standardiser, **control}
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name], dtype="<f8")
+        header = f"{name}|{values.shape}|".encode()
+        digest.update(len(header).to_bytes(4, "little") + header + values.tobytes())
+    return digest.digest()
+
+
+def encode_totals(state: TrainingState) -> bytes:
+    """What parties know of all sums so far beside the model, as bytes that are equal where all of it is."""
+    validation = state.validation
+    totals = {
+        "rounds_done": state.rounds_done,
+        "finished": state.finished,
+        "losses": state.losses,
+        "bounds": state.bounds,
+        "row_count": state.row_count,
+        "last_rounds": state.last_rounds,
+        "validation": {str(number): metrics for number, metrics in validation.by_round.items()},
+        "final": validation.final,
+        "edges": validation.edges.tolist(),
+    }
+    return json.dumps(totals, sort_keys=True).encode()
+
+
+def _loss_counter(loss: float, weight: int, weight_max: int) -> Counter:
+    return Counter("loss", round(loss * weight * LOSS_UNITS), maximum=MAX_LOSS * weight_max * LOSS_UNITS)

@@ -1,0 +1,166 @@
+"""Mean and spread of every column over all parties' rows, from encrypted sums; no party's own moments are seen.
+
+Of sparse rows the same sums are taken, with the zeros that are left out, and the same is learnt. What comes of them is
+the spread alone: a mean taken away would leave no zero, so sparse rows are scaled and not centred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hekat.data import Features, is_dense
+from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
+from hekat.errors import InputError
+from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
+from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, FloatArray
+from hekat.protocol.secure_sum.counters import IntArray
+from hekat.protocol.secure_sum.update_codec import check_total
+
+STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
+"""The sums in their order; the aggregator serves them by these names."""
+
+# Moments are sent once, so they get the widest lanes a codec has; powers of two are agreed on by yes or no.
+MOMENT_BITS = 32
+FLAG_BITS = 1
+# Deviations from the mean, in units of the column's largest power of two: more than 2 there is none, and below 2^-32
+# lies what the mean's own rounding hides.
+LEAST_DEVIATION = -32
+MOST_DEVIATION = 1
+# A column that is constant deviates from the agreed mean by that one's rounding, in the same units for each party:
+# stochastic rounding of 32-bit lanes is off by 2^-31, and powers of two round that up.
+MEAN_RESOLUTION_PER_PARTY = 2.0**-30
+# Below this, in units of the squared deviation scale, a variance is not told apart from rounding: 2^-31 of it, and
+# twice that of the mean it is taken around, is what 32-bit lanes leave uncertain for each party.
+LEAST_VARIANCE = 2.0**-28
+LEAST_VARIANCE_PER_PARTY = 2.0**-29
+
+
+@dataclass(frozen=True)
+class Standardiser:
+    """x -> (x - mean) / spread, column by column; a constant column has spread 1. For sparse rows the mean is 0."""
+
+    mean: FloatArray
+    spread: FloatArray
+
+    def apply(self, features: Features) -> Features:
+        """The scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean that is not 0.
+
+        The values of sparse rows are new, their places are those of `features`.
+        """
+        if is_dense(features):
+            return np.asarray((features - self.mean) / self.spread)
+        if self.mean.any():
+            raise InputError(
+                "sparse rows cannot be centred",
+                expected="dense rows, or a model that was trained on sparse ones",
+                got="sparse rows and means that are not 0",
+                cure="use sparse = true where the model is trained, or dense rows here",
+            )
+        scaled = features.copy()
+        scaled.data = features.data / self.spread[features.indices]
+        return scaled
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """What the first sum tells: each column's largest power of two, and how many rows and parties there are."""
+
+    scale: FloatArray
+    row_count: int
+    party_count: int
+
+
+def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: int) -> Standardiser:
+    """Agree on a Standardiser with all parties.
+
+    1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
+    2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers;
+    3. how many parties have each power of two as their largest deviation from that mean (counters);
+    4. the weighted means of deviations and of their squares, scaled to [-1, 1] by the largest of those: so the spread
+       is as exact beside a large mean as beside none, and the mean is refined.
+
+    Parties learn the four sums; the aggregator learns nothing. Raises InputError for a column beyond 2^40.
+    """
+    row_count = features.shape[0]
+    ranges = _agree_on_ranges(aggregation, features, weight_max)
+    # No party has more rows than all together: so precision does not depend on how generous weight_max is.
+    share = min(1.0, ranges.row_count / weight_max)
+    rough = aggregation.weighted_mean(
+        "standardise/mean",
+        {"mean": column_means(features, ranges.scale)},
+        {"mean": share},
+        row_count,
+        value_bits=MOMENT_BITS,
+    ).mean["mean"]
+    rough = rough * ranges.scale
+    deviation_scale = _agree_on_deviations(aggregation, largest_deviations(features, rough, ranges.scale))
+    unit = deviation_scale * ranges.scale
+    offset, square = deviation_moments(features, rough, unit)
+    moments = aggregation.weighted_mean(
+        "standardise/variance",
+        {"offset": offset, "square": square},
+        {"offset": share, "square": share},
+        row_count,
+        value_bits=MOMENT_BITS,
+    ).mean
+    variance = moments["square"] - moments["offset"] ** 2
+    spread = _spread_of(variance, deviation_scale, ranges) * unit
+    mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
+    return Standardiser(mean, np.where(spread == 0, 1.0, spread))
+
+
+def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Ranges) -> FloatArray:
+    """Spreads in units of the deviation scale; 0 for a constant column."""
+    resolution = max(LEAST_VARIANCE, LEAST_VARIANCE_PER_PARTY * ranges.party_count)
+    unresolved = variance < resolution
+    constant = unresolved & (deviation_scale <= MEAN_RESOLUTION_PER_PARTY * ranges.party_count)
+    # A few rows far out among very many: one of them alone, at half the deviation scale or more, makes this variance.
+    least = min(resolution, 0.25 / ranges.row_count)
+    spread: FloatArray = np.sqrt(np.where(unresolved, np.maximum(variance, least), variance))
+    return np.where(constant, 0.0, spread)
+
+
+def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: int) -> _Ranges:
+    largest = np.maximum(exponents_of(largest_magnitudes(features)), LEAST_EXPONENT)
+    too_large = np.flatnonzero(largest > MOST_EXPONENT)
+    if too_large.size:
+        raise InputError(
+            f"column {int(too_large[0]) + 1} has values too large to standardise",
+            expected=f"magnitudes up to 2^{MOST_EXPONENT}",
+            got="a larger one",
+            cure="change the column's unit",
+        )
+    exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
+    counters = [
+        *_exponent_flags(largest, exponents),
+        Counter("rows", features.shape[0], maximum=weight_max),
+    ]
+    sums = aggregation.sum_counters("standardise/scale", counters, value_bits=FLAG_BITS)
+    party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
+    check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
+    return _Ranges(_largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
+
+
+def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:
+    """The least power of two that no party's largest deviation passes, by column; at least 2^LEAST_DEVIATION."""
+    exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
+    largest = np.clip(exponents_of(deviations), LEAST_DEVIATION, MOST_DEVIATION)
+    sums = aggregation.sum_counters("standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
+    return _largest_power(sums, deviations.size, exponents)
+
+
+def _exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
+    """For each column and each exponent a counter that is 1 where the exponent is the column's."""
+    return [
+        Counter(f"{column}/{exponent}", int(largest[column] == exponent), maximum=1)
+        for column in range(largest.size)
+        for exponent in exponents
+    ]
+
+
+def _largest_power(sums: dict[str, int], column_count: int, exponents: range) -> FloatArray:
+    """For each column two to the largest exponent that any party counted."""
+    top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in range(column_count)]
+    return np.ldexp(1.0, np.array(top, dtype=np.int64))

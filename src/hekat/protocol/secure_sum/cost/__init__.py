@@ -1,0 +1,1 @@
+"""What sums take: their forms, their messages and the bytes of these, known before a run."""

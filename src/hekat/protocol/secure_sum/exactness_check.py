@@ -1,0 +1,67 @@
+"""The run's own check, on one machine only: is each decoded mean within the stated bound of the float one?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hekat.errors import BoundError
+from hekat.protocol.secure_sum.aggregation import FloatArray, Tensors, flatten
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """One checked sum: the largest error found and the bound it was held against, both in units of the update.
+
+    `clipped_excess` is the largest distance by which clipping moved the mean; 0 where nothing was clipped.
+    """
+
+    step: str
+    largest_error: float
+    bound: float
+    clipped_excess: float
+
+
+class ExactnessCheck:
+    """Collects every party's float update in this process and compares; it never exists when sites are apart."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._updates: dict[str, dict[str, tuple[FloatArray, FloatArray, int]]] = {}
+        self.checks: list[BoundCheck] = []
+
+    def deposit(self, step: str, party: str, update: Tensors, clipped: Tensors, weight: int) -> None:
+        """One party's update before and after clipping, in units of the update."""
+        with self._lock:
+            self._updates.setdefault(step, {})[party] = (flatten(update), flatten(clipped), weight)
+
+    def check(self, step: str, decoded: Tensors, bounds: Tensors, included: Iterable[str]) -> None:
+        """Hold the decoded mean against the float mean of the clipped updates of `included`; once per step.
+
+        Raises BoundError where any value is further away than its bound: then the codec is wrong, and the run stops.
+        """
+        with self._lock:
+            deposited = self._updates.pop(step, None)
+        if deposited is None:
+            return
+        updates = [deposited[party] for party in included]
+        weight_sum = sum(weight for _, _, weight in updates)
+        exact = sum(update * weight for update, _, weight in updates) / weight_sum
+        clipped = sum(update * weight for _, update, weight in updates) / weight_sum
+        errors, allowed = np.abs(flatten(decoded) - clipped), flatten(bounds)
+        worst = int(np.argmax(errors / allowed))
+        self.checks.append(
+            BoundCheck(
+                step, float(errors[worst]), float(allowed[worst]), float(np.abs(exact - clipped).max(initial=0.0))
+            )
+        )
+        if errors[worst] > allowed[worst]:
+            raise BoundError(
+                f"the aggregate of {step} is further from the float one than the codec states",
+                expected=f"at most {allowed[worst]:.3g}",
+                got=f"{errors[worst]:.3g}",
+                cure="this is a defect in Hekat: please report it with the job file",
+            )

@@ -1,0 +1,382 @@
+"""The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
+
+The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
+party signed exactly what is stated, of parties of the step's sample, u_min of them at least, and for one such set a
+group. Numbers as in docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being
+received.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TypeVar
+
+from hekat.errors import ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
+from hekat.protocol.secure_sum.masked.group_parties import GroupParties
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
+from hekat.protocol.secure_sum.masked.message_checks import (
+    check_block,
+    check_dealt,
+    check_released,
+    check_statement,
+    read_answer,
+)
+from hekat.protocol.secure_sum.masked.messages import (
+    BeginMessage,
+    CheckedMessage,
+    DealersMessage,
+    DealtMessage,
+    IncludedMessage,
+    MaskedBlockMessage,
+    OpenedMessage,
+    OutcomeMessage,
+    ReleasedMessage,
+    StatementMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+    SumPartMessage,
+    SumPartsMessage,
+    TurnMessage,
+    WholeSumBlockMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
+from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
+from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
+from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
+from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, block_count_of
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.timeouts import Deadline
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
+
+T = TypeVar("T")
+
+
+class MaskedSummation:
+    """Adds masked updates, upload by upload, and tells the members whose they are."""
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        roster: Roster,
+        stopwatch: Stopwatch,
+        groups: GroupParties,
+        number: int,
+        *,
+        members: Sequence[str] | None = None,
+        step_timeout_s: float | None = None,
+    ) -> None:
+        """`number`: the least upload number that no party has used. `members`: those that were drawn, or None.
+
+        `step_timeout_s`: the time of one upload.
+        """
+        self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
+        self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
+        # Without a key the aggregator has all of the way that is public.
+        self._scheme = make_opening_scheme(settings, members=members)
+        self._participation = participation_of(channel, settings)
+        self._most_slots = 0
+
+    def bound_slots(self, most_slots: int) -> None:
+        """Take no uploads of more lanes from now on; none at all before this was called."""
+        self._most_slots = most_slots
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """Who uploads in the step, lost or not."""
+        return self._participation.parties_in(step)
+
+    def begin(self, step: str) -> None:
+        """Go on with none but the parties that the step's group is bound to, and those that do not upload in it."""
+        self._groups.begin(step, self.parties_in(step))
+
+    def finish(self) -> None:
+        """Tell a key authority that no upload follows."""
+        self._tell_authority(AUTHORITY_STEP, BeginMessage("", self._number, []))
+
+    def serve(self, step: str) -> None:
+        """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
+        self.begin(step)
+        unopened: tuple[str, ...] = ()
+        for _ in range(MAX_UPLOADS):
+            leg = Leg(step, self._number, self._roster.parties)
+            self._number += 1
+            unopened = self._serve_upload(leg)
+            if not unopened:
+                return
+            self._groups.check(step)
+        raise ProtocolError(
+            f"the sum of {step} does not open",
+            expected=f"one of {MAX_UPLOADS} uploads to open at all parties",
+            got=f"none did; the last not at {', '.join(unopened)}",
+            cure="the ledgers say whose releases did not fit: find out what runs there",
+        )
+
+    def _serve_upload(self, leg: Leg) -> tuple[str, ...]:
+        """Who says that the sum does not open: nobody, once it stands."""
+        begin = BeginMessage(leg.step, leg.number, list(leg.participants))
+        self._roster.send_to_all(begin_step(leg.step), begin)
+        self._tell_authority(AUTHORITY_STEP, begin)
+        dealt = self._receive_dealt(leg)
+        # Not before: parties that have dealt have saved the round before, from which a next run can begin.
+        self._check_enough(leg)
+        some = next(iter(dealt.values()))
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
+        self._check_shares(leg, context, dealt)
+        self._groups.check(leg.step)
+        return self._add_and_open(leg, context, dealt)
+
+    # --- shares ----------------------------------------------------------------------------------------
+
+    def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
+        return self._roster.receive_alike(
+            leg.name("dealt"),
+            DealtMessage,
+            lambda message: (message.parameter_set, message.lane_count, message.agreement),
+            f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
+            "bounds or counters than most",
+            partial(self._check_dealt, leg),
+            among=self.parties_in(leg.step),
+        )
+
+    def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
+        context = UploadContext(
+            self._channel.session_id, leg.number, leg.step, message.parameter_set, message.agreement
+        )
+        digest_count = max(1, len(self._scheme.members))
+        check_dealt(party, message, context, digest_count, self._channel.verify, self._most_slots)
+
+    def _check_shares(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> None:
+        """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""
+        if not self._scheme.members:
+            return
+        digests = {party: message.share_digests for party, message in dealt.items()}
+        signatures = {party: message.signature for party, message in dealt.items()}
+        dealers = DealersMessage(context.set_name, context.agreement, digests, signatures)
+        for member in self._reachable_members():
+            self._send_to_member(member, leg.name("dealers"), dealers)
+        answers: dict[int, CheckAnswer] = {}
+        for member in self._reachable_members():
+            checked = self._receive_from_member(member, leg.name("checked"), CheckedMessage)
+            if checked is not None:
+                answers[self._scheme.members.index(member) + 1] = read_answer(checked)
+        self._drop_lone_accusers(leg, dealt, answers)
+        with self._stopwatch.measure("aggregate"):
+            lists = {party: DigestList(tuple(digests[party]), signatures[party]) for party in dealt}
+            verdict = judge_dealers(tuple(dealt), answers, challenge_digest_of(context, lists), self._scheme.quorum)
+        for point, reason in verdict.faulty_members.items():
+            self._give_up_member(self._scheme.members[point - 1], f"in the share check of {leg.step} it {reason}")
+        for party, reason in verdict.refused.items():
+            self._roster.expel(party, f"its shares in {leg.step} were refused: {reason}")
+
+    def _drop_lone_accusers(self, leg: Leg, dealers: Collection[str], answers: dict[int, CheckAnswer]) -> None:
+        """Give up members that refuse more dealers than the sum can do without, and that most members accept."""
+        refusals = Tally(dealer for answer in answers.values() for dealer in answer.refused)
+        accepted = {dealer for dealer in dealers if 2 * refusals[dealer] <= len(answers)}
+        spare = len(self.parties_in(leg.step)) - self._participation.least_in(leg.step)
+        for point, answer in list(answers.items()):
+            if len(accepted & answer.refused.keys()) > spare:
+                del answers[point]
+                self._give_up_member(self._scheme.members[point - 1], f"it refuses too many shares in {leg.step}")
+
+    # --- uploads ---------------------------------------------------------------------------------------
+
+    def _add_and_open(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> tuple[str, ...]:
+        parameters = SETS[context.set_name]
+        accumulator = Accumulator(parameters, next(iter(dealt.values())).lane_count)
+        statements: dict[str, StatementMessage] = {}
+        for party in self._roster.left_of(dealt):
+            earlier = [statement.upload_digest for statement in statements.values()]
+            statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
+            if statement is not None:
+                statements[party] = statement
+        # Before anybody releases: for whom was released in a group cannot be changed afterwards.
+        self._check_enough(leg)
+        self._groups.check(leg.step)
+        self._check_members(leg, self._reachable_members())
+        self._groups.bind(leg.step, statements)
+        stated = IncludedMessage(
+            upload_digests={party: statement.upload_digest for party, statement in statements.items()},
+            share_digests={party: dealt[party].share_digests for party in statements},
+            salts={party: statement.salt for party, statement in statements.items()},
+            signatures={party: statement.signature for party, statement in statements.items()},
+        )
+        self._roster.send_to_all(leg.name("included"), stated)
+        self._tell_authority(leg.name("included"), stated)
+        commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
+        included = included_set_of(context, stated, commitment)
+        released = self._receive_released(leg, included)
+        if self._settings.check_sum:
+            self._send_whole(leg, parameters, accumulator, included, released)
+        else:
+            self._send_sum(leg, parameters, accumulator, released)
+        return self._settle(leg)
+
+    def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
+        """Tell all whom the sum is to be opened by which one it is, before anybody releases."""
+        with self._stopwatch.measure("aggregate"):
+            committed = commit_to(
+                accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS)
+            )
+        self._roster.send_to_all(leg.name("committed"), committed)
+        self._tell_authority(leg.name("committed"), committed)
+        return committed.commitment
+
+    def _send_whole(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        accumulator: Accumulator,
+        included: IncludedSet,
+        released: list[str],
+    ) -> None:
+        """As `_send_sum`, of a sum that parties check; without one of its parties nobody could."""
+        check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
+        parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
+        self._groups.check(leg.step)
+        self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
+        products = {party: part.products for party, part in parts.items()}
+        signatures = {party: part.signature for party, part in parts.items()}
+        self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
+        blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS))
+        while True:
+            with self._stopwatch.measure("aggregate"):
+                written = next(blocks, None)
+            if written is None:
+                return
+            self._roster.send_to_all(leg.name("whole-block"), WholeSumBlockMessage(written))
+
+    def _add_upload(
+        self,
+        leg: Leg,
+        context: UploadContext,
+        party: str,
+        dealt: DealtMessage,
+        accumulator: Accumulator,
+        earlier: Collection[bytes],
+    ) -> StatementMessage | None:
+        """Ask for one party's upload, and add it once it is whole and signed; None where the party is lost over it.
+
+        One party uploads at a time: what waits in queues is no more than one upload, and each has a step's time.
+        """
+        parameters = SETS[context.set_name]
+        block_slots = block_values(parameters, BLOCK_SLOTS)
+        turn = TurnMessage(block_count=block_count_of(dealt.lane_count, block_slots))
+        self._roster.send(party, leg.name("turn"), turn)
+        deadline = Deadline(self._step_timeout_s)
+        blocks: list[bytes] = []
+        digests: list[bytes] = []
+        for start in range(0, dealt.lane_count, block_slots):
+            check = check_block(parameters.form.written_bytes(min(block_slots, dealt.lane_count - start)))
+            received = self._roster.receive_digested(
+                party, leg.name("block"), MaskedBlockMessage, check, deadline.left_s
+            )
+            if received is None:
+                return None
+            block, digest = received
+            blocks.append(block.written)
+            digests.append(digest)
+
+        def add(statement: StatementMessage) -> None:
+            with self._stopwatch.measure("aggregate"):
+                check_statement(
+                    party,
+                    statement,
+                    context,
+                    upload_digest_of(digests),
+                    dealt.share_digests,
+                    earlier,
+                    self._channel.verify,
+                    salted=not self._scheme.members,
+                )
+                accumulator.add(blocks)
+
+        return self._roster.receive(party, leg.name("statement"), StatementMessage, add)
+
+    def _check_enough(self, leg: Leg) -> None:
+        self._roster.check_enough(leg.step, self._participation.least_in(leg.step), self.parties_in(leg.step))
+
+    # --- the sum ---------------------------------------------------------------------------------------
+
+    def _receive_released(self, leg: Leg, included: IncludedSet) -> list[str]:
+        """Members that have released; raises ProtocolError where they are too few for the sum to open."""
+        check = check_released(included, self._channel.verify)
+        released = []
+        for member in self._reachable_members():
+            message = self._receive_from_member(member, leg.name("released"), ReleasedMessage, partial(check, member))
+            if message is not None:
+                released.append(member)
+        self._check_members(leg, released)
+        return released
+
+    def _check_members(self, leg: Leg, members: Collection[str]) -> None:
+        if len(members) < self._scheme.quorum:
+            lost = self._roster.lost
+            gone = "; ".join(f"{member} ({lost[member]})" for member in self._scheme.members if member in lost)
+            raise ProtocolError(
+                f"too few members are left to open the sum of {leg.step}",
+                expected=f"{self._scheme.quorum} of {', '.join(self._scheme.members)}",
+                got=f"{', '.join(members) or 'none'}, lost: {gone}",
+                cure="resume from the last checkpoint once they are back: a new session begins",
+            )
+
+    def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator, released: list[str]) -> None:
+        self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
+        blocks = accumulator.write(block_values(parameters, BLOCK_SLOTS))
+        while True:
+            with self._stopwatch.measure("aggregate"):
+                written = next(blocks, None)
+            if written is None:
+                return
+            self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
+
+    def _settle(self, leg: Leg) -> tuple[str, ...]:
+        """Tell all whether the sum stands; the parties at which it did not open."""
+        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
+        for party, message in opened.items():
+            wrong = [member for member in self._scheme.members if member in message.wrong_members]
+            if wrong:
+                what = f"{party} found a release that does not fit, of {', '.join(wrong)}"
+                self._channel.ledger.note(leg.name("opened"), what, "public")
+        unopened = tuple(party for party, message in opened.items() if not message.opened)
+        self._roster.send_to_all(leg.name("outcome"), OutcomeMessage(stands=not unopened))
+        return unopened
+
+    # --- members ---------------------------------------------------------------------------------------
+
+    def _reachable_members(self) -> tuple[str, ...]:
+        lost = self._roster.lost
+        return tuple(member for member in self._scheme.members if member not in lost)
+
+    def _give_up_member(self, member: str, reason: str) -> None:
+        if member == self._settings.authority:
+            raise ProtocolError(f"the key authority {member} cannot open", got=reason, cure="ask its operator")
+        self._roster.expel(member, reason)
+
+    def _tell_authority(self, step: str, message: object) -> None:
+        if self._settings.authority is not None:
+            self._channel.send(self._settings.authority, step, message)
+
+    def _send_to_member(self, member: str, step: str, message: object) -> None:
+        if member == self._settings.authority:
+            self._channel.send(member, step, message)
+        else:
+            self._roster.send(member, step, message)
+
+    def _receive_from_member(
+        self, member: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+    ) -> T | None:
+        if member != self._settings.authority:
+            return self._roster.receive(member, step, message_type, check)
+        message = self._channel.receive(member, step, message_type)
+        check(message)
+        return message

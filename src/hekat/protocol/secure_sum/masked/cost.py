@@ -1,0 +1,242 @@
+"""The bytes of one sum under protection `lattice`, in the order of its messages: nobody is lost, it opens at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
+from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step
+from hekat.protocol.secure_sum.masked.messages import (
+    BeginMessage,
+    CheckedMessage,
+    DealersMessage,
+    DealtMessage,
+    IncludedMessage,
+    MaskedBlockMessage,
+    OpenedMessage,
+    OutcomeMessage,
+    ReleasedMessage,
+    ReleaseMessage,
+    ShareMessage,
+    StatementMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+    SumCommitmentMessage,
+    SumPartMessage,
+    SumPartsMessage,
+    TurnMessage,
+    WholeSumBlockMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes
+from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
+from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, block_count_of
+from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
+
+_DIGEST, _SIGNATURE = bytes(32), bytes(64)
+
+
+def stream_of(settings: HorizontalSettings, shape: SumShape) -> SlotStream:
+    """The sum's lanes; bounds of 1 stand for those of the round."""
+    return SlotStream(
+        shape.like,
+        dict.fromkeys(shape.shapes, 1.0),
+        shape.counters,
+        value_bits=shape.value_bits,
+        weight_max=settings.weight_max,
+        rounding=settings.codec.rounding,
+    )
+
+
+def masked_packing(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> Packing:
+    """How the sum's lanes fill chunks."""
+    form = choose_parameters(shape.value_bits, uploader_count).form
+    lane_count = stream_of(settings, shape).lane_count
+    chunk_count = form.chunk_count(lane_count)
+    return Packing(
+        lane_count=lane_count,
+        lane_bits=form.slot_bits,
+        lanes_per_ciphertext=form.values_per_chunk,
+        ciphertext_count=chunk_count,
+        compression_ratio=lane_count / chunk_count,
+        plaintext_space_use=lane_count
+        * form.slot_bits
+        / (form.ring.degree * form.ring.modulus.bit_length() * chunk_count),
+    )
+
+
+def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) -> Dealt:
+    """What a party deals of a secret that is never used."""
+    return scheme.deal(UploadContext(bytes(32), 0, "cost", parameters.name), dealer, parameters)
+
+
+def masked_messages(
+    settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+) -> Iterator[Sent]:
+    """Every message of one sum."""
+    parameters = choose_parameters(shape.value_bits, len(uploaders))
+    scheme = make_opening_scheme(
+        settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
+    )
+    leg = Leg(shape.step, upload_number, settings.parties)
+    lane_count = stream_of(settings, shape).lane_count
+    dealt = dealt_by(scheme, uploaders[0], parameters)
+    yield from _begin(settings, leg)
+    yield from _shares(settings, scheme, leg, parameters, uploaders, lane_count, dealt)
+    yield from _uploads(settings, leg, parameters, uploaders, lane_count, dealt)
+    yield from _release(settings, scheme, leg, parameters, uploaders, dealt)
+    if settings.check_sum:
+        yield from _parts(settings, leg, parameters, uploaders)
+    yield from _sum(settings, scheme, leg, parameters, lane_count, len(uploaders))
+
+
+def _begin(settings: HorizontalSettings, leg: Leg) -> Iterator[Sent]:
+    begin = message_bytes(BeginMessage(leg.step, leg.number, list(leg.participants)))
+    for party in settings.parties:
+        yield Sent(settings.aggregator, party, begin_step(leg.step), begin)
+    if settings.authority is not None:
+        yield Sent(settings.aggregator, settings.authority, AUTHORITY_STEP, begin)
+
+
+def _shares(
+    settings: HorizontalSettings,
+    scheme: OpeningScheme,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    lane_count: int,
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub, digests = settings.aggregator, list(dealt.digests)
+    told = message_bytes(DealtMessage(parameters.name, lane_count, _DIGEST, digests, _SIGNATURE))
+    for party in uploaders:
+        yield from (
+            Sent(party, member, leg.name("share"), message_bytes(ShareMessage(b""), len(content)))
+            for member, content in dealt.messages.items()
+            if member != party
+        )
+        yield Sent(party, hub, leg.name("dealt"), told)
+    lists, signatures = dict.fromkeys(uploaders, digests), dict.fromkeys(uploaders, _SIGNATURE)
+    dealers = message_bytes(DealersMessage(parameters.name, _DIGEST, lists, signatures))
+    values = dict.fromkeys(uploaders, np.zeros(CHECKS, dtype=np.uint64))
+    checked = message_bytes(CheckedMessage(_DIGEST, {}, values))
+    for member in scheme.members:
+        yield Sent(hub, member, leg.name("dealers"), dealers)
+        yield Sent(member, hub, leg.name("checked"), checked)
+
+
+def _uploads(
+    settings: HorizontalSettings,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    lane_count: int,
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub, form = settings.aggregator, parameters.form
+    block_slots = block_values(parameters, BLOCK_SLOTS)
+    turn = message_bytes(TurnMessage(block_count=block_count_of(lane_count, block_slots)))
+    statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
+    for party in uploaders:
+        yield Sent(hub, party, leg.name("turn"), turn)
+        for count in _blocks(lane_count, block_slots):
+            yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
+        yield Sent(party, hub, leg.name("statement"), statement)
+
+
+def _release(
+    settings: HorizontalSettings,
+    scheme: OpeningScheme,
+    leg: Leg,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    dealt: Dealt,
+) -> Iterator[Sent]:
+    hub = settings.aggregator
+    included = message_bytes(
+        IncludedMessage(
+            upload_digests=dict.fromkeys(uploaders, _DIGEST),
+            share_digests={party: list(dealt.digests) for party in uploaders},
+            salts=dict.fromkeys(uploaders, dealt.salt),
+            signatures=dict.fromkeys(uploaders, _SIGNATURE),
+        )
+    )
+    authority = () if settings.authority is None else (settings.authority,)
+    for role in (*settings.parties, *authority):
+        yield Sent(hub, role, leg.name("included"), included)
+    if not scheme.members:
+        return
+    content = len(scheme.combine({party: _kept(settings, parameters) for party in uploaders}, parameters))
+    release = message_bytes(ReleaseMessage(_DIGEST, b""), content)
+    released = message_bytes(ReleasedMessage(_DIGEST, _SIGNATURE))
+    for member in scheme.members:
+        yield from (Sent(member, party, leg.name("release"), release) for party in settings.parties if party != member)
+        yield Sent(member, hub, leg.name("released"), released)
+
+
+def _parts(
+    settings: HorizontalSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]
+) -> Iterator[Sent]:
+    """What a sum that is checked takes beside the sum."""
+    hub = settings.aggregator
+    products = np.zeros(row_count(parameters.form, len(uploaders)), dtype=np.uint64)
+    part = message_bytes(SumPartMessage(products, _SIGNATURE))
+    parts = SumPartsMessage(dict.fromkeys(uploaders, products), dict.fromkeys(uploaders, _SIGNATURE))
+    committed, told = message_bytes(SumCommitmentMessage(_DIGEST)), message_bytes(parts)
+    authority = () if settings.authority is None else (settings.authority,)
+    for role in (*settings.parties, *authority):
+        yield Sent(hub, role, leg.name("committed"), committed)
+    for party in uploaders:
+        yield Sent(party, hub, leg.name("part"), part)
+    for party in settings.parties:
+        yield Sent(hub, party, leg.name("parts"), told)
+
+
+def _sum(
+    settings: HorizontalSettings,
+    scheme: OpeningScheme,
+    leg: Leg,
+    parameters: LatticeParameters,
+    lane_count: int,
+    addend_count: int,
+) -> Iterator[Sent]:
+    hub, form = settings.aggregator, parameters.form
+    bits = whole_bits(form, addend_count)
+    begin = message_bytes(SumBeginMessage(list(scheme.members)))
+    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
+    outcome = message_bytes(OutcomeMessage(stands=True))
+    for party in settings.parties:
+        yield Sent(hub, party, leg.name("sum"), begin)
+        for count in _blocks(lane_count, block_values(parameters, BLOCK_SLOTS)):
+            if settings.check_sum:
+                size = whole_bytes(form.field_count(count), bits)
+                yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))
+                continue
+            yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
+        yield Sent(party, hub, leg.name("opened"), opened)
+        yield Sent(hub, party, leg.name("outcome"), outcome)
+
+
+def _blocks(lane_count: int, block_slots: int) -> Iterator[int]:
+    return (min(block_slots, lane_count - start) for start in range(0, lane_count, block_slots))
+
+
+@cache
+def _block_bytes(
+    message_type: type[MaskedBlockMessage] | type[SumBlockMessage] | type[WholeSumBlockMessage], content_bytes: int
+) -> int:
+    return message_bytes(message_type(b""), content_bytes)
+
+
+def _kept(settings: HorizontalSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
+    """What a member keeps of a dealer, in its form: a share, or an authority's seed of 32 bytes."""
+    count = 16 if settings.opening == "authority" else parameters.form.ring.degree + CHECKS
+    return np.zeros(count, dtype=np.uint16)

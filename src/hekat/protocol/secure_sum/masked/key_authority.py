@@ -1,0 +1,79 @@
+"""The role of the key authority: it holds no data and no model, and opens each sum of updates once, for the parties.
+
+1. say for whom it has released in earlier runs
+2. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
+3. check each seed against its signed digest
+4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.errors import StateError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.masked.checked_sum import receive_commitment
+from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, tell_released_groups
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, check_participants
+from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage
+from hekat.protocol.secure_sum.masked.opening.included import check_included
+from hekat.protocol.secure_sum.masked.opening.member import Member
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
+from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True)
+class AuthorityRun:
+    """What the machine gives the authority; `aggregator_timeout_s` is how long it waits for the aggregator.
+
+    `rounds_done` above 0 resumes.
+    """
+
+    stopwatch: Stopwatch
+    upload_state: UploadState | None
+    aggregator_timeout_s: float | None = None
+    rounds_done: int = 0
+
+
+def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: AuthorityRun) -> None:
+    """Serve one run to its end. The authority could open every single update; it opens sums, by the same rules.
+
+    Raises StateError without a record, PolicyError where the record forbids the job.
+    """
+    if run.upload_state is None:
+        raise StateError(
+            "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
+        )
+    member = Member(
+        channel,
+        settings,
+        make_opening_scheme(settings),
+        run.upload_state,
+        run.stopwatch,
+        aggregator_timeout_s=run.aggregator_timeout_s,
+    )
+    participation = participation_of(channel, settings)
+    keep_to_record(channel, settings, run.upload_state, run.rounds_done)
+    tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
+    while True:
+        begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.aggregator_timeout_s)
+        if not begin.step:
+            return
+        leg = Leg(begin.step, begin.number, tuple(begin.participants))
+        # To them goes what opens the sum: were the aggregator one of them, it would read every update.
+        check_participants(leg, settings)
+        context = member.check_dealt(leg)
+        stated = channel.receive(
+            settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.aggregator_timeout_s
+        )
+        commitment = b""
+        if settings.check_sum:
+            commitment = receive_commitment(channel, settings.aggregator, leg, run.aggregator_timeout_s)
+        included = included_set_of(context, stated, commitment)
+        parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
+        check_included(included, context, parties, least, channel.verify, member.share_digests)
+        member.release(leg, included)

@@ -1,0 +1,107 @@
+"""What the aggregator checks of each message under protection `lattice`, so that one bad message costs its sender only.
+
+Whatever passes here passes at every honest member too: none of them has reason to refuse the set for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from hekat.errors import InputError
+from hekat.protocol.secure_sum.masked.messages import (
+    CheckedMessage,
+    DealtMessage,
+    MaskedBlockMessage,
+    ReleasedMessage,
+    StatementMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
+from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
+from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer
+from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, dealing_fields
+from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
+from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
+from hekat.scheme.lattice import SETS
+
+
+def check_dealt(
+    party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify, most_slots: int
+) -> None:
+    """Raise InputError unless set, size and digests are possible, and signed by the party for this upload."""
+    if message.parameter_set not in SETS:
+        raise InputError("an unknown parameter set", expected="one of this release's", got="another")
+    if not 1 <= message.lane_count <= most_slots:
+        raise InputError(
+            "an upload of a size that the announced tensors do not give",
+            expected=f"1 to {most_slots} lanes",
+            got=str(message.lane_count),
+        )
+    sizes = [len(digest) for digest in message.share_digests]
+    if sizes != [DIGEST_BYTES] * digest_count:
+        raise InputError(
+            "malformed digests of shares", expected=f"{digest_count} of {DIGEST_BYTES} bytes", got=f"{len(sizes)}"
+        )
+    if not verify(party, message.signature, DEALING_PURPOSE, *dealing_fields(context, message.share_digests)):
+        raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
+
+
+def read_answer(checked: CheckedMessage) -> CheckAnswer:
+    """A member's answer as the share check takes it; values that are no 16-bit words become an empty array."""
+    values = {
+        dealer: answer.astype(np.uint16) if answer.size and answer.max() < 1 << 16 else np.zeros(0, np.uint16)
+        for dealer, answer in checked.values.items()
+    }
+    return CheckAnswer(checked.challenge_digest, dict(checked.refused), values)
+
+
+def check_block(byte_count: int) -> Callable[[MaskedBlockMessage], None]:
+    """Refuses a block of another size: smaller ones could be any number."""
+
+    def check(message: MaskedBlockMessage) -> None:
+        if len(message.written) != byte_count:
+            raise InputError(
+                "a block of another size", expected=f"{byte_count} bytes", got=f"{len(message.written)} bytes"
+            )
+
+    return check
+
+
+def check_statement(
+    party: str,
+    statement: StatementMessage,
+    context: UploadContext,
+    upload_digest: bytes,
+    share_digests: Sequence[bytes],
+    earlier: Collection[bytes],
+    verify: Verify,
+    *,
+    salted: bool,
+) -> None:
+    """Raise InputError unless the party signed the upload that came, of `upload_digest`, with the shares it dealt.
+
+    `earlier` are the digests of other parties' uploads, none of which it may repeat; `salted` says whether its share
+    digest has to be that of the salt.
+    """
+    if statement.upload_digest != upload_digest:
+        raise InputError("its statement is not of what it sent", expected="the digest of its blocks", got="another")
+    if upload_digest in earlier:
+        raise InputError("it repeats another party's upload", expected="an upload of its own", got="a copy")
+    if not verify(party, statement.signature, UPLOAD_PURPOSE, *upload_fields(context, upload_digest, share_digests)):
+        raise InputError("its signature does not hold", expected="one over its upload and shares", got="another")
+    if (list(share_digests) != [salt_digest(context, party, statement.salt)]) if salted else statement.salt:
+        raise InputError("its salt is not the one it signed", expected="the salt of its digest", got="another")
+
+
+def check_released(included: IncludedSet, verify: Verify) -> Callable[[str, ReleasedMessage], None]:
+    """Refuses a member's word that it released for another set, or without its signature."""
+
+    def check(member: str, message: ReleasedMessage) -> None:
+        fields = (*included.context.upload_fields, included.digest)
+        if message.statement_digest != included.digest or not verify(
+            member, message.signature, RELEASE_PURPOSE, *fields
+        ):
+            raise InputError("it released for another set", expected="a signature over the stated set", got="another")
+
+    return check

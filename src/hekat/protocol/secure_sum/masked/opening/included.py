@@ -1,0 +1,135 @@
+"""The aggregator's statement of whose uploads a sum holds, its digest, and what everybody checks of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hekat.channel.canonical import encode_fields
+from hekat.errors import ProtocolError
+from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
+
+UPLOAD_PURPOSE = "hekat/lattice/upload/1"
+_BLOCKS_LABEL = b"hekat/lattice/upload-blocks/1"
+_STATEMENT_LABEL = b"hekat/lattice/included/1"
+_COMMITTED_LABEL = b"hekat/lattice/included/2"
+_PARTIES_LABEL = b"hekat/lattice/included-parties/1"
+_CURE = "release nothing; abandon this upload number, and ask the aggregator's operator"
+_MOST_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class IncludedUpload:
+    """One party's upload in the sum: digests of the upload and of its shares (or seed, or salt), and its signature."""
+
+    party: str
+    upload_digest: bytes
+    share_digests: tuple[bytes, ...]
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class IncludedSet:
+    """The set U: which upload number it is about, and the uploads in it, sorted by party.
+
+    `commitment` is to the whole sum, in a job that checks sums; empty otherwise.
+    """
+
+    context: UploadContext
+    uploads: tuple[IncludedUpload, ...]
+    commitment: bytes = b""
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Whose uploads these are."""
+        return tuple(upload.party for upload in self.uploads)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name.
+
+        With a commitment under another label, and with that behind the agreement.
+        """
+        uploads = [
+            encode_fields(upload.party.encode(), upload.upload_digest, upload.signature, *upload.share_digests)
+            for upload in self.uploads
+        ]
+        if self.commitment:
+            return _hash(_COMMITTED_LABEL, *self.context.statement_fields, self.commitment, *uploads)
+        return _hash(_STATEMENT_LABEL, *self.context.statement_fields, *uploads)
+
+    @property
+    def parties_digest(self) -> bytes:
+        """The same for a second attempt of the same step by the same parties."""
+        return parties_digest_of(self.parties)
+
+
+def parties_digest_of(parties: Iterable[str]) -> bytes:
+    """SHA-256 over label and sorted names."""
+    return _hash(_PARTIES_LABEL, *(party.encode() for party in sorted(parties)))
+
+
+def upload_fields(context: UploadContext, upload_digest: bytes, share_digests: Sequence[bytes]) -> tuple[bytes, ...]:
+    """What a party signs for UPLOAD_PURPOSE: session, number, step, set name, agreement, upload and share digests."""
+    return *context.statement_fields, upload_digest, *share_digests
+
+
+def upload_digest_of(block_digests: Iterable[bytes]) -> bytes:
+    """SHA-256 over label and the SHA-256 of every block's message, in order: what both ends' ledgers hold of it."""
+    return _hash(_BLOCKS_LABEL, *block_digests)
+
+
+def state_included(context: UploadContext, uploads: Collection[IncludedUpload], commitment: bytes = b"") -> IncludedSet:
+    """The statement with its uploads sorted by party."""
+    return IncludedSet(context, tuple(sorted(uploads, key=lambda upload: upload.party)), commitment)
+
+
+def check_included(
+    included: IncludedSet,
+    context: UploadContext,
+    parties: Collection[str],
+    least_included: int,
+    verify: Verify,
+    share_digests: Mapping[str, Sequence[bytes]] | None = None,
+) -> None:
+    """Raise ProtocolError, naming whom it is about, unless the set may be summed and opened.
+
+    It is of this upload; its parties are some of `parties`, sorted, none twice, at least `least_included`; no two have
+    the same upload; each signed exactly what is stated. With `share_digests`, by party, everyone's are those: the ones
+    that a member checked its shares against, of good dealers only.
+    """
+    if included.context != context:
+        _refuse("is of another upload", f"number {context.number}, {context.step!r}", "another one")
+    stated = included.parties
+    unknown = sorted(set(stated) - set(parties))
+    if unknown:
+        _refuse("holds a party that takes no part", "parties of this step", repr(unknown[0])[:_MOST_SHOWN])
+    if list(stated) != sorted(set(stated)):
+        _refuse("holds a party twice, or is not sorted", "every party once, sorted", f"{len(stated)} entries")
+    if len(stated) < least_included:
+        _refuse("is too small", f"at least {least_included} parties", f"{len(stated)}")
+    if len({upload.upload_digest for upload in included.uploads}) != len(stated):
+        _refuse("holds an upload twice", "a different upload of every party", "two that are equal")
+    for upload in included.uploads:
+        _check_upload(upload, context, verify)
+        if share_digests is not None and tuple(share_digests.get(upload.party, ())) != upload.share_digests:
+            _refuse(f"names other shares of {upload.party!r}", "those that were checked, of a good dealer", "others")
+
+
+def _check_upload(upload: IncludedUpload, context: UploadContext, verify: Verify) -> None:
+    digests = (upload.upload_digest, *upload.share_digests)
+    if any(len(digest) != DIGEST_BYTES for digest in digests):
+        _refuse(f"is malformed at {upload.party!r}", f"digests of {DIGEST_BYTES} bytes", "others")
+    fields = upload_fields(context, upload.upload_digest, upload.share_digests)
+    if not verify(upload.party, upload.signature, UPLOAD_PURPOSE, *fields):
+        _refuse(f"holds what {upload.party!r} did not sign", "its signature over exactly this upload", "another one")
+
+
+def _hash(*fields: bytes) -> bytes:
+    return hashlib.sha256(encode_fields(*fields)).digest()
+
+
+def _refuse(what: str, expected: str, got: str) -> None:
+    raise ProtocolError(f"the stated set of uploads {what}", expected=expected, got=got, cure=_CURE)

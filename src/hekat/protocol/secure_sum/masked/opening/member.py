@@ -1,0 +1,180 @@
+"""A member of those who open sums: it checks what it was dealt, and releases one sum of it, for one set a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.messages import (
+    CheckedMessage,
+    DealersMessage,
+    ReleasedMessage,
+    ReleaseMessage,
+    ShareMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
+from hekat.protocol.secure_sum.masked.opening.field import FieldArray, wipe
+from hekat.protocol.secure_sum.masked.opening.included import IncludedSet
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
+from hekat.protocol.secure_sum.masked.opening.share_check import challenge_digest_of
+from hekat.protocol.secure_sum.masked.opening.share_message import (
+    DEALING_PURPOSE,
+    NO_SHARE,
+    DigestList,
+    dealing_fields,
+)
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.timeouts import PeerWait
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import SETS, LatticeParameters
+
+
+@dataclass
+class _Kept:
+    """What a member holds of one upload: secret until it is wiped."""
+
+    parameters: LatticeParameters
+    digests: dict[str, tuple[bytes, ...]]
+    shares: dict[str, FieldArray] = field(default_factory=dict, repr=False)
+
+
+class Member:
+    """One role's part in opening: a party of the committee, or the key authority."""
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        scheme: OpeningScheme,
+        state: UploadState,
+        stopwatch: Stopwatch,
+        *,
+        aggregator_timeout_s: float | None = None,
+    ) -> None:
+        self._channel, self._settings, self._scheme, self._state = channel, settings, scheme, state
+        self._stopwatch, self._aggregator_timeout_s = stopwatch, aggregator_timeout_s
+        self._participation = participation_of(channel, settings)
+        self._own_release = b""
+        self._kept: _Kept | None = None
+
+    def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> UploadContext:
+        """Receive and check what every dealer sent here, and tell the aggregator; returns the upload's context.
+
+        `own_message` is what a party that is a member deals to itself, where it takes part.
+        """
+        aggregator, me = self._settings.aggregator, self._channel.party
+        dealers = self._channel.receive(
+            aggregator, leg.name("dealers"), DealersMessage, timeout_s=self._aggregator_timeout_s
+        )
+        if dealers.parameter_set not in SETS:
+            raise ProtocolError(
+                "the aggregator names an unknown parameter set",
+                expected="one of this release's",
+                got="another",
+                cure="run the same release at the aggregator",
+            )
+        if leg.agreement is not None and dealers.agreement != leg.agreement:
+            raise ProtocolError(
+                f"the parties do not hold the same before {leg.step}",
+                expected="one model, and the same clipping bounds and counters, at all parties",
+                got="others here than at most parties",
+                cure="run the same release and job everywhere, and resume from the last checkpoint",
+            )
+        context = UploadContext(
+            self._channel.session_id, leg.number, leg.step, dealers.parameter_set, dealers.agreement
+        )
+        lists = self._read_lists(context, dealers)
+        kept = _Kept(SETS[dealers.parameter_set], {name: entry.digests for name, entry in lists.items()})
+        refused: dict[str, str] = {}
+        position = self._scheme.members.index(me)
+        wait = PeerWait(self._aggregator_timeout_s, len(self._settings.parties))
+        for dealer, entry in lists.items():
+            try:
+                own = own_message if dealer == me else None
+                message = self._receive_share(leg, dealer, wait) if own is None else own
+                degree = kept.parameters.form.ring.degree
+                with self._stopwatch.measure("deal"):
+                    kept.shares[dealer] = self._scheme.read(
+                        context, dealer, me, message, entry.digests[position], degree
+                    )
+            except (PartyLostError, ChannelTimeoutError, SealError, WireError):
+                refused[dealer] = NO_SHARE
+            except ProtocolError as error:
+                refused[dealer] = error.what
+        with self._stopwatch.measure("deal"):
+            challenge = challenge_digest_of(context, lists)
+            values = self._scheme.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
+        wide = {dealer: answer.astype(np.uint64) for dealer, answer in values.items()}
+        # A second answer under another challenge would show combinations of a secret: the masks go with the first.
+        for share in kept.shares.values():
+            wipe(share[kept.parameters.form.ring.degree :])
+        self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))
+        self._kept = kept
+        return context
+
+    @property
+    def share_digests(self) -> Mapping[str, tuple[bytes, ...]]:
+        """The digests of the dealers whose shares are kept: what a statement of included uploads has to name."""
+        kept = self._kept
+        return {} if kept is None else {dealer: kept.digests[dealer] for dealer in kept.shares}
+
+    def release(self, leg: Leg, included: IncludedSet) -> None:
+        """Release for a checked set, once that is durably noted; the shares are wiped then.
+
+        Raises ProtocolError where other parties were released for in this group before: then nothing is released.
+        """
+        kept, self._kept = self._kept, None
+        if kept is None:
+            raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
+        self._state.allow(self._participation.parties_in(leg.step), included)
+        with self._stopwatch.measure("open"):
+            content = self._scheme.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
+        wipe(*kept.shares.values())
+        message = ReleaseMessage(statement_digest=included.digest, content=content)
+        for party in leg.participants:
+            if party != self._channel.party:
+                self._send_release(leg, party, message)
+        self._own_release = content
+        signature = self._channel.sign(RELEASE_PURPOSE, *included.context.upload_fields, included.digest)
+        self._channel.send(self._settings.aggregator, leg.name("released"), ReleasedMessage(included.digest, signature))
+
+    def take_own_release(self) -> bytes:
+        """What this member released last, for its own opening."""
+        content, self._own_release = self._own_release, b""
+        return content
+
+    def _send_release(self, leg: Leg, party: str, message: ReleaseMessage) -> None:
+        try:
+            self._channel.send(party, leg.name("release"), message)
+        except PartyLostError:
+            return  # it needs none any more; the others do
+
+    def _receive_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
+        return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content
+
+    def _read_lists(self, context: UploadContext, dealers: DealersMessage) -> dict[str, DigestList]:
+        """The dealers' signed lists of digests. Raises ProtocolError where they are not what dealers signed."""
+        lists: dict[str, DigestList] = {}
+        sampled = self._participation.parties_in(context.step)
+        for dealer, digests in dealers.share_digests.items():
+            entry = DigestList(tuple(digests), dealers.signatures.get(dealer, b""))
+            signed = dealer in sampled and self._channel.verify(
+                dealer, entry.signature, DEALING_PURPOSE, *dealing_fields(context, entry.digests)
+            )
+            if not signed or len(entry.digests) != len(self._scheme.members):
+                raise ProtocolError(
+                    f"the aggregator states shares that {dealer!r:.40} did not sign",
+                    expected=f"{len(self._scheme.members)} signed digests of each dealer, who takes part in this step",
+                    got="others",
+                    cure="release nothing; ask the aggregator's operator",
+                )
+            lists[dealer] = entry
+        return lists

@@ -1,0 +1,76 @@
+"""What differs between the ways to open a sum, as a dealing party, a member and an opening party see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
+
+FieldArray = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """A fresh secret, and what of it goes where: a message for each member, or a salt for everybody."""
+
+    secret: SecretKey | None
+    messages: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    digests: tuple[bytes, ...] = ()
+    salt: bytes = b""
+
+
+class OpeningScheme(Protocol):
+    """One way to open sums. What a member keeps of a dealer is an array of uint16 or uint8, to be wiped."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The roles that open together, in the order of their points; none where parties open by themselves."""
+        ...
+
+    @property
+    def quorum(self) -> int:
+        """How many members have to release."""
+        ...
+
+    def describe(self) -> str:
+        """Who opens, in a sentence for the ledger."""
+        ...
+
+    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
+        """A fresh secret of the party `dealer`."""
+        ...
+
+    def read(
+        self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
+    ) -> npt.NDArray[np.uint16]:
+        """What a member keeps of a dealer's message. Raises ProtocolError, `what` fit to be told to others."""
+        ...
+
+    def check_values(
+        self, challenge_digest: bytes, kept: Mapping[str, FieldArray], degree: int
+    ) -> dict[str, FieldArray]:
+        """What a member tells of what it keeps, by dealer, so that inconsistent dealing is found."""
+        ...
+
+    def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
+        """What a member releases for the set of the keys of `kept`: the sum over them."""
+        ...
+
+    def open(
+        self,
+        context: UploadContext,
+        parameters: LatticeParameters,
+        releases: Mapping[str, bytes],
+        salts: Mapping[str, bytes],
+    ) -> tuple[SecretSum, list[str]]:
+        """The sum of the secrets of the included parties, the keys of `salts`; and members whose release is wrong.
+
+        Raises ProtocolError or BoundError where no such sum comes of the releases.
+        """
+        ...

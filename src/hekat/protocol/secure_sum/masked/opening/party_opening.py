@@ -1,0 +1,230 @@
+"""A party's side of opening sums: it deals its secret, signs its upload, checks whose are included, opens the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hekat.errors import (
+    AlteredSumError,
+    ChannelTimeoutError,
+    PartyLostError,
+    ProtocolError,
+    SealError,
+    WireError,
+)
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
+from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.messages import (
+    DealtMessage,
+    IncludedMessage,
+    ReleaseMessage,
+    ShareMessage,
+    StatementMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.included import (
+    UPLOAD_PURPOSE,
+    IncludedSet,
+    IncludedUpload,
+    check_included,
+    state_included,
+    upload_fields,
+)
+from hekat.protocol.secure_sum.masked.opening.member import Member
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
+from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, dealing_fields
+from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.timeouts import PeerWait
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
+
+
+class PartyOpening:
+    """One upload after another; what is kept of one goes with the next."""
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        scheme: OpeningScheme,
+        state: UploadState,
+        stopwatch: Stopwatch,
+        *,
+        aggregator_timeout_s: float | None = None,
+    ) -> None:
+        self._channel, self._settings, self._scheme, self._stopwatch = channel, settings, scheme, stopwatch
+        self._aggregator_timeout_s, self._state = aggregator_timeout_s, state
+        is_member = channel.party in scheme.members
+        self._member = (
+            Member(channel, settings, scheme, state, stopwatch, aggregator_timeout_s=aggregator_timeout_s)
+            if is_member
+            else None
+        )
+        self._participation = participation_of(channel, settings)
+        self._dealt: Dealt | None = None
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Who opens sums, in the order of their points."""
+        return self._scheme.members
+
+    def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
+        """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
+        context = self._context(leg, parameters)
+        with self._stopwatch.measure("deal"):
+            dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters)
+        gone = set(self._settings.parties) - set(leg.participants)
+        for member, message in dealt.messages.items():
+            if member != self._channel.party and member not in gone:
+                self._send_share(leg, member, message)
+        signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
+        answer = DealtMessage(parameters.name, lane_count, context.agreement, list(dealt.digests), signature)
+        self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
+        assert dealt.secret is not None  # just made
+        return dealt.secret
+
+    def check_dealt(self, leg: Leg) -> None:
+        """A member checks what it was dealt; shares of this party's own secret are let go."""
+        dealt = self._own()
+        if self._member is not None:
+            self._member.check_dealt(leg, dealt.messages[self._channel.party])
+        self._dealt = replace(dealt, secret=None, messages={})
+
+    def sit_out(self, leg: Leg) -> None:
+        """Deal nothing; a member checks what it was dealt all the same."""
+        self._dealt = None
+        if self._member is not None:
+            self._member.check_dealt(leg)
+
+    def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
+        """This party's signature over its upload, of which `upload_digest` is SHA-256; its job is noted on disk first.
+
+        Signed, it can be opened by others who tell this party nothing more.
+        """
+        dealt = self._own()
+        self._state.note_upload()
+        fields = upload_fields(self._context(leg, parameters), upload_digest, dealt.digests)
+        return StatementMessage(upload_digest, dealt.salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
+
+    def check_included(
+        self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
+    ) -> IncludedSet:
+        """The included set, checked. Raises ProtocolError where the aggregator states what parties did not sign."""
+        context = self._context(leg, parameters)
+        included = included_set_of(context, stated, commitment)
+        kept = None if self._member is None else self._member.share_digests
+        parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
+        with self._stopwatch.measure("open"):
+            check_included(included, context, parties, least, self._channel.verify, kept)
+        is_left_out = self._channel.party in parties and self._channel.party not in included.parties
+        if not set(included.parties) <= set(leg.participants) or is_left_out:
+            raise ProtocolError(
+                "the aggregator leaves this party out of a sum that it takes part in",
+                expected="a set of this upload's parties, this one among them if it uploads",
+                got="another set",
+                cure="ask the aggregator's operator; resume from the last checkpoint",
+            )
+        if not self._scheme.members:
+            for party in included.parties:
+                _check_salt(context, party, stated)
+        return included
+
+    def release(self, leg: Leg, included: IncludedSet) -> None:
+        """A member releases its sum of shares for that set; every other party notes it before anything is opened.
+
+        Raises ProtocolError where other parties were released for in this group before.
+        """
+        if self._member is not None:
+            self._member.release(leg, included)
+        elif not self._scheme.members:
+            self._state.allow(self._participation.parties_in(leg.step), included)
+        else:
+            self._state.note_stated(self._participation.parties_in(leg.step), included)
+
+    def open(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        included: IncludedSet,
+        stated: IncludedMessage,
+        released: Sequence[str],
+    ) -> tuple[SecretSum, list[str]]:
+        """The sum of the secrets of the included parties, and members whose release does not fit the others'.
+
+        Raises ProtocolError or BoundError where it does not open.
+        """
+        releases: dict[str, bytes] = {}
+        other: list[str] = []
+        wait = PeerWait(self._aggregator_timeout_s, len(self._settings.parties))
+        for member in (member for member in self._scheme.members if member in released):
+            if member == self._channel.party and self._member is not None:
+                releases[member] = self._member.take_own_release()
+                continue
+            try:
+                release = self._channel.receive(member, leg.name("release"), ReleaseMessage, timeout_s=wait.left_s)
+            except PartyLostError:
+                continue
+            except (ChannelTimeoutError, SealError, WireError):
+                other.append(member)
+                continue
+            if release.statement_digest == included.digest:
+                releases[member] = release.content
+            else:
+                other.append(member)
+        if len(releases) < self._scheme.quorum:
+            raise ProtocolError(
+                f"too few releases to open the sum of {leg.step}",
+                expected=f"{self._scheme.quorum} for the stated set",
+                got=f"{len(releases)}" + (f"; none, or another one, of {', '.join(other)}" if other else ""),
+                cure="abandon this upload number",
+            )
+        salts = {party: stated.salts.get(party, b"") for party in included.parties}
+        with self._stopwatch.measure("open"):
+            secret_sum, wrong = self._scheme.open(self._context(leg, parameters), parameters, releases, salts)
+        return secret_sum, sorted([*other, *wrong])
+
+    def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
+        """What ends the run where the secrets' sum was found and the sum does not open with it; noted on disk first."""
+        self._state.note_altered(leg.step)
+        return altered_sum_error(leg.step, self._settings, why, self._state.altered.path)
+
+    def _context(self, leg: Leg, parameters: LatticeParameters) -> UploadContext:
+        assert leg.agreement is not None  # a party has one
+        return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name, leg.agreement)
+
+    def _own(self) -> Dealt:
+        assert self._dealt is not None  # deal comes first
+        return self._dealt
+
+    def _send_share(self, leg: Leg, member: str, message: bytes) -> None:
+        try:
+            self._channel.send(member, leg.name("share"), ShareMessage(message))
+        except PartyLostError:
+            return  # the aggregator learns of it by itself; enough members may be left
+
+
+def included_set_of(context: UploadContext, stated: IncludedMessage, commitment: bytes = b"") -> IncludedSet:
+    """The set as the aggregator states it, unchecked."""
+    return state_included(
+        context,
+        [
+            IncludedUpload(party, digest, tuple(stated.share_digests.get(party, ())), stated.signatures.get(party, b""))
+            for party, digest in stated.upload_digests.items()
+        ],
+        commitment,
+    )
+
+
+def _check_salt(context: UploadContext, party: str, stated: IncludedMessage) -> None:
+    if [salt_digest(context, party, stated.salts.get(party, b""))] != list(stated.share_digests.get(party, ())):
+        raise ProtocolError(
+            f"the aggregator states a salt that {party!r} did not sign",
+            expected="the salt of its signed digest",
+            got="another",
+            cure="ask the aggregator's operator",
+        )

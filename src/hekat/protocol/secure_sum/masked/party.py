@@ -1,0 +1,397 @@
+"""A party's side of protection `lattice`: mask the update chunk by chunk, have the sum opened, decode it.
+
+One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
+
+    1. the aggregator begins an upload: its number, who takes part
+    2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
+    3. mask the update block by block -> aggregator; sign what was sent
+       (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
+    4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
+    5. open the sum of the secrets, unmask the sum block by block, decode
+       where releases do not fit together the sum is not looked at; where they do and it does not open, the run ends
+    6. the sum stands, or the update is masked anew under another number
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from hekat.channel.canonical import encode_fields, encode_number
+from hekat.codec import clip
+from hekat.errors import BoundError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, Tensors, scale_by_weight
+from hekat.protocol.secure_sum.agree_on_bounds import agree_on_bounds
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.final_model import compare_final_models
+from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
+from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants
+from hekat.protocol.secure_sum.masked.messages import (
+    BeginMessage,
+    IncludedMessage,
+    MaskedBlockMessage,
+    OpenedMessage,
+    OutcomeMessage,
+    SumBeginMessage,
+    SumBlockMessage,
+    TurnMessage,
+    WholeSumBlockMessage,
+)
+from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
+from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
+from hekat.protocol.secure_sum.masked.slot_stream import (
+    BLOCK_SLOTS,
+    AnyTensors,
+    SlotStream,
+    block_count_of,
+    levels_sent,
+)
+from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
+from hekat.protocol.secure_sum.participation import NOT_SAMPLED, participation_of
+from hekat.protocol.secure_sum.round_end import finish_round
+from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import (
+    Decryptor,
+    Encryptor,
+    LatticeParameters,
+    SecretSum,
+    block_values,
+    choose_parameters,
+    public_key,
+)
+from hekat.state import Counter as DurableCounter
+
+T = TypeVar("T")
+
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
+
+
+class MaskedAggregation:
+    """Sums of masked updates that only the sum of this upload's secrets opens."""
+
+    clips = True
+
+    def __init__(
+        self,
+        channel: RecordedChannel,
+        settings: HorizontalSettings,
+        opening: PartyOpening,
+        uploads: DurableCounter,
+        stopwatch: Stopwatch,
+        *,
+        digest_key: bytes,
+        model_digest: bytes = b"",
+        aggregator_timeout_s: float | None = None,
+        exactness_check: ExactnessCheck | None = None,
+        on_packing: Callable[[Packing], None] = lambda packing: None,
+        before: Callable[[str, str], None] = lambda step, part: None,
+    ) -> None:
+        """`uploads` gives each upload number once in this party's life; `digest_key` is all parties' alone.
+
+        `model_digest` is that of a resumed run's model. `aggregator_timeout_s`: how long to wait for the aggregator,
+        which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload
+        ("deal", "upload", "sign", or all of these "sit-out"; "release", "open"): rehearsals of a loss raise there.
+        """
+        self._channel, self._settings, self._opening, self._uploads = channel, settings, opening, uploads
+        self._stopwatch, self._aggregator_timeout_s, self._exactness_check = (
+            stopwatch,
+            aggregator_timeout_s,
+            exactness_check,
+        )
+        self._on_packing, self._before = on_packing, before
+        self._digest_key, self._model_digest = digest_key, model_digest
+        self._participation = participation_of(channel, settings)
+        self._checking = SumChecking(channel, settings, stopwatch, aggregator_timeout_s) if settings.check_sum else None
+
+    def takes_part(self, step: str) -> bool:
+        return self._channel.party in self._participation.parties_in(step)
+
+    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
+        return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
+
+    def weighted_mean(
+        self,
+        step: str,
+        tensors: AnyTensors,
+        bounds: Mapping[str, float],
+        weight: int,
+        counters: Sequence[Counter] = (),
+        *,
+        value_bits: int | None = None,
+    ) -> Aggregate:
+        settings = self._settings
+        bits = value_bits or settings.codec.value_bits
+        parameters = choose_parameters(bits, len(self._participation.parties_in(step)))
+        stream = SlotStream(
+            tensors,
+            bounds,
+            counters,
+            value_bits=bits,
+            weight_max=settings.weight_max,
+            rounding=settings.codec.rounding,
+        )
+        if tensors:
+            self._describe_packing(parameters, stream.lane_count)
+        takes_part = self.takes_part(step)
+        if self._exactness_check is not None and tensors and takes_part:
+            self._deposit(self._exactness_check, step, _whole(tensors), bounds, weight)
+        agreement = self._agree(step, bits, bounds, counters)
+        stands = False
+        for _ in range(MAX_UPLOADS):
+            leg = self._begin(step, agreement)
+            if takes_part:
+                self._mask(leg, parameters, stream, tensors, weight)
+            else:
+                self._sit_out(leg)
+            stated = self._receive(leg.name("included"), IncludedMessage)
+            commitment = b"" if self._checking is None else self._checking.receive_commitment(leg)
+            included = self._opening.check_included(leg, parameters, stated, commitment)
+            self._before(leg.step, "release")
+            self._opening.release(leg, included)
+            if self._checking is not None:
+                self._checking.tell(leg, parameters, included)
+            aggregate, failure = self._open(leg, parameters, stream, included, stated)
+            stands = self._receive(leg.name("outcome"), OutcomeMessage).stands
+            if stands:
+                break
+        if aggregate is None or not stands:
+            raise failure or ProtocolError(
+                f"the sum of {step} does not open",
+                expected=f"one of {MAX_UPLOADS} uploads to stand at all parties",
+                got="none that did, or one that stands without opening here",
+                cure="the ledgers say whose releases did not fit: find out what runs there",
+            )
+        if self._exactness_check is not None and tensors:
+            allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
+            self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
+        return replace(aggregate, parties=tuple(included.parties))
+
+    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
+        codec, share = self._settings.codec, weight / self._settings.weight_max
+        if codec.rounding == "stochastic":
+            return {name: clip(values * share, bounds[name])[0] / share for name, values in tensors.items()}
+        return levels_sent(tensors, bounds, share, codec.value_bits)
+
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
+        channel, aggregator, takes_part = self._channel, self._settings.aggregator, self.takes_part(step)
+        return agree_on_bounds(
+            channel, aggregator, step, scaled, takes_part=takes_part, timeout_s=self._aggregator_timeout_s
+        )
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        self._model_digest = model_digest
+        finish_round(
+            self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._aggregator_timeout_s
+        )
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return compare_final_models(self._channel, self._settings, digest, timeout_s=self._aggregator_timeout_s)
+
+    def _agree(self, step: str, bits: int, bounds: Mapping[str, float], counters: Sequence[Counter]) -> bytes:
+        """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
+
+        An aggregator that told parties different bounds, or sums, would otherwise single one update out. The members
+        are among it: no sum opens with the updates of parties that take different ones for members.
+        """
+        members = [member.encode() for member in self._opening.members]
+        sizes = [encode_number(size) for size in (bits, len(members), len(bounds), len(counters))]
+        digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
+        digest.update(encode_fields(_AGREEMENT_LABEL, step.encode(), self._model_digest, *sizes, *members))
+        # One by one, since standardising wide tables has more counters than one encoding has fields.
+        for name, bound in sorted(bounds.items()):
+            digest.update(encode_fields(name.encode(), bound.hex().encode()))
+        for counter in counters:
+            digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
+        return digest.digest()
+
+    def _begin(self, step: str, agreement: bytes) -> Leg:
+        begin = self._receive(begin_step(step), BeginMessage)
+        if begin.step != step:
+            raise ProtocolError(
+                "the aggregator began another sum",
+                expected=step,
+                got="another step",
+                cure="run the same release and job at the aggregator",
+            )
+        leg = Leg(step, begin.number, tuple(begin.participants), agreement)
+        check_participants(leg, self._settings)
+        # Durably gone before the first secret is made for it: no restart takes the number again.
+        take_upload_number(self._uploads, leg.number)
+        return leg
+
+    def _mask(
+        self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, tensors: AnyTensors, weight: int
+    ) -> None:
+        block_slots = block_values(parameters, BLOCK_SLOTS)
+        with self._masking(leg, parameters, stream, block_slots) as encryptor:
+            if self._checking is not None:
+                self._checking.begin()
+            digests: list[bytes] = []
+            blocks = stream.blocks(tensors, weight, block_slots)
+            left = stream.lane_count
+            while left:
+                with self._stopwatch.measure("encode"):
+                    block = next(blocks)
+                left -= block.size
+                with self._stopwatch.measure("encrypt"):
+                    written = encryptor.encrypt(block, last=not left)
+                if self._checking is not None:
+                    self._checking.keep(written, block.size)
+                digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
+        self._before(leg.step, "sign")
+        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
+
+    @contextmanager
+    def _masking(
+        self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, block_slots: int
+    ) -> Iterator[Encryptor]:
+        """What masks this upload under a fresh secret that is dealt; wiped however the upload ends."""
+        self._before(leg.step, "deal")
+        secret = self._opening.deal(leg, parameters, stream.lane_count)
+        try:
+            self._opening.check_dealt(leg)
+            self._before(leg.step, "upload")
+            turn = self._receive(leg.name("turn"), TurnMessage)
+            block_count = block_count_of(stream.lane_count, block_slots)
+            if turn.block_count != block_count:
+                raise ProtocolError(
+                    f"the aggregator awaits another upload in {leg.step}",
+                    expected=f"{block_count} blocks",
+                    got=f"{turn.block_count}",
+                    cure="run the same release and job at the aggregator",
+                )
+            encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
+        finally:
+            secret.wipe()  # its shares are dealt, and the encryptor has its transform
+        try:
+            yield encryptor
+        finally:
+            encryptor.wipe()
+
+    def _sit_out(self, leg: Leg) -> None:
+        self._before(leg.step, "sit-out")
+        self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
+        self._opening.sit_out(leg)
+
+    def _open(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: SlotStream,
+        included: IncludedSet,
+        stated: IncludedMessage,
+    ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
+        """The aggregate; or None, and why the releases give no sum of secrets: then nothing of the sum is looked at.
+
+        Raises AlteredSumError where they do and it does not open: at the first time, since whether it does may hang on
+        what the updates are. The aggregator is told of releases that do not fit; of that it learns once, by the end.
+        """
+        self._before(leg.step, "open")
+        released = self._receive(leg.name("sum"), SumBeginMessage).released
+        secret_sum: SecretSum | None = None
+        wrong: list[str] = []
+        failure: BoundError | ProtocolError | None = None
+        try:
+            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
+        except (BoundError, ProtocolError) as error:
+            failure = error
+        whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
+        try:
+            aggregate = self._unmask(leg, parameters, stream, secret_sum, whole)
+        except BoundError as error:
+            altered = self._opening.refuse_sum(leg, error)
+            self._channel.ledger.note(leg.name("sum"), altered.what, "public")
+            raise altered from error
+        if wrong:
+            self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
+        if failure is not None:
+            self._channel.ledger.note(leg.name("sum"), str(failure), "public")
+        self._send(leg.name("opened"), OpenedMessage(opened=aggregate is not None, wrong_members=wrong))
+        return aggregate, failure
+
+    def _unmask(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: SlotStream,
+        secret_sum: SecretSum | None,
+        whole: WholeSum | None = None,
+    ) -> Aggregate | None:
+        """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped.
+
+        Raises BoundError where one does not open, or where the `whole` sum is not that of the uploads, once all are
+        here: not even the block shows when this party leaves.
+        """
+        decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
+        reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
+        failure: BoundError | None = None
+        block_slots = block_values(parameters, BLOCK_SLOTS)
+        for start in range(0, stream.lane_count, block_slots):
+            count = min(block_slots, stream.lane_count - start)
+            if whole is None:
+                written = self._receive(leg.name("sum-block"), SumBlockMessage).written
+            else:
+                written = whole.round_block(self._receive(leg.name("whole-block"), WholeSumBlockMessage), count)
+            if decryptor is None or reader is None or failure is not None:
+                continue
+            try:
+                with self._stopwatch.measure("decrypt"):
+                    sums = decryptor.decrypt(written, count, start // parameters.form.values_per_chunk)
+                with self._stopwatch.measure("decode"):
+                    reader.read(sums)
+            except BoundError as error:
+                failure = error
+        if whole is not None and decryptor is not None:
+            whole.check()
+        if failure is not None:
+            raise failure
+        return None if reader is None else reader.finish()
+
+    def _deposit(
+        self, exactness_check: ExactnessCheck, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int
+    ) -> None:
+        scaled = scale_by_weight(tensors, weight, self._settings.weight_max)
+        back = self._settings.weight_max / weight
+        clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
+        exactness_check.deposit(step, self._channel.party, tensors, clipped, weight)
+
+    def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
+        return public_key(self._channel.session_id, leg.number, parameters)
+
+    def _send(self, step: str, message: object) -> bytes:
+        return self._channel.send(self._settings.aggregator, step, message)
+
+    def _receive(self, step: str, message_type: type[T]) -> T:
+        return self._channel.receive(
+            self._settings.aggregator, step, message_type, timeout_s=self._aggregator_timeout_s
+        )
+
+    def _describe_packing(self, parameters: LatticeParameters, lane_count: int) -> None:
+        form = parameters.form
+        chunk_count = form.chunk_count(lane_count)
+        plaintext_bits = form.ring.degree * form.ring.modulus.bit_length()
+        self._on_packing(
+            Packing(
+                lane_count=lane_count,
+                lane_bits=form.slot_bits,
+                lanes_per_ciphertext=form.values_per_chunk,
+                ciphertext_count=chunk_count,
+                compression_ratio=lane_count / chunk_count,
+                plaintext_space_use=lane_count * form.slot_bits / (plaintext_bits * chunk_count),
+            )
+        )
+
+
+def _whole(tensors: AnyTensors) -> Tensors:
+    """The tensors as an exactness check takes them: it compares values that this machine holds anyway."""
+    return {name: values for name, values in tensors.items() if isinstance(values, np.ndarray)}

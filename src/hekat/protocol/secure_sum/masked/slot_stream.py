@@ -1,0 +1,190 @@
+"""Updates as a stream of lanes, block by block, and sums of such streams back: no copy of a whole update is made.
+
+Order of the lanes: the digits of the weight, the digits of each counter, then the values of every tensor by name. What
+a sum's values are scaled with so comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec import Rounding, error_bound_sum, level_bound
+from hekat.codec.levels import dequantise_sums, quantise_levels
+from hekat.engine.ring.interface import LevelArray, SumArray
+from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, FloatArray, Tensors
+from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters
+from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor
+from hekat.protocol.secure_sum.update_codec import check_total
+
+AnyTensors = Mapping[str, FloatArray | StreamedTensor]
+
+# Lanes worked on at once: a block's levels and bytes stay in the processor's outer cache.
+BLOCK_SLOTS = 1 << 18
+
+
+def block_count_of(lane_count: int, block_slots: int) -> int:
+    """Blocks that so many lanes take."""
+    return -(-lane_count // block_slots)
+
+
+def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:
+    """What a sum holds of `tensors` that are scaled by `share` and rounded to the nearest level, in units of these."""
+    level = level_bound(value_bits)
+    sent: Tensors = {}
+    for name, values in tensors.items():
+        levels = np.empty(values.size, dtype=np.int32)
+        quantise_levels(np.ravel(values), share * (level / bounds[name]), level, levels)
+        sent[name] = levels.reshape(values.shape).astype(np.float64) * (bounds[name] / level / share)
+    return sent
+
+
+class SlotStream:
+    """One sum's layout in lanes: public, equal at all parties."""
+
+    def __init__(
+        self,
+        like: AnyTensors,
+        bounds: Mapping[str, float],
+        counters: Sequence[Counter],
+        *,
+        value_bits: int,
+        weight_max: int,
+        rounding: Rounding,
+    ) -> None:
+        """`like` gives names and shapes; `bounds` the clipping bound of each tensor's scaled values."""
+        self.like, self.bounds, self.counters = like, bounds, counters
+        self.names = sorted(like)
+        self._value_bits, self.weight_max, self._rounding = value_bits, weight_max, rounding
+        self.level = level_bound(value_bits)
+        self.maxima = [weight_max, *(counter.maximum for counter in counters)]
+        self.head_slots = counter_slots(self.maxima, self.level)
+
+    @property
+    def lane_count(self) -> int:
+        """Lanes of one contribution."""
+        return self.head_slots + sum(self.like[name].size for name in self.names)
+
+    def blocks(self, tensors: AnyTensors, weight: int, block_slots: int) -> Iterator[LevelArray]:
+        """One contribution's lanes, `block_slots` at a time, fewer in the last block.
+
+        Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped.
+        Raises InputError for values that are not finite, BoundError for a counter outside its range.
+        """
+        head = encode_counters([weight, *(counter.value for counter in self.counters)], self.maxima, self.level).astype(
+            np.int32
+        )
+        rng = np.random.default_rng() if self._rounding == "stochastic" else None
+        block = np.empty(min(block_slots, self.lane_count), dtype=np.int32)
+        filled = 0
+        for part, factor in self._parts(head, tensors, weight):
+            start = 0
+            while start < part.size:
+                count = min(part.size - start, block.size - filled)
+                piece, target = _read(part, start, start + count), block[filled : filled + count]
+                if factor is None:
+                    target[:] = piece
+                else:
+                    quantise_levels(piece, factor, self.level, target, self._rounding, rng)
+                start, filled = start + count, filled + count
+                if filled == block.size:
+                    yield block
+                    filled = 0
+        if filled:
+            yield block[:filled]
+
+    def _parts(
+        self, head: LevelArray, tensors: AnyTensors, weight: int
+    ) -> Iterator[tuple[LevelArray | FloatArray | StreamedTensor, float | None]]:
+        """Parts in lane order, each with the factor from values to levels; None: levels already."""
+        yield head, None
+        share = weight / self.weight_max
+        for name in self.names:
+            tensor = tensors[name]
+            part = np.ravel(tensor) if isinstance(tensor, np.ndarray) else tensor
+            yield part, share * (self.level / self.bounds[name])
+
+    def mean_error_bounds(self, addend_count: int, weight_sum: int) -> Tensors:
+        """The stated bound on |decoded mean - float mean of the clipped updates|, for every value."""
+        scale = self.weight_max / weight_sum
+        return {
+            name: np.full(
+                self.like[name].shape,
+                error_bound_sum(self.bounds[name], self._value_bits, addend_count, self._rounding, scale=scale),
+            )
+            for name in self.names
+        }
+
+    def reader(self, addend_count: int) -> SumReader:
+        """Takes the sums of `addend_count` contributions, block by block."""
+        return SumReader(self, addend_count)
+
+
+def _read(part: npt.NDArray[Any] | StreamedTensor, start: int, stop: int) -> npt.NDArray[Any]:
+    return part[start:stop] if isinstance(part, np.ndarray) else part.read(start, stop)
+
+
+class SumReader:
+    """Fills the mean's tensors from blocks of lane sums as they come; `finish` gives the aggregate.
+
+    Streamed tensors take their mean themselves and are not in the aggregate's.
+    """
+
+    def __init__(self, stream: SlotStream, addend_count: int) -> None:
+        self._stream, self._addend_count = stream, addend_count
+        self._head = np.empty(stream.head_slots, dtype=np.int64)
+        self._totals: list[int] = []
+        self._mean = {
+            name: np.empty(like.shape, dtype=like.dtype)
+            for name, like in stream.like.items()
+            if isinstance(like, np.ndarray)
+        }
+        self._read = 0
+
+    def read(self, sums: SumArray) -> None:
+        """The next sums. Raises BoundError where weight or counters are not a sum of so many contributions."""
+        start = 0
+        if self._read < self._head.size:
+            start = min(sums.size, self._head.size - self._read)
+            self._head[self._read : self._read + start] = sums[:start]
+            if self._read + start == self._head.size:
+                self._totals = self._decode_head()
+        position = self._read + start - self._head.size
+        self._read += sums.size
+        if start == sums.size:
+            return
+        offset = 0
+        for name in self._stream.names:
+            size = self._stream.like[name].size
+            if offset <= position < offset + size:
+                count = min(offset + size - position, sums.size - start)
+                self._write(name, position - offset, sums[start : start + count])
+                start, position = start + count, position + count
+            offset += size
+
+    def _write(self, name: str, first: int, sums: SumArray) -> None:
+        stream = self._stream
+        factor = stream.bounds[name] / stream.level * (stream.weight_max / self._totals[0])
+        tensor = stream.like[name]
+        if isinstance(tensor, np.ndarray):
+            dequantise_sums(sums, factor, self._mean[name].reshape(-1)[first : first + sums.size])
+        else:
+            mean = np.empty(sums.size)
+            dequantise_sums(sums, factor, mean)
+            tensor.write_mean(first, mean)
+
+    def _decode_head(self) -> list[int]:
+        stream = self._stream
+        totals = decode_counter_sums(self._head, stream.maxima, stream.level)
+        check_total("the sum of row counts", totals[0], self._addend_count, self._addend_count * stream.weight_max)
+        for counter, total in zip(stream.counters, totals[1:], strict=True):
+            check_total(f"the sum of counter {counter.name!r}", total, 0, self._addend_count * counter.maximum)
+        return totals
+
+    def finish(self) -> Aggregate:
+        """The weighted mean and the counters, once every lane was read."""
+        counters = {c.name: total for c, total in zip(self._stream.counters, self._totals[1:], strict=True)}
+        return Aggregate(self._mean, self._totals[0], counters, self._addend_count)

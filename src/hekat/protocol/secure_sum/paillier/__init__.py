@@ -1,0 +1,1 @@
+"""Sums under one Paillier key that all parties hold and the aggregator does not."""

@@ -1,0 +1,1 @@
+"""Sums with nothing encrypted, for comparison."""

@@ -1,0 +1,39 @@
+"""The aggregator's side of protection `none`: the weighted mean of updates in the clear."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hekat.engine.limbs import ints_from_limbs
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.counters import plain_counters
+from hekat.protocol.secure_sum.message_checks import check_plain_update
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.stopwatch import Stopwatch
+
+
+class PlainSummation:
+    """The weighted mean of updates in the clear: protection `none`."""
+
+    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch) -> None:
+        self._channel, self._settings, self._stopwatch = channel, settings, stopwatch
+        self._participation = participation_of(channel, settings)
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """Who uploads in the step."""
+        return self._participation.parties_in(step)
+
+    def serve(self, step: str) -> None:
+        parties = self.parties_in(step)
+        updates = [self._channel.receive(party, f"{step}/update", PlainUpdateMessage) for party in parties]
+        with self._stopwatch.measure("aggregate"):
+            for party, update in zip(parties, updates, strict=True):
+                check_plain_update(update, party, step, updates[0], self._settings.weight_max)
+            weight_sum = sum(update.weight for update in updates)
+            values = sum((u.values * u.weight for u in updates), np.zeros_like(updates[0].values)) / weight_sum
+            counters = [sum(column) for column in zip(*(ints_from_limbs(u.counters) for u in updates), strict=True)]
+            message = PlainMeanMessage(values=values, weight_sum=weight_sum, counters=plain_counters(counters))
+        for party in self._settings.parties:
+            self._channel.send(party, f"{step}/sum", message)

@@ -1,0 +1,149 @@
+"""Who still takes part in a run, as the aggregator sees it: it goes on without a party that is lost or misbehaves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable
+from functools import partial
+from typing import Any, TypeVar
+
+from hekat.errors import (
+    ChannelTimeoutError,
+    HekatError,
+    InputError,
+    PartyLostError,
+    PartyStoppedError,
+    ProtocolError,
+    SealError,
+    WireError,
+)
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.settings import HorizontalSettings
+
+T = TypeVar("T")
+
+
+class Roster:
+    """The aggregator's way to the parties. Under a protection that bears no losses any failure ends the run."""
+
+    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings) -> None:
+        self._channel, self._settings = channel, settings
+        self._lost: dict[str, str] = {}
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Those who still take part, in the order of the job."""
+        return tuple(name for name in self._settings.parties if name not in self._lost)
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Those who do not, with the reason."""
+        return dict(self._lost)
+
+    def receive(
+        self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+    ) -> T | None:
+        """The party's next message, for which `check` raised nothing; None where the party is lost by that."""
+        received = self.receive_digested(party, step, message_type, check)
+        return None if received is None else received[0]
+
+    def receive_digested(
+        self,
+        party: str,
+        step: str,
+        message_type: type[T],
+        check: Callable[[T], None] = lambda message: None,
+        timeout_s: float | None = None,
+    ) -> tuple[T, bytes] | None:
+        """As `receive`, and the SHA-256 of the message's bytes; waits `timeout_s` (None: the channel's default)."""
+        try:
+            message, digest = self._channel.receive_digested(party, step, message_type, timeout_s)
+            check(message)
+        except PartyStoppedError:
+            raise
+        except (PartyLostError, ChannelTimeoutError, SealError, WireError, InputError, ProtocolError) as error:
+            self._drop(party, step, error)
+            return None
+        return message, digest
+
+    def left_of(self, parties: Collection[str]) -> tuple[str, ...]:
+        """Those of these parties who still take part."""
+        return tuple(party for party in self.parties if party in parties)
+
+    def receive_from_all(
+        self,
+        step: str,
+        message_type: type[T],
+        check: Callable[[str, T], None] = lambda party, message: None,
+        *,
+        among: Collection[str] | None = None,
+    ) -> dict[str, T]:
+        """One message of each party (of those named) that still takes part; who does not send a good one is lost."""
+        found = {}
+        for party in self.parties if among is None else self.left_of(among):
+            message = self.receive(party, step, message_type, partial(check, party))
+            if message is not None:
+                found[party] = message
+        return found
+
+    def receive_alike(
+        self,
+        step: str,
+        message_type: type[T],
+        form_of: Callable[[T], Hashable],
+        reason: str,
+        check: Callable[[str, T], None] = lambda party, message: None,
+        *,
+        among: Collection[str] | None = None,
+    ) -> dict[str, T]:
+        """As `receive_from_all`; whose message has another form than most parties' is expelled for `reason`."""
+        found = self.receive_from_all(step, message_type, check, among=among)
+        forms = {party: form_of(message) for party, message in found.items()}
+        usual = [form for form, _ in Counter(forms.values()).most_common(1)]
+        for party, form in forms.items():
+            if form not in usual:
+                self.expel(party, reason)
+        return {party: message for party, message in found.items() if party not in self._lost}
+
+    def send(self, party: str, step: str, message: Any) -> None:
+        """Send to a party; one that is gone, or takes no more in, is lost."""
+        try:
+            self._channel.send(party, step, message)
+        except (PartyLostError, ChannelTimeoutError) as error:
+            self._drop(party, step, error)
+
+    def send_to_all(self, step: str, message: Any) -> None:
+        """Send to each party that still takes part."""
+        for party in self.parties:
+            self.send(party, step, message)
+
+    def expel(self, party: str, reason: str) -> None:
+        """Go on without a party that does what it must not; it is told `reason`. Ends a run that bears no losses."""
+        if party in self._lost:
+            return
+        if not self._settings.bears_dropouts:
+            raise ProtocolError(f"party {party} cannot take part", got=reason, cure="find out what runs there")
+        self._lost[party] = reason
+        self._channel.expel(party, reason)
+
+    def check_enough(self, step: str, least: int, among: Collection[str] | None = None) -> None:
+        """Raise ProtocolError, naming who is lost, where fewer than `least` parties (of those named) are left."""
+        needed = self._settings.parties if among is None else among
+        left = self.left_of(needed)
+        if len(left) < least:
+            lost = "; ".join(f"{party} ({self._lost[party]})" for party in needed if party in self._lost) or "nobody"
+            sampled = len(needed) < len(self._settings.parties)
+            raise ProtocolError(
+                f"too few parties are left for {step}",
+                expected=f"at least {least} of {', '.join(needed) if sampled else len(needed)}",
+                got=f"{len(left)}, lost: {lost}",
+                cure="resume from the last checkpoint once they are back: a new session begins",
+            )
+
+    def _drop(self, party: str, step: str, error: HekatError) -> None:
+        if not self._settings.bears_dropouts:
+            raise error
+        if isinstance(error, PartyLostError):
+            self._lost[party] = f"in step {error.step}: {error.reason}"
+        else:
+            self.expel(party, f"in step {step}: {error}")

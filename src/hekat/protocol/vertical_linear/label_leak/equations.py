@@ -1,0 +1,103 @@
+"""When gradients tell what others hold: the rules that refuse a job with an arbiter, unless it accepts that in words.
+
+A host sees X^T d of its own columns X for each batch: as many linear equations on the residuals d, and so on the
+labels, as it has columns. Batches are kept, so later epochs add no others. With K classes each of its K gradients is of
+residuals of its own: equations and what they are on grow alike, and K is not in the count.
+
+The guest sees the same of its columns and its ones, A. It knows the labels, so these are equations on A^T s with s the
+hosts' scores. All scores of a batch are s = X w, whatever the epoch and the class: all that its gradients tell, ever,
+follows from [A y]^T X and X^T X of each batch (docs/decisions/0040). So its equations are counted alike: on each value
+that a host's column has in the batch, A's.
+
+And a row that outweighs the rest of a column in a batch (`leverage`) is told nearly by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.errors import PolicyError
+from hekat.protocol.vertical_linear.label_leak.cures import ways_out
+from hekat.protocol.vertical_linear.label_leak.leverage import MAX_LEVERAGE
+from hekat.protocol.vertical_linear.settings import (
+    ARBITER_LIMIT_SPREADS,
+    COLUMN_LEAK_ACCEPTED,
+    LEAK_ACCEPTED,
+    VerticalLinearSettings,
+)
+
+ROWS_PER_EQUATION = 10
+
+
+@dataclass(frozen=True)
+class LeakCount:
+    """What a party's gradients tell of the rows, as the rules count it. `column_count` has the guest's column of ones;
+    `high_leverage_columns` are those in which one row outweighs the rest of a batch."""
+
+    party: str
+    batch_count: int
+    column_count: int
+    row_count: int
+    high_leverage_columns: int = 0
+
+    @property
+    def equation_count(self) -> int:
+        return self.batch_count * self.column_count
+
+    def describe(self) -> str:
+        """The line of the ledger."""
+        return (
+            f"{self.party} learns its gradients: {self.equation_count} linear equations over {self.row_count} rows "
+            f"({self.batch_count} batches x {self.column_count} columns)"
+        )
+
+
+def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
+    """Raise PolicyError where a party could solve for what others hold: a host for labels, the guest for columns.
+
+    The job may accept either, in words of its own.
+    """
+    told, waived, cures = _at_stake(count, settings)
+    if waived or count.equation_count * ROWS_PER_EQUATION <= count.row_count:
+        return
+    rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
+    raise PolicyError(
+        f"the gradients of {told}",
+        expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
+        got=f"{count.equation_count}: {_say(count.batch_count, 'batch', 'batches')} x "
+        f"{_say(count.column_count, 'column', 'columns')}",
+        cure=", ".join(["use larger batches or fewer columns", *cures]),
+    )
+
+
+def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
+    """Raise PolicyError where a column tells what others hold of single rows, unless the job accepts that."""
+    told, waived, cures = _at_stake(count, settings, of="single rows of hosts' columns", labels="labels of single rows")
+    if waived or not count.high_leverage_columns:
+        return
+    spreads = settings.limit_spreads
+    if settings.training.standardise and not 0 < spreads <= ARBITER_LIMIT_SPREADS:
+        cures = [f"set training.limit_spreads = {ARBITER_LIMIT_SPREADS:g}", *cures]
+    raise PolicyError(
+        f"{_say(count.high_leverage_columns, 'column', 'columns')} of {told}",
+        expected=f"no row with more than {MAX_LEVERAGE:g} of a column's sum of squares in a batch, about any centre",
+        got="one that outweighs the rest there",
+        cure=", ".join(
+            ["leave rare categories out or merge them", "take logarithms of long tails", "use larger batches", *cures]
+        ),
+    )
+
+
+def _say(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _at_stake(
+    count: LeakCount, settings: VerticalLinearSettings, *, of: str = "columns of hosts", labels: str = "labels"
+) -> tuple[str, bool, list[str]]:
+    """Who would tell what, `of` the hosts or the `labels`; whether the job accepts it; and what else it can do."""
+    if count.party == settings.guest:
+        told, waived = f"guest {count.party} would tell {of}", settings.column_leak_accepted == COLUMN_LEAK_ACCEPTED
+    else:
+        told, waived = f"host {count.party} would tell {labels}", settings.label_leak_accepted == LEAK_ACCEPTED
+    return told, waived, ways_out(settings, of_guest=count.party == settings.guest)

@@ -1,0 +1,133 @@
+"""Joint prediction with weights in shares: the forward step of training on new rows, opened to the receivers alone.
+
+1. both meet with fresh keys, and check that they hold shares of one model
+2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`); who sends shares adds its
+   noise of the row (`score_noise`); both truncate to 2^-score_bits
+3. each sends its shares to the receivers: the score of every row is all that opens
+Of a linear regression the guest's share carries the mean of the target, and a host that receives is told its spread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.errors import ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical_linear.fixed_point import encode_numbers
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_run import PartyRun
+from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
+from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
+from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count
+from hekat.protocol.vertical_linear.shared_weights.handshake import OwnSide, meet
+from hekat.protocol.vertical_linear.shared_weights.messages import ScoreSharesMessage
+from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
+from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, Scales
+from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
+from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
+from hekat.protocol.vertical_linear.timing_labels import PLAIN
+
+if TYPE_CHECKING:
+    from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+
+FloatArray = npt.NDArray[np.float64]
+
+BLOCK_ROWS = 4096
+SHARES_STEP = "predict/score-shares"
+SPREAD_STEP = "predict/spread"
+
+
+def predict_on_shares(
+    channel: RecordedChannel, part: ModelPart, rows: Table, settings: PredictionSettings, run: PartyRun
+) -> FloatArray | None:
+    """The scores (rows, K) float64 at the receivers, None elsewhere; of a regression in units of its target.
+
+    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than one
+    and a half of 2^-score_bits (times the target's spread), of two receivers by less than two: half a unit is the noise
+    of who sends, the same whenever a row is asked, and less than one is truncation, up or down by the toss of a coin.
+    Many answers on one row find the score with that noise, and nothing finer. Raises ProtocolError for shares of
+    another model, BoundError for features too large and for too many rows.
+    """
+    is_guest = channel.party == settings.guest
+    peer = settings.hosts[0] if is_guest else settings.guest
+    scales = Scales(FixedPoint(part.feature_bits, part.value_bits), part.task)
+    with run.stopwatch.measure(PLAIN):
+        prepared = apply_standardiser(rows.features, part.means, part.spreads, part.limit_spreads)
+        features = encode_own_features(prepared, scales, channel.party)
+        weights = np.concatenate([part.arrays[MODEL_INTERCEPT][np.newaxis], part.arrays[MODEL_WEIGHTS]])
+    side = OwnSide(
+        is_guest=is_guest,
+        peer=peer,
+        row_count=len(rows),
+        column_count=len(part.columns),
+        sparse=not isinstance(features, np.ndarray),
+        key_bits=part.key_bits,
+        protection="paillier",
+        key_pair=run.key_pair,
+        sharing=part.model_id.encode(),
+    )
+    check_result_count(2 * len(rows) * weights.shape[1])
+    pair, _ = meet(channel, side, scales, weights.shape[1], run.stopwatch)
+    if pair.size != len(weights):
+        raise ProtocolError(
+            f"{peer} comes with other columns than the model was trained on",
+            expected=f"{len(weights) - 1} columns of both parties",
+            got=f"{pair.size - 1}",
+            cure="use the parts of one training",
+        )
+    is_sent = peer in settings.receivers
+    shares = _score_shares(pair, features, weights, part, settings.told_bits(part), is_sent=is_sent)
+    return _open_scores(channel, part, shares, peer, settings)
+
+
+def _score_shares(
+    pair: Pair, features: Any, weights: ShareArray, part: ModelPart, told_bits: int, *, is_sent: bool
+) -> ShareArray:
+    """This party's shares of the scores, at 2^-told_bits; with its noise where they are sent."""
+    blocks = []
+    cut_bits = pair.scales.feature_bits + part.value_bits - told_bits
+    for start in range(0, features.shape[0], BLOCK_ROWS):
+        block = features[start : start + BLOCK_ROWS]
+        scores = score_shares(pair, f"predict/rows-{start}", block, weights)
+        if is_sent:
+            with pair.stopwatch.measure(PLAIN):
+                scores = add_shares(scores, score_noise(block, weights, cut_bits))
+        blocks.append(pair.truncation.truncate(scores, cut_bits))
+    shares = np.concatenate(blocks)
+    if not pair.is_guest or part.task != "linear":
+        return shares
+    mean = np.array([part.target_mean / part.target_spread])
+    return add_shares(shares, from_integers(encode_numbers(mean, told_bits, TARGET_LIMIT_BITS, "the mean")))
+
+
+def _open_scores(
+    channel: RecordedChannel, part: ModelPart, shares: ShareArray, peer: str, settings: PredictionSettings
+) -> FloatArray | None:
+    if peer in settings.receivers:
+        channel.send(peer, SHARES_STEP, ScoreSharesMessage(shares=shares))
+        if part.task == "linear" and channel.party == settings.guest:
+            channel.send(peer, SPREAD_STEP, TargetSpreadMessage(part.target_spread))
+    if channel.party not in settings.receivers:
+        return None
+    message = channel.receive(peer, SHARES_STEP, ScoreSharesMessage)
+    if message.shares.shape != shares.shape:
+        raise ProtocolError(
+            f"{peer} sent shares of other scores", expected=f"shape {shares.shape}", got=f"{message.shares.shape}"
+        )
+    scores = to_floats(add_shares(shares, message.shares), settings.told_bits(part))
+    if part.task != "linear":
+        return scores
+    spread = part.target_spread
+    if channel.party != settings.guest:
+        spread = channel.receive(peer, SPREAD_STEP, TargetSpreadMessage).spread
+        if not (np.isfinite(spread) and spread > 0):
+            raise ProtocolError(f"{peer} sent no spread", expected="a finite number above 0", got="another")
+    return scores * spread

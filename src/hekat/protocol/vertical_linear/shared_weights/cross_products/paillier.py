@@ -1,0 +1,208 @@
+"""Products of what one party knows and what the other holds, left in shares: encrypted, masked, opened.
+
+1. one party sends its numbers encrypted under its own key, each under a fresh randomiser
+2. the other multiplies them with its own, adds masks, re-randomises (safe towards the key holder) and answers
+3. the first opens uniform numbers, its shares of the products; the other keeps the negated masks as its own
+Shares are those of the products, and CARRY_UNITS more at most where several products share a plaintext without gaps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.errors import InputError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
+    SlotLayout,
+    gather_rows,
+    spread_columns,
+    spread_factors,
+)
+from hekat.protocol.vertical_linear.shared_weights.cross_products.whole_mask import mask_products, open_products
+from hekat.protocol.vertical_linear.shared_weights.messages import (
+    FactorsMessage,
+    ProductsMessage,
+)
+from hekat.protocol.vertical_linear.shared_weights.shares import (
+    ShareArray,
+    signed_integers,
+)
+from hekat.protocol.vertical_linear.timing_labels import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
+from hekat.scheme.paillier import (
+    Ciphertexts,
+    PrivateKey,
+    PublicKey,
+    add,
+    encrypt,
+    matmul_plain,
+    rerandomise,
+)
+from hekat.wire import from_bytes, to_bytes
+from hekat.wire.frame import MAX_FRAME_BYTES
+
+IntArray = npt.NDArray[np.int64]
+# What holds the ciphertexts of a message, and its seal, takes some of what a frame may have.
+MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
+Factors = Any
+"""What `receive_factors` gives, for the same kind of cross products alone."""
+
+
+class CrossProducts(Protocol):
+    """One party's side of products with one other party. A `matrix` is int64, dense or sparse, or shares (r, k, 2)."""
+
+    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
+        """Send shares (k, m, 2), once for each slot of the answer."""
+        ...
+
+    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        """Send integers (k, m), each plus 2^offset_bits, several columns in one plaintext."""
+        ...
+
+    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
+        """The other's shares of `shape` (k, m). Raises ProtocolError for other ones."""
+        ...
+
+    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
+        """The other's columns of `shape` (k, m). Raises ProtocolError for other ones."""
+        ...
+
+    def answer(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout) -> ShareArray:
+        """Send matrix (r, k) @ factors masked; returns this party's shares (r, m, 2) of it."""
+        ...
+
+    def answer_columns(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout, count: int) -> ShareArray:
+        """As `answer`, for `count` packed columns."""
+        ...
+
+    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """The other's answer of `shape` (r, m): this party's shares (r, m, 2). Raises ProtocolError."""
+        ...
+
+    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """As `open_answer`, for packed columns."""
+        ...
+
+    def inner_product(self, shares: ShareArray, factors: Factors, before: Any = None) -> Any:
+        """The inner product of shares (k, m, 2) and the factors of such shares, as a factor (1, 1), plus `before`."""
+        ...
+
+
+class PaillierCrossProducts:
+    """Under Paillier keys: this party's own, and the other's public one."""
+
+    def __init__(
+        self, channel: RecordedChannel, peer: str, own: PrivateKey, foreign: PublicKey, stopwatch: Stopwatch
+    ) -> None:
+        self._channel, self._peer, self._own, self._foreign = channel, peer, own, foreign
+        self._measure = stopwatch.measure
+
+    def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
+        with self._measure(ENCRYPT_LOGITS):
+            plain = spread_factors(shares, layout)
+            message = self._encrypted(plain, (layout.slot_count * shares.shape[0], shares.shape[1]))
+        self._channel.send(self._peer, step, message)
+
+    def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        with self._measure(ENCRYPT_LOGITS):
+            plain = spread_columns(values, offset_bits, layout)
+            message = self._encrypted(plain, (len(values), len(plain) // len(values)))
+        self._channel.send(self._peer, step, message)
+
+    def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
+        return self._read_factors(step, (layout.slot_count * shape[0], shape[1]))
+
+    def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
+        return self._read_factors(step, (shape[0], -(-shape[1] // layout.slot_count)))
+
+    def answer(self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
+        with self._measure(PLAIN):
+            exponents = gather_rows(signed_integers(matrix) if are_shares(matrix) else matrix, layout.slot_count)
+        own = self._mask(step, exponents, factors, layout)
+        return rows_of_slots(own)[: matrix.shape[0]]
+
+    def answer_columns(
+        self, step: str, matrix: Any, factors: Ciphertexts, layout: SlotLayout, count: int
+    ) -> ShareArray:
+        own = self._mask(step, matrix, factors, layout)
+        return np.ascontiguousarray(own.reshape(own.shape[0], -1, 2)[:, :count])
+
+    def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        opened = self._open(step, (-(-shape[0] // layout.slot_count), shape[1]), layout)
+        return rows_of_slots(opened)[: shape[0]]
+
+    def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        opened = self._open(step, (shape[0], -(-shape[1] // layout.slot_count)), layout)
+        return np.ascontiguousarray(opened.reshape(shape[0], -1, 2)[:, : shape[1]])
+
+    def inner_product(self, shares: ShareArray, factors: Ciphertexts, before: Any = None) -> Ciphertexts:
+        with self._measure(LOSS):
+            unshifted = factors[: len(shares)]
+            exponents = signed_integers(shares).reshape(1, -1)
+            product = matmul_plain(exponents, unshifted.reshape((-1, 1)))
+            return product if before is None else add(before, product)
+
+    def _encrypted(self, plain: PackedPlaintext, shape: tuple[int, int]) -> FactorsMessage:
+        message_bytes = len(plain) * 2 * self._own.public.bits // 8
+        if message_bytes > MAX_MESSAGE_BYTES:
+            raise InputError(
+                "a batch is too large for one message",
+                expected=f"at most {MAX_MESSAGE_BYTES >> 20} MiB of ciphertexts",
+                got=f"{message_bytes >> 20} MiB: {len(plain)} of them",
+                cure="set training.batch_rows, or a smaller one, or leave out columns",
+            )
+        return FactorsMessage(to_bytes(encrypt(self._own, plain).reshape(shape)))
+
+    def _read_factors(self, step: str, shape: tuple[int, int]) -> Ciphertexts:
+        message = self._channel.receive(self._peer, step, FactorsMessage)
+        with self._measure(GRADIENT):
+            return _read(message.ciphertexts, self._foreign, shape, self._peer, step)
+
+    def _mask(self, step: str, exponents: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
+        """Send exponents @ factors masked; returns this party's shares, (results, m, slots, 2)."""
+        with self._measure(GRADIENT):
+            products = matmul_plain(exponents, factors)
+        with self._measure(AGGREGATE):
+            masked, own = mask_products(products, layout)
+            message = ProductsMessage(to_bytes(rerandomise(masked)))
+        self._channel.send(self._peer, step, message)
+        return own.reshape(*products.shape, layout.slot_count, 2)
+
+    def _open(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
+        """The answer's slots, (*shape, slots, 2)."""
+        message = self._channel.receive(self._peer, step, ProductsMessage)
+        with self._measure(DECRYPT):
+            ciphertexts = _read(message.ciphertexts, self._own.public, shape, self._peer, step)
+            return open_products(self._own, ciphertexts, layout).reshape(*shape, layout.slot_count, 2)
+
+
+def rows_of_slots(slots: ShareArray) -> ShareArray:
+    """Packed results (packed, m, slots, 2) as rows (packed * slots, m, 2)."""
+    packed, columns, slot_count, _ = slots.shape
+    return np.ascontiguousarray(slots.transpose(0, 2, 1, 3)).reshape(packed * slot_count, columns, 2)
+
+
+def are_shares(matrix: Any) -> bool:
+    """Whether a matrix of a product is one of shares (r, k, 2)."""
+    return isinstance(matrix, np.ndarray) and matrix.ndim == 3
+
+
+def _read(data: bytes, key: PublicKey, shape: tuple[int, ...], peer: str, step: str) -> Ciphertexts:
+    ciphertexts = from_bytes(data, Ciphertexts, public_key=key)
+    if ciphertexts.shape != shape:
+        raise other_shape(peer, step, shape, ciphertexts.shape)
+    return ciphertexts
+
+
+def other_shape(peer: str, step: str, expected: tuple[int, ...], got: tuple[int, ...]) -> ProtocolError:
+    """What is raised where a message holds another number of values than both agreed on."""
+    return ProtocolError(
+        f"{peer} sent another number of values in {step}",
+        expected=f"shape {expected}",
+        got=f"shape {got}",
+        cure="both parties must run the same job on the same rows with the same release",
+    )

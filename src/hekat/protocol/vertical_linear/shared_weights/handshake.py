@@ -1,0 +1,150 @@
+"""What both parties tell each other before anything is computed: keys, counts, and which state they hold shares of."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data.features import MAX_COLUMNS
+from hekat.errors import KeyRefusedError, ProtocolError
+from hekat.ledger import RecordedChannel
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts, PaillierCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
+from hekat.protocol.vertical_linear.timing_labels import KEYS
+from hekat.scheme.paillier import KeyPair, PublicKey, generate_keys
+from hekat.wire import from_bytes, to_bytes
+
+HELLO_STEP = "hello"
+# A key of safe primes takes from below a second to minutes.
+KEY_TIMEOUT_S = 600.0
+NO_PROTECTION = "protection is NONE: shares of weights and columns leave unencrypted"
+_PAD_DOMAIN = b"hekat/vertical-shared/pads/1:"
+_SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
+
+
+@dataclass(frozen=True)
+class OwnSide:
+    """What one party brings; `key_pair` None: a fresh one is made. `sharing` as in HelloMessage."""
+
+    is_guest: bool
+    peer: str
+    row_count: int
+    column_count: int
+    sparse: bool
+    key_bits: int
+    protection: str
+    key_pair: KeyPair | None
+    epochs_done: int = 0
+    sharing: bytes = b""
+
+
+def meet(
+    channel: RecordedChannel, own: OwnSide, scales: Scales, target_count: int, stopwatch: Stopwatch
+) -> tuple[Pair, bool]:
+    """Both parties as this one sees them, and whether any columns are sparse.
+
+    Raises ProtocolError where they come with different rows or states, KeyRefusedError for a key of another size.
+    """
+    keys = _own_keys(channel, own, stopwatch)
+    hello = HelloMessage(
+        public_key=b"" if keys is None else to_bytes(keys.public),
+        row_count=own.row_count,
+        column_count=own.column_count,
+        sparse=own.sparse,
+        epochs_done=own.epochs_done,
+        sharing=own.sharing,
+    )
+    channel.send(own.peer, HELLO_STEP, hello)
+    other = channel.receive(own.peer, HELLO_STEP, HelloMessage, timeout_s=KEY_TIMEOUT_S)
+    _check_hello(channel.party, own, other)
+    counts = (own.column_count, other.column_count)
+    guest_columns, host_columns = counts if own.is_guest else counts[::-1]
+    seed = hashlib.sha256(_PAD_DOMAIN + channel.session_id).digest()
+    pair = Pair(
+        is_guest=own.is_guest,
+        guest_columns=guest_columns,
+        host_columns=host_columns,
+        target_count=target_count,
+        key_bits=own.key_bits,
+        cross_products=_make_cross_products(channel, own, keys, other.public_key, stopwatch),
+        truncation=Truncation(seed, is_guest=own.is_guest),
+        scales=scales,
+        stopwatch=stopwatch,
+    )
+    return pair, own.sparse or other.sparse
+
+
+def name_sharing(session_id: bytes, epochs_done: int) -> npt.NDArray[np.uint64]:
+    """A public name of what both hold shares of after an epoch of a session, so that no shares of two states meet."""
+    digest = hashlib.sha256(_SHARING_DOMAIN + session_id + epochs_done.to_bytes(8, "little")).digest()
+    return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
+
+
+def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> KeyPair | None:
+    if own.protection == "none":
+        channel.ledger.note("setup", NO_PROTECTION, "disclosed")
+        return None
+    with stopwatch.measure(KEYS):
+        keys = own.key_pair or generate_keys(own.key_bits)
+    _check_size(keys.public, own, channel.party)
+    what = f"made a Paillier key of {own.key_bits} bits, crt; products open under masks uniform mod n"
+    channel.ledger.note("keys", what, "public")
+    return keys
+
+
+def _make_cross_products(
+    channel: RecordedChannel, own: OwnSide, keys: KeyPair | None, data: bytes, stopwatch: Stopwatch
+) -> CrossProducts:
+    if keys is None:
+        return PlainCrossProducts(channel, own.peer, stopwatch)
+    foreign = from_bytes(data, PublicKey)
+    _check_size(foreign, own, own.peer)
+    if foreign == keys.public:
+        raise KeyRefusedError(
+            f"{own.peer} came with the key of {channel.party}",
+            expected="a key of its own",
+            got="the same one",
+            cure="each party makes a key of its own: leave ready keys out of the job",
+        )
+    return PaillierCrossProducts(channel, own.peer, keys.private, foreign, stopwatch)
+
+
+def _check_size(key: PublicKey, own: OwnSide, party: str) -> None:
+    if key.bits != own.key_bits:
+        raise KeyRefusedError(
+            f"the key of {party} is not the job's",
+            expected=f"{own.key_bits} bits",
+            got=f"{key.bits} bits",
+            cure="let each party make a key of the job's size",
+        )
+
+
+def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:
+    for what, here, there, cure in (
+        ("other rows", own.row_count, other.row_count, "find the rows that both have in common first"),
+        ("another number of epochs done", own.epochs_done, other.epochs_done, "resume both from the same epoch"),
+    ):
+        if here != there:
+            raise ProtocolError(f"{own.peer} comes with {what}", expected=f"{here}", got=f"{there}", cure=cure)
+    if other.sharing != own.sharing:
+        raise ProtocolError(
+            f"{own.peer} and {party} hold shares of different weights",
+            expected="the two states, or model parts, of one run and epoch",
+            got="others, or one at one party alone",
+            cure="resume or start both parties from the parts of the same run, or begin anew",
+        )
+    if not 1 <= other.column_count <= MAX_COLUMNS:
+        raise ProtocolError(
+            f"{own.peer} comes with columns that cannot be",
+            expected=f"1 to {MAX_COLUMNS}",
+            got=f"{other.column_count}",
+            cure="find out what runs there: this release reads no such table",
+        )

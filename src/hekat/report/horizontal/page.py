@@ -1,0 +1,178 @@
+"""Puts one horizontal run on one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hekat.report.horizontal import findings, plots
+from hekat.report.horizontal.aggregator_table import aggregator_table
+from hekat.report.horizontal.by_role import byte_step_table
+from hekat.report.horizontal.byte_text import byte_sentences, byte_table
+from hekat.report.horizontal.clipping import clip_table
+from hekat.report.horizontal.dropouts import dropout_headline, dropout_sentences, sample_sentences
+from hekat.report.horizontal.plot_clipping import plot_clipping
+from hekat.report.horizontal.plot_precision import plot_precision
+from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
+from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
+from hekat.report.page.html_table import table_html
+from hekat.report.page.parts import (
+    caveats_html,
+    checks_html,
+    figure_html,
+    head_html,
+    page_html,
+    paragraphs_html,
+    section_html,
+    settings_html,
+)
+from hekat.report.tables import (
+    party_table,
+    result_table,
+    role_byte_table,
+    role_time_table,
+    time_table,
+)
+
+_SETTING_NAMES = {
+    "algorithm": "algorithm",
+    "rounds": "rounds, at most",
+    "local_epochs": "passes over the own rows per round",
+    "batch_rows": "rows per batch (0: all)",
+    "learning_rate": "learning rate",
+    "optimiser": "server optimiser",
+    "optimiser_settings": "its settings",
+    "proximal_mu": "proximal mu",
+    "error_feedback": "error feedback",
+    "stop_at_loss": "stops at a loss of",
+    "standardise": "columns standardised",
+    "model": "model",
+    "hidden": "hidden layers",
+    "l2": "L2 penalty",
+    "parameters": "tensors that are trained",
+    "value_bits": "bits per value",
+    "layout": "packing layout",
+    "rounding": "rounding",
+    "clipping": "clipping bound",
+    "protection": "protection",
+    "key_bits": "key size in bits",
+    "opening": "who opens sums",
+    "openers": "by name",
+    "openers_needed": "of whom it takes",
+    "parameter_set": "parameter set",
+    "ring": "its ring",
+    "security": "its security",
+    "check_sum": "sums are checked against the uploads",
+    "hold_out": "share of rows held out",
+    "validate_every": "rounds between validations",
+    "score_bins": "bins of scores for the AUC",
+    "participation": "part of the parties that trains in a round",
+    "sample_size": "parties that train in a round",
+    "min_parties": "least updates in a sum",
+    "weight_max": "public bound on a party's rows",
+    "aggregator": "aggregator",
+    "leader": "party that hands out what all share",
+    "classes": "classes",
+}
+
+
+def render_page(summary: Mapping[str, Any]) -> str:
+    """The whole page. Raises HekatError where matplotlib is not installed."""
+    title = f"Hekat run: {summary['job']}"
+    sections = [
+        _head(summary, title),
+        section_html(
+            "Who took part",
+            table_html(party_table(summary)),
+            paragraphs_html(*sample_sentences(summary), *dropout_sentences(summary)),
+            caveats_html(summary["notes"]),
+        ),
+        section_html(
+            "Results",
+            table_html(result_table(summary)),
+            paragraphs_html(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
+            figure_html(plots.plot_results(summary)),
+            table_html(validation_table(summary)),
+        ),
+        _bits(summary),
+        section_html(
+            "How training went",
+            paragraphs_html(findings.round_sentence(summary), validation_sentence(summary)),
+            figure_html(plots.plot_convergence(summary)),
+            table_html(validation_round_table(summary), small=True),
+        ),
+        _exactness(summary),
+        section_html(
+            "Time",
+            paragraphs_html(*findings.time_sentences(summary)),
+            figure_html(plots.plot_time(summary)),
+            table_html(time_table(summary)),
+            figure_html(plot_role_time(summary)),
+            table_html(role_time_table(summary), small=True),
+        ),
+        section_html(
+            "Bytes",
+            paragraphs_html(*byte_sentences(summary)),
+            figure_html(plots.plot_bytes(summary)),
+            table_html(byte_table(summary)),
+            figure_html(plot_role_bytes(summary)),
+            table_html(role_byte_table(summary)),
+            table_html(byte_step_table(summary)),
+        ),
+        section_html(
+            "Clipped values",
+            paragraphs_html(findings.clipping_sentence(summary)),
+            figure_html(plot_clipping(summary)),
+            table_html(clip_table(summary), small=True),
+        ),
+        _aggregator(summary),
+        settings_html(summary, _SETTING_NAMES),
+        checks_html(summary),
+    ]
+    return page_html(title, sections)
+
+
+def _head(summary: Mapping[str, Any], title: str) -> str:
+    alarm = (
+        "Protection was set to <code>none</code>: the aggregator could read every party's update. Updates can give "
+        "away the rows they were made from. Use this setting for comparisons on public data only."
+    )
+    return head_html(
+        summary,
+        title,
+        findings.verdict(summary),
+        alarm=None if findings.is_encrypted(summary) else alarm,
+        cautions=(dropout_headline(summary), findings.key_warning(summary)),
+    )
+
+
+def _exactness(summary: Mapping[str, Any]) -> str:
+    explained = (
+        "Before encryption, values are rounded to whole numbers; encrypted sums of those are exact. So an average "
+        "can differ from the one in ordinary floating point only by rounding, and by how much at most is known "
+        "beforehand. This check compares the two in each sum; a point shows the value that came nearest to its bound."
+    )
+    return section_html(
+        "Is the encrypted sum right?",
+        paragraphs_html(*findings.exactness_sentences(summary), explained if summary["exactness"] else None),
+        figure_html(plots.plot_exactness(summary)),
+    )
+
+
+def _bits(summary: Mapping[str, Any]) -> str:
+    table = precision_table(summary)
+    if table is None:
+        return ""
+    return section_html(
+        "How many bits a value needs",
+        paragraphs_html(precision_sentence(summary)),
+        figure_html(plot_precision(summary)),
+        table_html(table),
+    )
+
+
+def _aggregator(summary: Mapping[str, Any]) -> str:
+    if not summary["aggregator_saw"]:
+        return section_html("What the aggregator could see", paragraphs_html("Not recorded in this summary."))
+    return section_html("What the aggregator could see", table_html(aggregator_table(summary)))

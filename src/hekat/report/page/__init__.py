@@ -1,0 +1,1 @@
+"""What pages are made of: HTML, style, drawings; the same for all protocols."""

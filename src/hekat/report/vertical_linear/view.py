@@ -1,0 +1,163 @@
+"""How a vertical regression is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hekat.report.page.parts import (
+    caveats_html,
+    checks_html,
+    figure_html,
+    head_html,
+    html_of_tables,
+    page_html,
+    paragraphs_html,
+    section_html,
+    settings_html,
+)
+from hekat.report.party_views import seen_lines, seen_table, seen_tables
+from hekat.report.tables import Table
+from hekat.report.vertical_linear import findings, plots
+from hekat.report.vertical_linear.tables import (
+    byte_table,
+    epoch_table,
+    exactness_table,
+    learned_table,
+    part_table,
+    party_table,
+    result_table,
+    step_table,
+)
+from hekat.report.view import Finding, View
+
+_SETTING_NAMES: Final = {
+    "model": "model",
+    "form": "form",
+    "guest": "guest",
+    "hosts": "hosts",
+    "arbiter": "arbiter",
+    "protection": "protection",
+    "key_bits": "key size in bits",
+    "epochs": "epochs, at most",
+    "batch_rows": "rows per batch (0: all)",
+    "learning_rate": "learning rate",
+    "optimiser": "optimiser",
+    "optimiser_settings": "its settings",
+    "l1": "L1 penalty",
+    "l2": "L2 penalty",
+    "standardise": "columns standardised, each party its own",
+    "limit_spreads": "columns kept within so many spreads of their mean",
+    "patience": "epochs without gain that end training (0: never)",
+    "min_improvement": "least fall of the loss that counts as gain",
+    "stop_at_loss": "stops at a loss of",
+    "seed": "seed of the batches",
+    "feature_bits": "bits after the point of a feature",
+    "value_bits": "bits after the point of a score, as it is computed",
+    "classes": "classes",
+    "intersection": "how common rows were found",
+    "intersection_key_bits": "key size of the intersection in bits",
+    "receivers": "who learns predicted scores",
+    "score_bits": "bits after the point of a score that is told",
+    "label_leak_accepted": "limit on equations waived in the words",
+    "column_leak_accepted": "limit on what the guest learns of hosts waived in the words",
+}
+_ALARM: Final = (
+    "Protection was set to <code>none</code>: parties sent each other residuals and gradients in the clear, which give "
+    "labels and features away. Use this setting for comparisons on public data only."
+)
+
+
+def render_page(summary: Mapping[str, Any]) -> str:
+    """The whole page. Raises HekatError where matplotlib is not installed."""
+    title = f"Hekat run: {summary['job']}"
+    sections = [
+        head_html(
+            summary,
+            title,
+            findings.verdict(summary),
+            alarm=None if findings.is_encrypted(summary) else _ALARM,
+            cautions=findings.cautions(summary),
+        ),
+        section_html("Who took part", html_of_tables(party_table(summary)), caveats_html(summary["notes"])),
+        _results(summary),
+        section_html(
+            "How training went",
+            paragraphs_html(*findings.training_sentences(summary)),
+            figure_html(plots.plot_loss(summary)),
+            html_of_tables(epoch_table(summary)),
+        ),
+        section_html(
+            "Is it what exact arithmetic would give?",
+            paragraphs_html(*findings.exactness_sentences(summary)),
+            figure_html(plots.plot_exactness(summary)),
+            html_of_tables(exactness_table(summary)),
+        ),
+        section_html(
+            "Time",
+            paragraphs_html(*findings.time_sentences(summary)),
+            figure_html(plots.plot_time(summary)),
+            html_of_tables(part_table(summary), step_table(summary)),
+        ),
+        section_html("Bytes", figure_html(plots.plot_bytes(summary)), html_of_tables(byte_table(summary))),
+        section_html("What every party learned", html_of_tables(learned_table(summary), *seen_tables(summary))),
+        settings_html(summary, _SETTING_NAMES),
+        checks_html(summary),
+    ]
+    return page_html(title, sections)
+
+
+def _results(summary: Mapping[str, Any]) -> str:
+    table, compared = result_table(summary), findings.compared_sentences(summary)
+    if table is None and not compared:
+        compared = ["No metric was measured: the job names no test data."]
+    receivers = summary["prediction_receivers"]
+    told = f"Scores of the test rows went to {', '.join(receivers)} alone." if receivers and table else None
+    return section_html("Results", html_of_tables(table), paragraphs_html(*compared, told))
+
+
+def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Results where there are any, parties, epochs, time, bytes, equations."""
+    found = (result_table, party_table, epoch_table, part_table, byte_table, learned_table)
+    return [table for make in found if (table := make(summary)) is not None]
+
+
+def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
+    """What came out, whether it is exact, what every party could read, what to keep in mind."""
+    out = [findings.verdict(summary), *findings.training_sentences(summary), *findings.compared_sentences(summary)]
+    return [
+        Finding("What came out", [*out, *findings.cautions(summary)]),
+        Finding("Is it what exact arithmetic would give?", findings.exactness_sentences(summary)),
+        Finding("What gradients tell of labels and columns", findings.equation_sentences(summary)),
+        Finding("What every party could read (from its signed ledger)", seen_lines(summary)),
+        Finding("Keep in mind", list(summary["notes"])),
+    ]
+
+
+VERTICAL_VIEW: Final = View(
+    page=render_page,
+    terminal_tables=terminal_tables,
+    terminal_findings=terminal_findings,
+    verdict=findings.verdict,
+    is_protected=findings.is_encrypted,
+    caution=findings.first_caution,
+    tables={
+        "parties": party_table,
+        "results": result_table,
+        "epochs": epoch_table,
+        "exactness": exactness_table,
+        "time": part_table,
+        "time_by_step": step_table,
+        "bytes": byte_table,
+        "learned": learned_table,
+        "seen": seen_table,
+    },
+    plots={
+        "loss": plots.plot_loss,
+        "exactness": plots.plot_exactness,
+        "time": plots.plot_time,
+        "bytes": plots.plot_bytes,
+    },
+    shown_tables=("results", "parties", "time", "bytes", "learned"),
+    shown_plots=("loss", "time", "bytes"),
+)

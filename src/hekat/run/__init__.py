@@ -1,0 +1,1 @@
+"""What one role does in a run on its machine: what it loads, keeps and leaves behind."""

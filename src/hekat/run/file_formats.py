@@ -1,0 +1,12 @@
+"""The kinds of files that outlive a run, with the formats of each that this release reads and writes."""
+
+from __future__ import annotations
+
+from hekat.job.job_head import JOB_FORMAT
+from hekat.job.site_file import SITE_FORMAT
+from hekat.run.horizontal.trained_model import MODEL_FORMAT
+from hekat.run.vertical_linear.part_file import PART_FORMAT
+from hekat.state import CHECKPOINT_FORMAT
+from hekat.summary.summary_format import SUMMARY_FORMAT
+
+FORMATS = (JOB_FORMAT, SITE_FORMAT, CHECKPOINT_FORMAT, MODEL_FORMAT, PART_FORMAT, SUMMARY_FORMAT)

@@ -1,0 +1,122 @@
+"""Holds a checkpoint against the job before anything is resumed: a file can be whole and yet no state of this training.
+
+The digest in a checkpoint tells damage, not who wrote it: a state that training cannot start from is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.model import Model
+from hekat.model.parameters import Shapes, shapes_of
+from hekat.protocol.horizontal.settings import MAX_ALPHA, MAX_LOSS, MIN_ALPHA, HorizontalSettings
+from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
+from hekat.protocol.horizontal.training.server_step import ServerStep
+from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.training.validation import scored_classes
+from hekat.run.horizontal.validation_history import check_history
+from hekat.state import Checkpoint, refuse_checkpoint
+
+_BOUND = "bound/"
+VALIDATION_EDGES = "validation/edges"
+LAST_ROUND = "last_round/"
+ROW_COUNT = "row_count"
+# Running powers beta^t of Adam; one that is not below 1 after a step would be divided by zero.
+_POWERS = ("beta_1_power", "beta_2_power")
+# Sums and means of squares, whose root is taken.
+_SQUARES = ("mean_square/", "second_moment/", "square_sum/")
+
+
+def check_resumable(
+    what: str, checkpoint: Checkpoint, settings: HorizontalSettings, column_count: int, model: Model
+) -> None:
+    """Raise StateError unless `checkpoint` can be a state of this training of `model`, for tables of `column_count`
+    columns."""
+    shapes = model.parameter_shapes
+    trained = TrainedTensors.of(model, settings.model.parameters)
+    sent = trained.update_like(model, settings.training)
+    _check_arrays(what, "parameters", checkpoint.parameters, shapes)
+    _check_optimiser_state(what, checkpoint.optimiser_state, ServerStep(trained, settings.training), shapes)
+    codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
+    clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
+    scored = scored_classes(settings)
+    expected: Shapes = {
+        "standardiser/mean": (column_count,),
+        "standardiser/spread": (column_count,),
+        "finished": (),
+        **{f"{_BOUND}{name}": () for name in (sent if clips else ())},
+        **_shapes_of_shared(settings, {name: sent[name].shape for name in sent if name.startswith(CONTROL)}),
+        **({VALIDATION_EDGES: (len(scored), settings.validation.bins - 1)} if scored else {}),
+    }
+    _check_arrays(what, "codec_state", codec_state, expected)
+    if not (codec_state["standardiser/spread"] > 0).all():
+        raise refuse_checkpoint(what, "a spread above 0 for every column", "one that is not")
+    if codec_state["finished"] not in (0.0, 1.0):
+        raise refuse_checkpoint(what, "finished, 0 or 1", "another number")
+    for name, bound in codec_state.items():
+        if name.startswith(_BOUND) and not MIN_ALPHA <= bound <= MAX_ALPHA:
+            raise refuse_checkpoint(what, f"{name} from 2^-40 to 2^40", "a number outside")
+    _check_shared(what, codec_state, checkpoint.rounds_done)
+    if scored:
+        _check_edges(what, codec_state[VALIDATION_EDGES])
+    _check_losses(what, checkpoint)
+    check_history(what, checkpoint.metrics_history, settings)
+
+
+def _shapes_of_shared(settings: HorizontalSettings, control: Shapes) -> Shapes:
+    """What the checkpoint of such a job holds of the states that parties keep for themselves."""
+    if not settings.training.keeps_own_state:
+        return {}
+    rounds: Shapes = {f"{LAST_ROUND}{party}": () for party in settings.parties}
+    return {**rounds, **control, **({ROW_COUNT: ()} if control else {})}
+
+
+def _check_shared(what: str, codec_state: Mapping[str, npt.NDArray[Any]], rounds_done: int) -> None:
+    for name, value in codec_state.items():
+        if name.startswith(LAST_ROUND) and value not in range(rounds_done + 1):
+            raise refuse_checkpoint(what, f"{name}, a round up to {rounds_done}", "another number")
+        if name == ROW_COUNT and not (value >= 1 and value == np.floor(value)):
+            raise refuse_checkpoint(what, f"{name}, a number of rows", "another number")
+
+
+def _check_edges(what: str, edges: npt.NDArray[Any]) -> None:
+    in_range = (edges >= 0).all() and (edges <= PLACE_COUNT).all()
+    if not (in_range and (edges == np.floor(edges)).all() and (np.diff(edges, axis=1) >= 0).all()):
+        raise refuse_checkpoint(what, f"rising whole numbers up to {PLACE_COUNT} in {VALIDATION_EDGES}", "others")
+
+
+def _check_losses(what: str, checkpoint: Checkpoint) -> None:
+    history, count = checkpoint.metrics_history, checkpoint.rounds_done
+    if len(history) != count:
+        raise refuse_checkpoint(what, f"one loss for each of {count} rounds", f"{len(history)} entries")
+    if not all("loss" in entry and 0 <= entry["loss"] <= MAX_LOSS for entry in history):
+        raise refuse_checkpoint(what, f"a loss from 0 to {MAX_LOSS:g} for each round", "something else")
+
+
+def _check_optimiser_state(
+    what: str, state: Mapping[str, npt.NDArray[Any]], server_step: ServerStep, shapes: Shapes
+) -> None:
+    first = server_step.init_state({name: np.zeros(shape) for name, shape in shapes.items()})
+    _check_arrays(what, "optimiser_state", state, shapes_of(first))
+    for name, values in state.items():
+        is_counted = name == "step_count" or name.startswith(_SQUARES)
+        if (is_counted and (values < 0).any()) or (name in _POWERS and not 0 <= values <= 1):
+            raise refuse_checkpoint(what, f"an optimiser_state/{name} that training can reach", "numbers out of range")
+
+
+def _check_arrays(what: str, group: str, arrays: Mapping[str, npt.NDArray[Any]], expected: Shapes) -> None:
+    missing, strangers = sorted(expected.keys() - arrays.keys()), sorted(arrays.keys() - expected.keys())
+    if missing or strangers:
+        names = ", ".join([*(f"no {name!r}" for name in missing[:5]), *(f"unknown {name!r}" for name in strangers[:5])])
+        raise refuse_checkpoint(what, f"{group} as this job's model and optimiser have them", names)
+    for name, shape in expected.items():
+        values = arrays[name]
+        if values.shape != shape or values.dtype != np.float64:
+            got = f"shape {values.shape} of {values.dtype}"
+            raise refuse_checkpoint(what, f"{group}/{name} of shape {shape} of float64", got)
+        if not np.isfinite(values).all():
+            raise refuse_checkpoint(what, f"finite numbers in {group}/{name}", "NaN or infinity")

@@ -1,0 +1,217 @@
+"""Everything a run needs, loaded and checked before anything starts: tables, labels, models, keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from hekat.channel import PartyKey
+from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
+from hekat.data.columns.moments import largest_magnitudes
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import InputError, JobError
+from hekat.job.data_source import DataSource
+from hekat.job.horizontal.job_file import Job, load_job
+from hekat.job.model_source import PartyModel, find_model_source, load_own_model
+from hekat.job.site_file import Site, find_source, load_site
+from hekat.job.site_policy import check_site_allows
+from hekat.model import MODEL_NAMES, Model
+from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
+from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
+from hekat.protocol.horizontal.training.loop import build_model
+from hekat.protocol.horizontal.training.server_step import build_optimiser
+from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.horizontal.training.validation import hold_out
+from hekat.run.horizontal.trained_model import check_can_export
+from hekat.run.load_keys import load_key_pair, load_party_keys
+from hekat.scheme.paillier import KeyPair
+from hekat.scheme.paillier.randomiser import check_table_memory
+
+MAX_PARAMETERS = 2**31
+# The largest power of two that the encrypted histogram of a column's exponents tells.
+MAX_STANDARDISED = 2.0**40
+# Squares and their sums over rows stay finite.
+MAX_MAGNITUDE = 2.0**480
+
+
+@dataclass(frozen=True)
+class HorizontalInputs:
+    """A checked job with this machine's tables. `key_pair` is the leader's, where its site keeps one.
+
+    `party_keys` are the signing keys that the site keeps; parties without one sign with a key made for the run.
+    """
+
+    job: Job
+    site: Site
+    tables: dict[str, Table]
+    test_table: Table | None
+    key_pair: KeyPair | None = field(repr=False)
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+    model_caveats: tuple[str, ...] = ()
+    """What a reader of the run's report has to know of a model that is not Hekat's own."""
+
+    def make_model(self, party: str) -> PartyModel:
+        """A model of the party's own, made anew: no two parties hold one object. Raises InputError or JobError."""
+        column_count = self.tables[self.job.settings.leader].features.shape[1]
+        return _make_model(self.job.settings, self.site, party, column_count)
+
+
+def load_inputs(
+    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+) -> HorizontalInputs:
+    """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
+
+    `ask_passphrase` is called where the leader's key file is protected by one.
+    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    """
+    job = load_job(job_path)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    check_site_allows(site, job)
+    settings = job.settings
+    tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in settings.parties}
+    first = tables[settings.leader]
+    tables = {party: _arrange(table, first) for party, table in tables.items()}
+    check_same_schema({party: table.feature_names for party, table in tables.items()})
+    _check_classes_differ(tables)
+    test_table = None
+    if job.test_data is not None:
+        source = find_source(site, None, job.test_data)
+        test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
+        check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
+        check_has_labels(replace(test_table, name="the test data"))
+    for party, table in tables.items():
+        check_row_count(party, len(table), settings)
+        hold_out(table, settings)
+    model_caveats = _check_models(settings, site, first.features.shape[1])
+    for table in tables.values():
+        check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)
+    if test_table is not None:
+        check_magnitudes(test_table, MAX_MAGNITUDE)
+    build_optimiser(settings.training)
+    with declare_tenancy(site.machine.single_tenant):
+        engine = get_engine()
+        if settings.protection == "paillier":
+            check_table_memory(settings.key_bits, engine)
+    return HorizontalInputs(
+        job,
+        site,
+        tables,
+        test_table,
+        _load_key(site, job, ask_passphrase),
+        load_party_keys(site, settings.everyone, job.party_keys),
+        model_caveats,
+    )
+
+
+def _make_model(settings: HorizontalSettings, site: Site, party: str, column_count: int) -> PartyModel:
+    spec = settings.model
+    if spec.name in MODEL_NAMES:
+        return PartyModel(build_model(settings, column_count))
+    held = site.parties[party]
+    source = find_model_source(held.models, site.common_models, spec.name)
+    if spec.hidden:
+        raise JobError(
+            f"model.hidden is for model 'mlp', not for {spec.name!r}",
+            expected="the sizes of its layers in the site file: arguments = { ... }",
+            got="model.hidden in the job",
+            cure="remove model.hidden",
+        )
+    class_count = None if settings.classes is None else len(settings.classes)
+    return load_own_model(
+        spec.name, source, site.folder, column_count=column_count, class_count=class_count, l2=spec.l2
+    )
+
+
+def _check_models(settings: HorizontalSettings, site: Site, column_count: int) -> tuple[str, ...]:
+    """Make every party's model once, so that all are alike, and can begin; returns notes on the first one."""
+    notes: tuple[str, ...] = ()
+    identities: dict[str, ModelIdentity] = {}
+    for party in settings.parties if settings.model.name not in MODEL_NAMES else settings.parties[:1]:
+        made = _make_model(settings, site, party, column_count)
+        TrainedTensors.of(made.model, settings.model.parameters)
+        check_can_export(made)
+        _check_parameter_count(made.model)
+        identities[party] = identify_model(made.model, made.code, settings.model.seed)
+        notes = notes or made.notes
+    check_same_model(settings.model.name, identities)
+    return notes
+
+
+def _check_parameter_count(model: Model) -> None:
+    count = sum(math.prod(shape) for shape in model.parameter_shapes.values())
+    if count > MAX_PARAMETERS:
+        raise InputError(
+            "the model is too large",
+            expected="at most 2^31 parameters",
+            got=f"{count}",
+            cure="make its layers smaller, or leave out columns",
+        )
+
+
+def check_magnitudes(table: Table, most: float) -> None:
+    """Raise InputError that names the first column with a magnitude above `most`; never the value."""
+    too_large = np.flatnonzero(largest_magnitudes(table.features) > most)
+    if too_large.size:
+        raise InputError(
+            f"column {table.feature_names[int(too_large[0])]!r} of {table.name} has values too large to train on",
+            expected=f"magnitudes up to 2^{math.frexp(most)[1] - 1}",
+            got="a larger one",
+            cure="change the column's unit, or leave it out",
+        )
+
+
+def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: bool = True) -> Table:
+    return load_table(
+        source.kind,
+        source.options,
+        site.folder,
+        name=name,
+        classes=job.settings.classes,
+        columns=job.columns,
+        sparse=job.sparse,
+        for_training=for_training,
+        # Release records know jobs on the same rows by it.
+        digest_rows=for_training and job.settings.protection == "lattice",
+    )
+
+
+def _arrange(table: Table, first: Table) -> Table:
+    """`table` in the order of the leader's columns, where it has the same ones in another."""
+    arranged = arrange_columns(table, first.feature_names)
+    if arranged is table:
+        return table
+    return replace(arranged, notes=(*table.notes, f"columns taken in the order they have at {first.name}"))
+
+
+def _check_classes_differ(tables: Mapping[str, Table]) -> None:
+    """Raise InputError where all rows of all parties are of one class: no model can be learnt from them."""
+    found = {int(table.labels[0]) for table in tables.values() if table.labels is not None and has_one_class(table)}
+    if len(found) == 1 and all(has_one_class(table) for table in tables.values()):
+        raise InputError(
+            "all parties together have rows of one class only",
+            expected="rows of at least 2 classes",
+            got="1 class",
+            cure="check the label columns and the job's classes",
+        )
+
+
+def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) -> KeyPair | None:
+    settings = job.settings
+    for party in settings.parties:
+        path = site.parties[party].paillier_key
+        if path is not None and party != settings.leader:
+            raise JobError(
+                f"party {party} has a paillier_key but does not lead",
+                expected=f"a key at the leader, {settings.leader}",
+                got=f"paillier_key under [party.{party}]",
+                cure="remove it: the leader gives the key to the others",
+            )
+    path = site.parties[settings.leader].paillier_key
+    if path is None or settings.protection != "paillier":
+        return None
+    return load_key_pair(path, "the leader", settings.key_bits, ask_passphrase)

@@ -1,0 +1,166 @@
+"""A trained model as files: an .npz that plain NumPy opens, and for PyTorch safetensors that a plain module loads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hekat.data import ColumnSpecs
+from hekat.errors import HekatError, InputError, StateError
+from hekat.job.horizontal.job_file import Job
+from hekat.job.model_source import PartyModel
+from hekat.model import Parameters
+from hekat.model.torch_model import TorchModel
+from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.trained_tensors import CONTROL
+from hekat.state import load_model, replace_file, save_model
+from hekat.state.array_file import check_array_name
+from hekat.state.file_format import FileFormat
+
+MODEL_FILE = "model.npz"
+TENSORS_FILE = "model.safetensors"
+# Format 1 (release 0.1.0) had no columns to encode, no sparse rows, and models of Hekat's own alone.
+MODEL_FORMAT = FileFormat("model", ("0.1.0", "0.2.0"))
+_MEAN, _SPREAD = "standardiser/mean", "standardiser/spread"
+# What stands beside a model's tensors in its file and in an update.
+_TAKEN = ("standardiser/", CONTROL)
+_PREDICT = "standardise: (x - standardiser/mean) / standardiser/spread, then the model"
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """All that predicting needs. `columns` are the model's features in their order, `code` the SHA-256 of the site's
+    code, empty for a model of Hekat's own."""
+
+    name: str
+    hidden: tuple[int, ...]
+    l2: float
+    classes: tuple[str, ...] | None
+    columns: tuple[str, ...]
+    parameters: Parameters = field(repr=False)
+    standardiser: Standardiser = field(repr=False)
+    column_specs: ColumnSpecs = field(default_factory=ColumnSpecs)
+    sparse: bool = False
+    code: str = ""
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns that a table has before categories are encoded."""
+        return source_columns_of(self.columns, self.column_specs)
+
+
+def source_columns_of(columns: Iterable[str], specs: ColumnSpecs) -> tuple[str, ...]:
+    """The columns that a table has before `specs` encode it into `columns`."""
+    encoded = {feature: spec.name for spec in specs for feature in spec.feature_names}
+    return tuple(dict.fromkeys(encoded.get(name, name) for name in columns))
+
+
+def save_trained_model(
+    folder: Path, job: Job, state: TrainingState, feature_names: tuple[str, ...], made: PartyModel
+) -> None:
+    """Write model.npz into `folder`, and model.safetensors where `made` is a PyTorch model. Raises StateError."""
+    settings, standardiser = job.settings, state.standardiser
+    metadata = {
+        "format": MODEL_FORMAT.newest,
+        "hekat": version("hekat"),
+        "job": job.name,
+        "model": settings.model.name,
+        "hidden": list(settings.model.hidden),
+        "l2": settings.model.l2,
+        "classes": list(settings.classes) if settings.classes is not None else None,
+        "columns": list(feature_names),
+        "column_specs": job.columns.to_json(),
+        "sparse": job.sparse,
+        "code": made.code,
+        "rounds": state.rounds_done,
+        "predict": _PREDICT,
+    }
+    arrays = {**state.parameters, _MEAN: standardiser.mean, _SPREAD: standardiser.spread}
+    save_model(folder / MODEL_FILE, arrays, metadata)
+    if isinstance(made.model, TorchModel):
+        beside = {**metadata, _MEAN: standardiser.mean.tolist(), _SPREAD: standardiser.spread.tolist()}
+        content = _encode_tensors(made.model.state_dict(state.parameters), beside)
+        replace_file(folder / TENSORS_FILE, content, mode=0o644)
+
+
+def check_can_export(made: PartyModel) -> None:
+    """Raise InputError, with the cure, where the model could not be written at the end of training."""
+    for name in made.model.parameter_shapes:
+        check_array_name(name)
+        if name.startswith(_TAKEN):
+            raise InputError(
+                f"model {made.model.name} has a tensor of a name that is taken",
+                expected=f"names that do not begin with {' or '.join(_TAKEN)}",
+                got=repr(name),
+                cure="rename it in the model's code",
+            )
+    if isinstance(made.model, TorchModel):
+        _import_safetensors()
+
+
+def load_trained_model(path: Path) -> TrainedModel:
+    """The model in the file at `path`, or in the run's folder at `path`.
+
+    Raises StateError where it is not there, damaged, or of another form.
+    """
+    file = path / MODEL_FILE if path.is_dir() else path
+    arrays, metadata = load_model(file)
+    MODEL_FORMAT.check(metadata.get("format"), f"model {file}", StateError)
+    try:
+        return _read(arrays, metadata)
+    except (HekatError, KeyError, TypeError, ValueError) as error:
+        raise StateError(
+            f"model {file} does not tell how to predict",
+            expected="columns, classes, standardiser and parameters that fit each other",
+            got=f"others ({type(error).__name__})",
+            cure="restore it from a copy, or train anew",
+        ) from None
+
+
+def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedModel:
+    parameters = {name: values for name, values in arrays.items() if name not in (_MEAN, _SPREAD)}
+    columns, classes = metadata["columns"], metadata["classes"]
+    mean, spread = arrays[_MEAN], arrays[_SPREAD]
+    if not (mean.shape == spread.shape == (len(columns),) and (spread > 0).all() and np.isfinite(mean).all()):
+        raise ValueError("a standardiser of other columns")
+    if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in parameters.values()):
+        raise ValueError("parameters that are no finite numbers")
+    if not all(isinstance(text, str) for text in [*columns, *(classes or []), metadata["model"]]):
+        raise ValueError("names that are no texts")
+    return TrainedModel(
+        name=metadata["model"],
+        hidden=tuple(int(size) for size in metadata["hidden"]),
+        l2=float(metadata["l2"]),
+        classes=None if classes is None else tuple(classes),
+        columns=tuple(columns),
+        parameters=parameters,
+        standardiser=Standardiser(mean, spread),
+        column_specs=ColumnSpecs.from_json(metadata.get("column_specs", {})),
+        sparse=bool(metadata.get("sparse", False)),
+        code=str(metadata.get("code", "")),
+    )
+
+
+def _encode_tensors(tensors: Mapping[str, Any], metadata: Mapping[str, Any]) -> bytes:
+    content: bytes = _import_safetensors().save(dict(tensors), {"hekat": json.dumps(metadata, sort_keys=True)})
+    return content
+
+
+def _import_safetensors() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError:
+        raise InputError(
+            "safetensors is not installed",
+            expected="the extra 'torch', to write a PyTorch model",
+            got="no module safetensors",
+            cure="pip install 'hekat[torch]'",
+        ) from None
+    return safetensors.torch

@@ -1,0 +1,238 @@
+"""Where each role keeps upload numbers and releases: in a folder of its site's, or with the run where that is enough.
+
+Records that lie with the run forget at its end: a second run of the same job begins with empty ones, and opens a sum
+without a party that was in the first. Where one process plays every party it holds every update anyway, so they may lie
+there, and the run says so; anywhere else a site names a folder outside of all runs.
+
+A run that is resumed goes on with those of the run before it, in place: a copy could be resumed twice, and would not
+know what was released in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from hekat.channel.canonical import encode_fields
+from hekat.errors import JobError, PolicyError, StateError
+from hekat.job.horizontal.job_file import Job
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.masked.group_parties import samples_ahead
+from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
+from hekat.protocol.secure_sum.masked.upload_state import (
+    RELEASES_FILE,
+    UPLOADS_FILE,
+    UploadState,
+    check_not_emptied,
+    check_upload_state,
+    open_upload_state,
+)
+from hekat.protocol.secure_sum.participation import Participation
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.run_events import EVENTS_FILE
+from hekat.state import Counter, is_run_id
+from hekat.state.disk_errors import disk_errors_as_state_errors
+from hekat.toml_text import toml_key
+
+STATE_FOLDER = "state"
+_NO_ROWS_LABEL = b"hekat/rows/none/1"
+
+
+def may_lie_with_run(inputs: HorizontalInputs) -> bool:
+    """Whether records may lie with the run: only where this one process plays every party of a job that names no keys.
+
+    A job with keys is of several organisations, whose records outlive a run on one machine.
+    """
+    return not inputs.job.party_keys and set(inputs.job.settings.parties) <= inputs.tables.keys()
+
+
+def roles_without_own_folder(inputs: HorizontalInputs) -> tuple[str, ...]:
+    """The roles whose site names no folder, so that the run's own serves; none unless protection is `lattice`."""
+    return tuple(role for role in _roles(inputs.job.settings) if _own_folder(inputs, role) is None)
+
+
+def check_upload_states(
+    inputs: HorizontalInputs, resumed_folder: Path | None, runs: Path | None = None, rounds_done: int = 0
+) -> None:
+    """Raise JobError, PolicyError or StateError where a role has no place for what it keeps, where that cannot be used,
+    or where it forbids this job; to be called before anything is written. `runs` is where run folders are made.
+
+    A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
+    sums, the difference of which is another party's update.
+    """
+    job = inputs.job
+    samples = samples_ahead(job.settings, rounds_done, Participation(job.settings, job.digest))
+    refusals: dict[str, PolicyError] = {}
+    for role in _roles(job.settings):
+        own = _own_folder(inputs, role)
+        if own is not None:
+            check_outlasts_runs(role, own, runs)
+        elif not may_lie_with_run(inputs):
+            raise _no_folder(role)
+        elif resumed_folder is None:
+            continue
+        folder = own if own is not None else Path(resumed_folder or "") / STATE_FOLDER / role
+        if _is_whole(role, folder, resumed_folder):
+            try:
+                check_upload_state(folder, job.digest, _rows_of(inputs, role), samples)
+            except PolicyError as error:
+                refusals[role] = error
+    if refusals:
+        raise _refusal_of_all(refusals)
+
+
+def _refusal_of_all(refusals: Mapping[str, PolicyError]) -> PolicyError:
+    """One error that names every role whose record refuses the job: one by one they would be found in as many runs."""
+    (_, first), *others = refusals.items()
+    if not others:
+        return first
+    tables = ", ".join(f"[{toml_key('party', role, 'other_sums')}]" for role, _ in others)
+    return PolicyError(
+        f"the records of {', '.join(refusals)} refuse this job",
+        expected=first.expected,
+        got="; ".join(f"{error.what}: {error.got}" for error in refusals.values()),
+        cure=f"{first.cure}; the same line under {tables}",
+    )
+
+
+def _is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:
+    """Whether there is a state; False where it is still to be made. Raises StateError where a part is missing."""
+    with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
+        missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]
+    if resumed_folder is None and len(missing) == 2 and (folder.is_dir() or not folder.exists()):
+        check_not_emptied(folder)
+        return False  # a party's first run
+    # A counter at 0 says that there never was a record: its making was cut short.
+    if not missing or (resumed_folder is None and missing == [RELEASES_FILE] and not _is_used(folder)):
+        check_not_emptied(folder)
+        return not missing
+    with_run = Path(resumed_folder or "") / STATE_FOLDER / role
+    moved = f"; this run's is in {with_run}: move it there" if resumed_folder and _has_state(with_run) else ""
+    raise StateError(
+        f"the state of {role} is not whole",
+        expected=f"{UPLOADS_FILE} and {RELEASES_FILE} in {folder}",
+        got=f"no {' and no '.join(missing)}",
+        cure=f"put the folder back as the last run left it{moved}; without it nobody knows what was opened",
+    )
+
+
+def _has_state(folder: Path) -> bool:
+    return (folder / UPLOADS_FILE).is_file() and (folder / RELEASES_FILE).is_file()
+
+
+def _is_used(folder: Path) -> bool:
+    with Counter.open(folder / UPLOADS_FILE) as uploads:
+        return uploads.next_value > 0
+
+
+def _no_folder(role: str) -> JobError:
+    return JobError(
+        f"the site file names no state folder for {role}",
+        expected="a folder outside of all run folders, for upload numbers and for what was opened",
+        got="none, in a job that not this process alone plays",
+        cure=f'add to [{toml_key("party", role)}] of the site file: state = "state/{role}"',
+    )
+
+
+def check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
+    """Raise JobError where the folder lies in one of run folders, which are thrown away, or is itself one."""
+    with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
+        place = folder.resolve()
+        for above in (place, *place.parents):
+            is_run = is_run_id(above.name) or (above / EVENTS_FILE).is_file()
+            if is_run or (runs is not None and above == runs.resolve()):
+                raise JobError(
+                    f"the state folder of {role} lies among runs",
+                    expected="a folder that outlasts every run: another run would know nothing of what this one opened",
+                    got=f"{folder}, in {above}",
+                    cure=f'change {toml_key("party", role, "state")} in the site file, such as to "state/{role}", and '
+                    "move what is there already",
+                )
+
+
+def keep_states_in(run_folder: Path, resumed_folder: Path | None) -> None:
+    """Make the run's own folder of states, or point it to that of the run that is resumed. Raises StateError."""
+    folder = run_folder / STATE_FOLDER
+    with disk_errors_as_state_errors(f"{folder} could not be made"):
+        if resumed_folder is None:
+            folder.mkdir(mode=0o700)
+        else:
+            folder.symlink_to((resumed_folder / STATE_FOLDER).resolve(), target_is_directory=True)
+
+
+@contextmanager
+def open_states(
+    inputs: HorizontalInputs, settings: HorizontalSettings, run_folder: Path
+) -> Iterator[dict[str, UploadState]]:
+    """Every role's open state, closed at the end; none where `settings`, the job's or a comparison's, need none.
+
+    Raises StateError where one is damaged or open elsewhere.
+    """
+
+    def open_one(role: str) -> UploadState:
+        own = _own_folder(inputs, role)
+        folder = run_folder / STATE_FOLDER / role if own is None else own
+        return open_upload_state(folder, inputs.job.digest, _rows_of(inputs, role), with_run=own is None)
+
+    with _open_all(settings, open_one) as states:
+        yield states
+
+
+@contextmanager
+def open_passing_states(inputs: HorizontalInputs, settings: HorizontalSettings) -> Iterator[dict[str, UploadState]]:
+    """States that are new and do not last, for a comparison inside this process: nobody else ever sees its sums."""
+    with disk_errors_as_state_errors("no folder for the states of a comparison can be made"):
+        folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
+    with (
+        folder as path,
+        _open_all(settings, lambda role: open_upload_state(Path(path) / role, inputs.job.digest)) as states,
+    ):
+        yield states
+
+
+@contextmanager
+def _open_all(settings: HorizontalSettings, open_one: Callable[[str], UploadState]) -> Iterator[dict[str, UploadState]]:
+    with ExitStack() as stack:
+        states = {}
+        for role in _roles(settings):
+            states[role] = open_one(role)
+            stack.enter_context(states[role].uploads)
+        yield states
+
+
+def _rows_of(inputs: HorizontalInputs, role: str) -> RowsInJob:
+    """What the role's record knows this job by in others."""
+    site, table = inputs.site.parties.get(role), inputs.tables.get(role)
+    identities = identities_of(inputs.job)
+    accepted = site is not None and inputs.job.digest in site.other_sums
+    if table is None:
+        return RowsInJob(role, _no_rows_digest(inputs.job, identities), identities, accepted)
+    assert table.rows_digest is not None  # asked for under this protection
+    return RowsInJob(role, table.rows_digest, identities, accepted)
+
+
+def identities_of(job: Job) -> dict[str, str]:
+    """By name, what tells each party from others in any job: its key, or its name where the job has no keys."""
+    keys = job.party_keys
+    return {name: keys[name].text if keys else name for name in job.settings.parties}
+
+
+def _no_rows_digest(job: Job, identities: Mapping[str, str]) -> bytes:
+    """In the place of rows, for an authority that has none: the parties and what the job calls their rows."""
+    fields = (job.data, *sorted(identities.values()))
+    return hashlib.sha256(encode_fields(_NO_ROWS_LABEL, *(field.encode() for field in fields))).digest()
+
+
+def _roles(settings: HorizontalSettings) -> tuple[str, ...]:
+    """All but the aggregator, which uses up no numbers and opens nothing."""
+    if settings.protection != "lattice":
+        return ()
+    return tuple(name for name in settings.everyone if name != settings.aggregator)
+
+
+def _own_folder(inputs: HorizontalInputs, role: str) -> Path | None:
+    site = inputs.site.parties.get(role)
+    return None if site is None else site.state

@@ -1,0 +1,45 @@
+"""What a run tells while it goes on, to whoever wants to show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What the command line shows while a run goes on."""
+
+    def open_folder(self, folder: Path) -> None: ...
+
+    def begin(self, phase: str, step_count: int) -> None: ...
+
+    def advance(self, phase: str, text: str) -> None: ...
+
+    def reach(self, work: str, done: int, total: int) -> None:
+        """How far `work` is, which nobody said beforehand would come; called many times a second, from any thread."""
+
+    def search_key(self, tried: int, found: int) -> None: ...
+
+    def note_dropout(self, party: str, step: str, reason: str) -> None: ...
+
+
+class Silence:
+    """Shows nothing."""
+
+    def open_folder(self, folder: Path) -> None:
+        return None
+
+    def begin(self, phase: str, step_count: int) -> None:
+        return None
+
+    def advance(self, phase: str, text: str) -> None:
+        return None
+
+    def reach(self, work: str, done: int, total: int) -> None:
+        return None
+
+    def search_key(self, tried: int, found: int) -> None:
+        return None
+
+    def note_dropout(self, party: str, step: str, reason: str) -> None:
+        return None

@@ -1,0 +1,1 @@
+"""One role of a set intersection: its ids, and its own common rows."""

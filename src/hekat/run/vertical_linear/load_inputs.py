@@ -1,0 +1,114 @@
+"""Everything a vertical run needs, loaded and checked before anything starts: tables, ids, labels, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hekat.channel import PartyKey
+from hekat.data import Table
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import InputError, JobError
+from hekat.job.site_file import Site, load_site
+from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
+from hekat.job.vertical_linear.key_makers import key_makers
+from hekat.job.vertical_linear.site_check import check_site_allows_vertical, check_test_rows_allowed
+from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
+from hekat.run.load_keys import load_key_pair, load_party_keys
+from hekat.run.vertical_linear.leak_check import check_leaks
+from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
+from hekat.scheme.paillier import KeyPair
+from hekat.scheme.paillier.randomiser import check_table_memory
+
+MIN_ROWS = 2
+
+
+@dataclass(frozen=True)
+class VerticalInputs:
+    """A checked job with the tables of its guest and hosts, before any rows are matched.
+
+    `test_tables` is empty where the job has no test data. `key_pairs` are those that the site keeps for roles that make
+    a key; `party_keys` the signing keys, others are made for the run.
+    """
+
+    job: VerticalJob
+    site: Site
+    tables: dict[str, Table]
+    test_tables: dict[str, Table]
+    key_pairs: dict[str, KeyPair] = field(default_factory=dict, repr=False)
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+
+
+def load_vertical_inputs(
+    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+) -> VerticalInputs:
+    """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is written or sent.
+
+    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    """
+    job = load_vertical_job(job_path)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    check_site_allows_vertical(site, job)
+    settings = job.settings
+    needs_ids = job.intersection is not None
+    tables = load_party_tables(site, job, job.data)
+    _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
+    for table in tables.values():
+        # What is refused of all rows is refused of any of them.
+        check_magnitudes(table, MAX_MAGNITUDE)
+        prepare_columns(table, standardise=False)
+    prepare_targets(tables[settings.guest], settings)
+    test_tables: dict[str, Table] = {}
+    if job.test_data is not None:
+        test_tables = load_party_tables(site, job, job.test_data)
+        _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
+        for party, table in test_tables.items():
+            test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
+        check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
+    if settings.form == "arbiter":
+        check_leaks(tables, settings, are_common=not needs_ids)
+    with declare_tenancy(site.machine.single_tenant):
+        if key_makers(job):
+            check_table_memory(settings.key_bits, get_engine())
+    keys = _load_key_pairs(site, job, ask_passphrase)
+    party_keys = load_party_keys(site, settings.everyone, job.party_keys)
+    return VerticalInputs(job, site, tables, test_tables, keys, party_keys)
+
+
+def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:
+    """Raise InputError for too few rows, or rows that cannot be in the same order."""
+    for table in tables.values():
+        if len(table) < least:
+            raise InputError(
+                f"{table.name} has too few rows",
+                expected=f"at least {least}: an intersection with fewer ids would ask about one person"
+                if needs_ids
+                else f"at least {least}",
+                got=str(len(table)),
+                cure="check where the data is read",
+            )
+    if not needs_ids:
+        check_same_rows(tables, what)
+
+
+def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], bytes] | None) -> dict[str, KeyPair]:
+    """The Paillier keys that the site keeps for roles that make one; a key at any other role is refused."""
+    settings, makers = job.settings, key_makers(job)
+    pairs: dict[str, KeyPair] = {}
+    for name in settings.everyone:
+        held = site.parties.get(name)
+        if held is None or held.paillier_key is None:
+            continue
+        if name not in makers and settings.protection == "paillier":
+            raise JobError(
+                f"party {name} has a paillier_key but makes no key in form '{settings.form}'",
+                expected=f"a key at {' or '.join(makers)}",
+                got=f"paillier_key under [party.{name}]",
+                cure="remove it from the site file",
+            )
+        if name in makers:
+            pairs[name] = load_key_pair(held.paillier_key, name, settings.key_bits, ask_passphrase)
+    return pairs

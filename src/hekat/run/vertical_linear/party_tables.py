@@ -1,0 +1,96 @@
+"""The tables of a vertical job's guest and hosts: labels at the guest alone, ids where rows are to be matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hekat.data import (
+    ColumnSpecs,
+    Table,
+    arrange_columns,
+    check_all_used,
+    describe_schema_difference,
+    load_vertical_table,
+)
+from hekat.errors import InputError
+from hekat.job.data_source import DataSource
+from hekat.job.site_file import Site, find_source
+from hekat.job.vertical_linear.job_file import VerticalJob
+
+
+def load_party_tables(site: Site, job: VerticalJob, data_name: str) -> dict[str, Table]:
+    """Each party's table that it calls `data_name`. Raises InputError or JobError that names the party."""
+    settings = job.settings
+    tables = {
+        party: load_party_table(
+            site,
+            find_source(site, party, data_name),
+            party,
+            is_labelled=party == settings.guest,
+            classes=settings.classes,
+            columns=job.columns,
+            sparse=job.sparse,
+            needs_ids=job.intersection is not None,
+        )
+        for party in settings.parties
+    }
+    check_all_used(tuple(tables.values()), job.columns)
+    return tables
+
+
+def load_party_table(
+    site: Site,
+    source: DataSource,
+    party: str,
+    *,
+    is_labelled: bool | None,
+    classes: tuple[str, ...] | None,
+    columns: ColumnSpecs,
+    sparse: bool,
+    needs_ids: bool,
+) -> Table:
+    """One party's table; labels, which with `is_labelled` None may be there or not, are names of classes or numbers."""
+    table = load_vertical_table(
+        source.kind,
+        source.options,
+        site.folder,
+        name=party,
+        is_labelled=is_labelled,
+        classes=classes,
+        columns=columns,
+        sparse=sparse,
+        needs_ids=needs_ids,
+    )
+    if classes is None or table.labels is None:
+        return table
+    # The roles read labels as they are written: a class number could be taken for another class's name.
+    return replace(table, labels=np.array(classes)[table.labels])
+
+
+def check_same_rows(tables: Mapping[str, Table], what: str) -> None:
+    """Raise InputError for tables that cannot be of the same rows in the same order."""
+    counts = {party: len(table) for party, table in tables.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(
+            f"{what} cannot be in the same order at all parties",
+            expected="as many rows at each, row by row of the same people, for intersection.kind = 'aligned'",
+            got=", ".join(f"{party}: {count}" for party, count in counts.items()),
+            cure="give rows ids and set intersection.kind = 'ecdh' in the job",
+        )
+
+
+def in_columns_of(columns: tuple[str, ...], table: Table, what: str) -> Table:
+    """`table` with its columns in the order of training. Raises InputError where they are not the same columns."""
+    arranged = arrange_columns(table, columns)
+    difference = describe_schema_difference(columns, arranged.feature_names)
+    if difference:
+        raise InputError(
+            f"{what} of {table.name} has other columns than training had",
+            expected=f"{len(columns)} columns, found by their names",
+            got=difference,
+            cure="bring the table into the columns of training, or ignore columns in the site file",
+        )
+    return arranged

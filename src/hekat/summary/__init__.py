@@ -1,0 +1,1 @@
+"""What the summary of a run says, in plain tables."""

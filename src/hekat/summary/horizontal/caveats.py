@@ -1,0 +1,160 @@
+"""What a reader of a run's report has to keep in mind: whom to trust, and how the figures came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hekat.data import has_one_class
+from hekat.engine.select import get_engine
+from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.job.horizontal.colluders import say_colluders
+from hekat.job.party_keys import caveats_on_keys
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.validation import hold_out, scored_classes
+from hekat.protocol.secure_sum.masked.draw_members import OLDER_COMMITTEE
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_of, members_for_sizes, needs_draw
+from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.horizontal.upload_states import roles_without_own_folder
+from hekat.state.file_format import this_release
+
+# With fewer held-out rows than that for each party, sums over them are said to be small.
+FEW_ROWS_PER_PARTY = 20
+
+
+def list_caveats(
+    inputs: HorizontalInputs,
+    name: str,
+    resumed: TrainingState | None,
+    *,
+    witnessed: bool,
+    not_compared: Mapping[str, Sequence[str]] | None = None,
+    releases: tuple[str, ...] = (),
+    older_committee: bool = False,
+) -> list[str]:
+    """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats.
+
+    `not_compared`: by party, with whom it could not compare its final model. `releases` of Hekat trained what was
+    resumed. `older_committee`: its members are those of a release that drew none.
+    """
+    job, settings = inputs.job, inputs.job.settings
+    caveats = [*_whom_to_trust(settings, older_committee=older_committee), *caveats_on_keys(job.party_keys)]
+    caveats += inputs.model_caveats
+    if settings.protection == "lattice" and roles_without_own_folder(inputs):
+        caveats.append(
+            "one process plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
+            "the run's folder, in state/, and another run knows nothing of them; between machines each party keeps its "
+            "own (state under [party.NAME] of its site file)"
+        )
+    caveats += _what_operators_allowed(inputs)
+    caveats += _what_samples_tell(settings)
+    caveats += _what_was_done_to_rows(inputs)
+    caveats += _what_validation_tells(inputs)
+    if job.compare_plain and settings.protection != "none":
+        caveats.append("the plain comparison sent updates unencrypted, inside this process only, by the site's leave")
+    if job.compare_bits:
+        caveats.append(
+            "what is shown at other bits per value was trained inside this process only, with no party left out: "
+            "between machines, sums of the same rows with and without a party would tell that party's updates"
+        )
+    if witnessed:
+        caveats.append("float updates of all parties were compared inside this process to check the stated bound")
+    if resumed is not None:
+        caveats.append(
+            f"resumed after round {resumed.rounds_done}: rounds, seconds, bytes and clipped values of the {name} "
+            "run are those of the rounds after it"
+        )
+    earlier = [release for release in releases if release != this_release()]
+    if earlier:
+        caveats.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
+    for party, missing in sorted((not_compared or {}).items()):
+        caveats.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came from it")
+    if len(settings.parties) == 2:
+        caveats.append("with two parties each learns the other's update from every sum")
+    caveats.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
+    return caveats
+
+
+def _what_operators_allowed(inputs: HorizontalInputs) -> Iterator[str]:
+    for role, site in inputs.site.parties.items():
+        if role in inputs.job.settings.everyone and inputs.job.digest in site.other_sums:
+            yield f"by the word of {role}'s operator this job may sum other parties than before: {OTHER_SUMS_ACCEPTED}"
+
+
+def _what_was_done_to_rows(inputs: HorizontalInputs) -> Iterator[str]:
+    tables = {**inputs.tables, **({"the test data": inputs.test_table} if inputs.test_table else {})}
+    for name, table in tables.items():
+        yield from (f"{name}: {note}" for note in table.notes)
+        if has_one_class(table):
+            yield f"{name}: all rows are of one class"
+    if inputs.job.sparse and inputs.job.settings.training.standardise:
+        yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
+
+
+def _what_validation_tells(inputs: HorizontalInputs) -> Iterator[str]:
+    settings = inputs.job.settings
+    held_out = [held for table in inputs.tables.values() if (held := hold_out(table, settings)[1]) is not None]
+    if not held_out:
+        return
+    count, scored = sum(len(table) for table in held_out), scored_classes(settings)
+    yield (
+        f"{count} rows of {len(held_out)} parties were held out of training; from each sum all parties learn how many "
+        f"rows of all parties it is of, {'how many are right, ' if settings.classes else ''}and their loss"
+        + (", and for each class how many rows, and how many others, lie in each bin of its scores" if scored else "")
+        + ("" if settings.classes else "; from the last one also the mean and the spread of their labels")
+    )
+    if count < FEW_ROWS_PER_PARTY * len(held_out):
+        yield (
+            f"fewer than {FEW_ROWS_PER_PARTY} held-out rows a party: such sums tell something of single rows, and are "
+            "a rough measure of the model"
+        )
+
+
+def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:
+    if settings.sample_size < len(settings.parties):
+        yield (
+            f"each round had the updates of {settings.sample_size} of {len(settings.parties)} parties, drawn from the "
+            "job's digest; sums over changing parties tell more of each than sums over all: after some rounds every "
+            "party can work out how many rows each other one has, and about what it sends where updates change little"
+        )
+
+
+def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> Iterator[str]:
+    if settings.protection == "none":
+        yield "protection is NONE: the aggregator saw every party's update in the clear"
+    elif settings.protection == "paillier":
+        yield (
+            "all parties share one Paillier private key: a party that obtains another's ciphertext can open it, "
+            "so parties trust each other not to work with the aggregator"
+        )
+        if get_engine().single_tenant:
+            yield f"randomiser tables: {PLAIN_TABLES}; this machine's owner says that nobody else's code runs on it"
+        if settings.key_bits < 3072:
+            yield f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128"
+    else:
+        yield _who_opens(settings)
+        if older_committee:
+            yield OLDER_COMMITTEE
+        yield "protection 'lattice' has had no review from outside yet: docs/security.md says what it rests on"
+
+
+def _who_opens(settings: HorizontalSettings) -> str:
+    if settings.opening == "authority":
+        return (
+            f"the key authority {settings.authority} opens the sums and could open every single update as well, if it "
+            "works with the aggregator; parties hold no key"
+        )
+    if settings.opening == "shared":
+        return (
+            "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
+            "other not to work with the aggregator"
+        )
+    committee = committee_of(settings, members_for_sizes(settings))
+    members, threshold = len(committee.members), committee.threshold
+    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings) else ""
+    return (
+        f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
+        f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "
+        f"the aggregator {say_colluders(settings)}"
+    )

@@ -1,0 +1,104 @@
+"""A job's settings as the plain table of summary.json, with what its protection rests on in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.protocol.horizontal.training.validation import scored_classes
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
+from hekat.scheme.lattice import LatticeParameters, choose_parameters
+
+# docs/spec/security-estimate.md; not a word more is claimed.
+CLAIM = "about 140 bits classical by the lattice estimator (MATZOV), about 113 to 115 by core-SVP"
+_CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE = 50, 2048
+
+
+def describe_settings(settings: HorizontalSettings, members: Sequence[str] | None = None) -> dict[str, Any]:
+    """Every setting; those that another protection has are left out.
+
+    `members` are those that were drawn for the job, None where all parties are.
+    """
+    training, codec = settings.training, settings.codec
+    return {
+        "algorithm": training.algorithm,
+        "rounds": training.round_count,
+        "local_epochs": training.local_epochs,
+        "batch_rows": training.batch_rows,
+        "learning_rate": training.learning_rate,
+        "optimiser": training.optimiser,
+        **_describe_algorithm(training),
+        "standardise": training.standardise,
+        "model": settings.model.name,
+        "hidden": list(settings.model.hidden),
+        "l2": settings.model.l2,
+        **({"parameters": list(settings.model.parameters)} if settings.model.parameters else {}),
+        "value_bits": codec.value_bits,
+        "layout": codec.layout,
+        "rounding": codec.rounding,
+        "clipping": codec.clipping,
+        "protection": settings.protection,
+        **_describe_protection(settings, members),
+        **_describe_validation(settings),
+        **_describe_participation(settings),
+        "weight_max": settings.weight_max,
+        "aggregator": settings.aggregator,
+        "leader": settings.leader,
+        "classes": None if settings.classes is None else list(settings.classes),
+    }
+
+
+def _describe_algorithm(training: TrainingSettings) -> dict[str, Any]:
+    """What only some algorithms have, and what is off unless a job asks for it."""
+    described: dict[str, Any] = {}
+    if training.optimiser_settings:
+        described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
+    if training.algorithm == "fedprox":
+        described["proximal_mu"] = training.proximal_mu
+    if training.error_feedback:
+        described["error_feedback"] = True
+    if training.stop_at_loss:
+        described["stop_at_loss"] = training.stop_at_loss
+    return described
+
+
+def security_of(parameters: LatticeParameters) -> str:
+    """What is claimed of a set: the figures of q = 2^50 and N = 2048; every other set is harder by each of them."""
+    ring = parameters.form.ring
+    is_claimed = (ring.modulus.bit_length(), ring.degree) == (_CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE)
+    return CLAIM if is_claimed else f"at least {CLAIM}"
+
+
+def _describe_validation(settings: HorizontalSettings) -> dict[str, Any]:
+    validation = settings.validation
+    if not validation.hold_out:
+        return {}
+    bins = {"score_bins": validation.bins} if scored_classes(settings) else {}
+    return {"hold_out": validation.hold_out, "validate_every": validation.every, **bins}
+
+
+def _describe_participation(settings: HorizontalSettings) -> dict[str, Any]:
+    training, found = settings.training, {}
+    if settings.sample_size < len(settings.parties):
+        found = {"participation": training.participation, "sample_size": settings.sample_size}
+    return found | ({"min_parties": training.min_parties} if training.min_parties else {})
+
+
+def _describe_protection(settings: HorizontalSettings, members: Sequence[str] | None) -> dict[str, Any]:
+    if settings.protection == "paillier":
+        return {"key_bits": settings.key_bits}
+    if settings.protection == "none":
+        return {}
+    parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
+    ring = parameters.form.ring
+    way = make_opening_scheme(settings, members=members)
+    return {
+        "opening": settings.opening,
+        "openers": list(way.members) or list(settings.parties),
+        "openers_needed": way.quorum or 1,
+        "parameter_set": parameters.name,
+        "ring": f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits",
+        "security": security_of(parameters),
+        **({"check_sum": True} if settings.check_sum else {}),
+    }

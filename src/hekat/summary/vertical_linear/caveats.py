@@ -1,0 +1,94 @@
+"""What a reader of a vertical run's report has to keep in mind: whom to trust, and how the figures came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hekat.job.party_keys import caveats_on_keys
+from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.launch.vertical_linear.federation import PartyOutcome, VerticalFederation
+from hekat.protocol.vertical_linear.label_leak.equations import ROWS_PER_EQUATION
+from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
+from hekat.state.file_format import this_release
+
+
+def list_vertical_caveats(federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome]) -> list[str]:
+    """The notes of a finished run."""
+    job = federation.inputs.job
+    caveats = [
+        "all roles ran on this one machine, which therefore knows every party's rows",
+        "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
+        *caveats_on_keys(job.party_keys),
+        *_who_learns_what(job, len(outcomes[job.settings.guest].rows)),
+        *_of_matching(job),
+        *_of_tables(federation),
+    ]
+    if job.check_exactness:
+        caveats.append("gradients of all parties were compared inside this process to check the stated bound")
+    if job.compare_centralised:
+        caveats.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
+    caveats += _of_resuming(federation)
+    guest = outcomes[job.settings.guest]
+    if guest.test_rows is not None and len(guest.test_rows) < len(federation.inputs.test_tables[job.settings.guest]):
+        caveats.append("metrics are of those test rows that all parties have")
+    return caveats
+
+
+def _who_learns_what(job: VerticalJob, row_count: int) -> Iterator[str]:
+    settings = job.settings
+    if settings.protection == "none":
+        yield "protection is NONE: scores, residuals and gradients were sent in the clear"
+    if settings.form == "shared_weights":
+        yield "no party knows a weight, not even of its own columns: each keeps shares, which are of no use alone"
+    else:
+        yield (
+            f"{settings.arbiter} holds the key and sees masked gradients only; together with any one party it could "
+            "open what that party is sent, so it must be independent of all of them"
+        )
+        yield (
+            "guest and hosts see their own gradients: linear equations on labels, at the guest on the hosts' scores, "
+            f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, "
+            "and so do those of hosts that put theirs together"
+        )
+    if settings.label_leak_accepted is not None:
+        yield f"the job accepts that {settings.label_leak_accepted}"
+    if settings.column_leak_accepted is not None:
+        yield f"the job accepts that {settings.column_leak_accepted}"
+    if settings.limit_spreads:
+        yield (
+            f"standardised values beyond {settings.limit_spreads:g} spreads were set to that, in training and "
+            "in predictions; each party's ledger says how many of its own"
+        )
+    bits = told_loss_bits(row_count, settings.training.epochs)
+    yield f"the guest learned each epoch's mean square of residuals to 2^-{bits}, and stop rules go by that"
+    yield f"scores are told to 2^-{job.prediction.score_bits}, and counted against policy.max_predictions of the site"
+    if settings.task == "logistic":
+        yield "the loss is the second-order Taylor form of the logistic one: its weights are not those of the exact one"
+
+
+def _of_matching(job: VerticalJob) -> Iterator[str]:
+    if job.intersection is None:
+        yield "rows were taken to be of the same people in the same order at all parties: nothing was compared"
+        return
+    yield "every party learned which of its rows all parties have"
+    if len(job.settings.hosts) > 1:
+        yield f"{job.settings.guest} also learned which of its rows each single host has"
+
+
+def _of_tables(federation: VerticalFederation) -> Iterator[str]:
+    for name, table in federation.inputs.tables.items():
+        for note in table.notes:
+            yield f"{name}: {note}"
+
+
+def _of_resuming(federation: VerticalFederation) -> Iterator[str]:
+    earlier = federation.resumed.get(federation.inputs.job.settings.guest)
+    if earlier is None:
+        return
+    yield (
+        f"the run goes on from epoch {earlier.state.epochs_done} of an earlier one; times and bytes are of this part "
+        "alone"
+    )
+    others = [release for release in earlier.releases if release != this_release()]
+    if others:
+        yield f"an earlier part was trained by hekat {', '.join(others)}"

@@ -1,0 +1,30 @@
+"""How good scores of rows are whose labels the guest has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table, encode_labels
+from hekat.model import evaluate_numbers, evaluate_probabilities
+from hekat.protocol.vertical_linear.prediction.answers import answers_of
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def metrics_of_scores(classes: Sequence[str] | None, scores: FloatArray, labels: npt.NDArray[Any]) -> dict[str, float]:
+    """Of `scores` (rows, K): "accuracy", "log_loss", "auc" against class numbers (rows,); "rmse", "r2" of numbers."""
+    answers, probabilities = answers_of(classes, scores)
+    if probabilities is None:
+        return evaluate_numbers(answers, labels)
+    return evaluate_probabilities(probabilities, labels)
+
+
+def labels_of(table: Table, classes: tuple[str, ...] | None) -> npt.NDArray[Any]:
+    """Class numbers (rows,) int64 of the guest's rows, or float64 numbers."""
+    labels = encode_labels(table, classes).labels
+    assert labels is not None  # the guest's table was loaded with labels
+    return labels

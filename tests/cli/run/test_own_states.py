@@ -1,0 +1,193 @@
+"""What one party alone carries on (scaffold, error feedback): its files, and runs that are taken up from them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.state.array_file import decode_arrays, encode_arrays
+
+
+def use_scaffold(workplace, rounds: int = 4, *more: str) -> None:
+    lines = "\n".join(('[training]\nalgorithm = "scaffold"', *more))
+    workplace.edit("job.toml", r"\[training\]", lines)
+    workplace.edit("job.toml", r"rounds = \d", f"rounds = {rounds}")
+
+
+def read_model(folder: Path) -> dict[str, np.ndarray]:
+    with np.load(folder / "model.npz") as loaded:
+        return {name: loaded[name] for name in loaded.files if name != "hekat"}
+
+
+def stopped_run(workplace, monkeypatch, *, after: int) -> Path:
+    """The folder of a run whose parties fail at the beginning of the round after `after`."""
+    from hekat.protocol.horizontal.training import loop as training
+
+    original = training.local_update
+    calls: list[int] = []
+
+    def fail(*arguments, **named):
+        calls.append(1)
+        if len(calls) > 3 * after:
+            raise RuntimeError("rehearsed")
+        return original(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "local_update", fail)
+        assert workplace.run().code == 2
+    return workplace.folders()[-1]
+
+
+@pytest.mark.parametrize("kind", ["lattice", "paillier"])
+def test_a_resumed_run_of_scaffold_ends_with_the_same_model(kind, workplace, monkeypatch) -> None:
+    use_scaffold(workplace, 4, "error_feedback = true")
+    if kind == "paillier":
+        workplace.use_paillier()
+    stopped = stopped_run(workplace, monkeypatch, after=2)
+    files = sorted(path.name for path in (stopped / "own_states").iterdir())
+    assert files == sorted(f"{party}-round-{n}.npz" for party in ("north", "east", "south") for n in (1, 2))
+    assert stat.S_IMODE((stopped / "own_states").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (stopped / "own_states").iterdir()} == {0o600}
+    resumed = workplace.run("--resume", stopped)
+    assert resumed.code == 0, resumed.err
+    again = read_model(workplace.folders()[-1])
+    assert workplace.run().code == 0
+    whole = read_model(workplace.folders()[-1])
+    assert whole.keys() == again.keys()
+    for name in whole:
+        assert np.array_equal(whole[name], again[name]), name
+    newest = {path.name for path in (workplace.folders()[-1] / "own_states").iterdir()}
+    assert newest == {f"{party}-round-{n}.npz" for party in ("north", "east", "south") for n in (3, 4)}
+
+
+def test_a_party_that_was_lost_takes_up_what_it_last_had(five) -> None:
+    use_scaffold(five, 4)
+    answer = five.run("--lose", "south:2", "--lose", "west:3")
+    assert answer.code == 2
+    (folder,) = five.folders()
+    assert {path.name for path in (folder / "own_states").iterdir() if "south" in path.name} == {"south-round-1.npz"}
+    resumed = five.run("--resume", folder)
+    assert resumed.code == 0, resumed.err
+    files = {path.name for path in (five.folders()[-1] / "own_states").iterdir()}
+    assert {"south-round-3.npz", "south-round-4.npz", "west-round-4.npz"} <= files
+
+
+def damage_missing(path: Path) -> None:
+    path.unlink()
+
+
+def damage_bytes(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def damage_round(path: Path) -> None:
+    shutil.copy(path.with_name("east-round-1.npz"), path)
+
+
+def damage_party(path: Path) -> None:
+    shutil.copy(path.with_name("north-round-2.npz"), path)
+
+
+def damage_values(path: Path) -> None:
+    metadata, arrays = decode_arrays(path.read_bytes(), "own state", "")
+    name = sorted(arrays)[0]
+    path.write_bytes(encode_arrays("own state", metadata, {**arrays, name: arrays[name] * np.nan}))
+
+
+def damage_names(path: Path) -> None:
+    metadata, arrays = decode_arrays(path.read_bytes(), "own state", "")
+    path.write_bytes(encode_arrays("own state", metadata, {f"{name}x": values for name, values in arrays.items()}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (damage_missing, "what east alone kept of the run is missing expected: east-round-2.npz"),
+        (damage_bytes, "is damaged or was not written by Hekat"),
+        (damage_round, "another round"),
+        (damage_party, "another party"),
+        (damage_values, "NaN or infinity"),
+        (damage_names, "other tensors"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_before_anything_is_written(damage, words, workplace, monkeypatch) -> None:
+    use_scaffold(workplace)
+    stopped = stopped_run(workplace, monkeypatch, after=2)
+    damage(stopped / "own_states" / "east-round-2.npz")
+    answer = workplace.run("--resume", stopped)
+    assert answer.code == 2
+    assert words in " ".join(answer.err.split())
+    assert "cure" in answer.err
+    assert workplace.folders() == [stopped]
+
+
+def test_a_run_that_needs_no_such_states_writes_none(workplace) -> None:
+    assert workplace.run().code == 0
+    assert not (workplace.folders()[-1] / "own_states").exists()
+
+
+def test_control_variates_are_in_no_file_that_parties_share(workplace) -> None:
+    use_scaffold(workplace)
+    assert workplace.run().code == 0
+    folder = workplace.folders()[-1]
+    _, own = decode_arrays((folder / "own_states" / "east-round-4.npz").read_bytes(), "own state", "")
+    _, shared = decode_arrays((folder / "checkpoint.npz").read_bytes(), "checkpoint", "")
+    assert own.keys() == {"control/weight", "control/bias"}
+    assert "codec_state/control/weight" in shared
+    for name, values in shared.items():
+        assert values.shape != own["control/weight"].shape or not np.array_equal(values, own["control/weight"]), name
+
+
+def test_the_summary_names_the_algorithm_and_counts_what_was_sent(workplace) -> None:
+    use_scaffold(workplace, 2, 'optimiser = "yogi"', "stop_at_loss = 0.001", "error_feedback = true")
+    workplace.edit("job.toml", r"\[protection\]", "[training.optimiser_settings]\nbeta_1 = 0.5\n\n[protection]")
+    workplace.edit("job.toml", r"\[training\]", '[model]\nname = "logistic"\nparameters = ["weight"]\n\n[training]')
+    answer = workplace.run("--json")
+    assert answer.code == 0, answer.err
+    summary = json.loads(answer.out)
+    settings = summary["settings"]
+    assert settings["algorithm"] == "scaffold"
+    assert settings["optimiser_settings"] == ["beta_1 = 0.5"]
+    assert (settings["error_feedback"], settings["stop_at_loss"]) == (True, 0.001)
+    assert settings["parameters"] == ["weight"]
+    # The weights of three columns, and the control variate of each.
+    assert summary["bytes"]["update_values"] == 6
+    page = (workplace.folders()[-1] / "report.html").read_text()
+    assert "error feedback" in page
+    assert "beta_1 = 0.5" in page
+    assert np.array_equal(read_model(workplace.folders()[-1])["bias"], [0.0])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('algorithm = "fedproxy"', "did you mean 'fedprox'?"),
+        ('algorithm = "fedavg"\nproximal_mu = 0.01', "training.proximal_mu has no effect"),
+        ('optimiser = "adamm"', "did you mean 'adam'?"),
+        ("stop_at_los = 0.1", "did you mean stop_at_loss?"),
+        ("error_feedback = 1", "training.error_feedback has the wrong type"),
+        ('algorithm = "fedsgd"\nlocal_epochs = 2', "fedsgd sends one gradient a round"),
+    ],
+)
+def test_a_job_whose_algorithm_is_written_wrong(line, words, workplace) -> None:
+    workplace.edit("job.toml", r"\[training\]", f"[training]\n{line}")
+    answer = workplace.run()
+    assert answer.code == 2
+    assert words in answer.err
+    assert workplace.folders() == []
+
+
+def test_a_pattern_that_matches_nothing_is_refused_with_the_names_there_are(workplace) -> None:
+    workplace.edit("job.toml", r"\[training\]", '[model]\nname = "logistic"\nparameters = ["layer_1.*"]\n\n[training]')
+    answer = workplace.run()
+    assert answer.code == 2
+    assert "no parameter matches the pattern 'layer_1.*'" in answer.err
+    assert "weight, bias" in answer.err
+    assert workplace.folders() == []

@@ -1,0 +1,130 @@
+"""A run that stopped when its parties compared final models: resumed for that alone, unless the models differed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hekat.errors import ModelsDifferError
+from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.paillier import party as paillier_aggregation
+from hekat.protocol.secure_sum.plain import party as plain_aggregation
+from hekat.report import load_summary
+
+MODULES = (masked_party, paillier_aggregation, plain_aggregation)
+HOLD_OUT = "[validation]\nhold_out = 0.25\nbins = 16\n\n[protection]"
+
+
+@pytest.fixture(params=["lattice", "authority", "paillier", "none"])
+def protected(request, workplace):
+    """The job under each protection, and with a key authority."""
+    if request.param == "paillier":
+        workplace.use_paillier()
+    if request.param == "authority":
+        workplace.open_by("authority")
+    if request.param == "none":
+        workplace.edit("job.toml", 'kind = "lattice"', 'kind = "none"')
+        workplace.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["none"]')
+    return workplace
+
+
+@pytest.fixture
+def comparing(monkeypatch):
+    """`comparing(error)` makes every party raise that in the comparison; `comparing(None)` is as it was."""
+    compare = masked_party.compare_final_models
+
+    def make(error: Exception | None) -> None:
+        def fail(channel, settings, digest, **others):
+            raise error
+
+        for module in MODULES:
+            monkeypatch.setattr(module, "compare_final_models", fail if error else compare)
+
+    return make
+
+
+def ledger_steps(folder, role: str) -> set[str]:
+    lines = (folder / "ledger" / f"{role}.jsonl").read_text().splitlines()
+    return {str(json.loads(line).get("step")) for line in lines}
+
+
+def tensors_of(folder) -> dict[str, np.ndarray]:
+    with np.load(folder / "model.npz") as model:
+        return {name: model[name] for name in model.files if model[name].dtype.kind == "f"}
+
+
+@pytest.mark.parametrize("hold_out", [False, True])
+def test_a_run_that_stopped_in_the_comparison_is_resumed_for_that_alone(hold_out, protected, comparing) -> None:
+    if hold_out:
+        protected.edit("job.toml", r"\[protection\]", HOLD_OUT)
+    comparing(OSError("the machine goes down"))
+    answer = protected.run()
+    assert answer.code == 2
+    (stopped,) = protected.folders()
+    assert not (stopped / "model.npz").exists()
+    assert f"--resume {stopped}" in " ".join(answer.err.split())
+
+    again = protected.run("--resume", stopped)
+    assert again.code == 2
+    _, twice = protected.folders()
+    assert (twice / "checkpoint.npz").exists(), "what stopped there twice is resumed from either folder"
+
+    comparing(None)
+    answer = protected.run("--resume", twice)
+    assert answer.code == 0, answer.err
+    resumed = protected.folders()[2]
+    assert (resumed / "model.npz").exists()
+    for role in ("north", "hub"):
+        steps = ledger_steps(resumed, role)
+        assert not [step for step in steps if "round-" in step or "validation" in step], "no sum is opened again"
+    assert "final/model" in ledger_steps(resumed, "north")
+    summary = load_summary(resumed)
+    assert summary["results"][-1].get("validation", {}).get("rows") == (15 if hold_out else None)
+
+    finished = protected.run("--resume", resumed)
+    assert finished.code == 2
+    assert "is finished" in finished.err
+
+
+def test_the_model_is_that_of_the_run_that_stopped(workplace, comparing) -> None:
+    comparing(OSError("the machine goes down"))
+    workplace.run()
+    (stopped,) = workplace.folders()
+    comparing(None)
+    assert workplace.run("--resume", stopped).code == 0
+    with np.load(stopped / "checkpoint.npz") as checkpoint:
+        kept = [checkpoint[name].tobytes() for name in checkpoint.files]
+    model = tensors_of(workplace.folders()[1])
+    assert model
+    assert all(values.tobytes() in kept for values in model.values())
+
+
+def test_a_run_that_the_stop_rule_ended_is_resumed_for_the_comparison(workplace, comparing) -> None:
+    workplace.edit("job.toml", "rounds = 2", "rounds = 3\nstop_at_loss = 100.0")
+    comparing(OSError("the machine goes down"))
+    workplace.run()
+    (stopped,) = workplace.folders()
+    comparing(None)
+    answer = workplace.run("--resume", stopped)
+    assert answer.code == 0, answer.err
+    resumed = workplace.folders()[1]
+    assert not [step for step in ledger_steps(resumed, "hub") if "round-" in step]
+
+
+def test_models_that_differed_are_not_compared_again_from_one_checkpoint(protected, comparing) -> None:
+    """All parties here would go on from what one of them saved: a second comparison finds nothing."""
+    comparing(ModelsDifferError("north and east do not end with the same model"))
+    answer = protected.run()
+    assert answer.code == 2
+    assert "do not end with the same model" in answer.err
+    assert "--resume" not in answer.err
+    (stopped,) = protected.folders()
+    assert not (stopped / "model.npz").exists()
+    assert (stopped / "checkpoint.different.npz").exists()
+    comparing(None)
+    answer = protected.run("--resume", stopped)
+    assert answer.code == 2
+    assert "ended with different models" in " ".join(answer.err.split())
+    assert protected.folders() == [stopped], "nothing was begun"

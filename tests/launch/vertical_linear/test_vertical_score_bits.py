@@ -1,0 +1,52 @@
+"""How finely a site lets scores be told: a job or a prediction that asks for more is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from hekat.errors import JobError, PolicyError
+from hekat.job.site_file import SitePolicy, load_site
+from hekat.launch.vertical_linear.predict import predict_jointly
+from hekat.launch.vertical_linear.run import run_vertical_job
+
+NO_WORD = "[policy]\nprotections = ['none']\n"
+
+
+def limited(limit: int) -> str:
+    return f"{NO_WORD}max_score_bits = {limit}\n"
+
+
+def test_a_job_that_asks_for_more_than_a_site_allows_is_refused(firms) -> None:
+    firms.write_site(NO_WORD)
+    firms.write_job("[prediction]\nscore_bits = 12\n")
+    firms.load_inputs()
+    firms.write_job("[prediction]\nscore_bits = 13\n")
+    with pytest.raises(PolicyError, match="scores to be told so finely") as refused:
+        firms.load_inputs()
+    assert refused.value.exit_code == 2
+    assert refused.value.got == "score_bits = 13"
+    assert "policy.max_score_bits" in refused.value.cure
+    firms.write_site(limited(13))
+    firms.load_inputs()
+
+
+def test_a_later_prediction_that_asks_for_more_is_refused_and_counts_nothing(firms) -> None:
+    firms.write_site(NO_WORD)
+    firms.write_job()
+    folder = run_vertical_job(firms.load_inputs(), firms.folder / "runs").folder
+    site = load_site(firms.folder / "site.toml")
+    with pytest.raises(PolicyError, match="scores to be told so finely"):
+        predict_jointly(folder, site, "clients-test", score_bits=13)
+    assert not (folder / "predicted").exists()
+    assert not (folder / "predictions").exists()
+    firms.write_site(limited(11))
+    with pytest.raises(PolicyError, match="scores to be told so finely"):
+        predict_jointly(folder, load_site(firms.folder / "site.toml"), "clients-test")
+
+
+@pytest.mark.parametrize("limit", [0, 41])
+def test_a_limit_that_is_none_is_refused(firms, limit: int) -> None:
+    firms.write_site(limited(limit))
+    with pytest.raises(JobError, match="max_score_bits is no number of bits"):
+        load_site(firms.folder / "site.toml")
+    assert SitePolicy().max_score_bits == 12

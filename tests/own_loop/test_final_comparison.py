@@ -1,0 +1,56 @@
+"""What an aggregator could hide of an own loop, parties find out among themselves at its end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hekat.errors import ModelsDifferError
+from hekat.own_loop import Party
+from hekat.own_loop import aggregator as loop_aggregator
+from hekat.own_loop.compare_calls import AGREED
+from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.messages import RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.plain import party as plain_aggregation
+
+
+@pytest.fixture
+def hides_differences(monkeypatch) -> None:
+    """The aggregator says that all is the same, whatever parties compare."""
+
+    def agree(roster, step: str) -> None:
+        ends = roster.receive_from_all(f"{step}/end", RoundEndMessage)
+        roster.send_to_all(f"{step}/agreed", RoundAgreedMessage(party_count=len(ends)))
+
+    monkeypatch.setattr(loop_aggregator, "compare_calls", lambda *others: AGREED)
+    monkeypatch.setattr(loop_aggregator, "finish_round", agree)
+
+
+def check_and_average(party: Party):
+    party.check_same("vocabulary", "red" if party.name == "lake" else "green")
+    return party.aggregate({"w": np.ones(3)}, weight=1)
+
+
+def start_and_average(party: Party):
+    state = {"w": np.full(3, 1.0 if party.name == "lake" else 2.0)}
+    party.start_from(state)
+    return party.aggregate(state, weight=1)
+
+
+def only_start(party: Party):
+    party.start_from({"w": np.full(3, 1.0 if party.name == "lake" else 2.0)})
+
+
+@pytest.mark.parametrize("protection", ["lattice", "none"])
+@pytest.mark.parametrize("code", [check_and_average, start_and_average, only_start])
+def test_what_the_aggregator_hides_is_found_at_the_end(code, protection, play_with, hides_differences) -> None:
+    with pytest.raises(ModelsDifferError, match="do not end with the same model"):
+        play_with(code, protection=protection)
+
+
+@pytest.mark.parametrize("protection", ["lattice", "none"])
+@pytest.mark.parametrize("code", [check_and_average, start_and_average])
+def test_without_the_comparison_it_passed(code, protection, play_with, hides_differences, monkeypatch) -> None:
+    for module in (masked_party, plain_aggregation):
+        monkeypatch.setattr(module, "compare_final_models", lambda *args, **others: ())
+    assert len(play_with(code, protection=protection).results) == 3

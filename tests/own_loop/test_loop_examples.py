@@ -1,0 +1,69 @@
+"""The ten lines of the README and the examples run, and the models they end with are good and the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hekat.own_loop import Federated
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_ten_lines_of_the_readme_run(capsys) -> None:
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Your own training loop")[1]
+    code = section.split("```python\n")[1].split("```")[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    row_counts = {"north": 30, "lake": 20, "county": 10}
+    torch.manual_seed(0)
+    slope = torch.tensor([[1.0], [-2.0]])
+    loaders = {name: [(x, x @ slope)] for name, count in row_counts.items() for x in [torch.randn(count, 2)]}
+
+    def train_one_epoch(model, loader) -> None:
+        for features, labels in loader:
+            loss = ((model(features) - labels) ** 2).mean()
+            model.zero_grad()
+            loss.backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 0.2 * parameter.grad
+
+    def make_model():
+        torch.manual_seed(1)
+        return torch.nn.Linear(2, 1)
+
+    names = {"make_model": make_model, "train_one_epoch": train_one_epoch, "loaders": loaders, "row_counts": row_counts}
+    exec(compile(code, "README.md", "exec"), names)  # the code that the README shows
+    run = names["run"]
+    assert isinstance(run, Federated)
+    weights = [model.weight for model in run.results.values()]
+    assert all(torch.equal(weights[0], other) for other in weights)
+    assert torch.allclose(weights[0], slope.T, atol=1e-2)
+    assert "plain float32, one way" in capsys.readouterr().out
+
+
+def _run_example(name: str) -> str:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / name], capture_output=True, text=True, check=True, timeout=240
+    )
+    return done.stdout
+
+
+def test_the_numpy_example_comes_near_to_all_rows_in_one_place() -> None:
+    errors = [float(found) for found in re.findall(r"test rows: ([\d.]+)", _run_example("own_loop_numpy.py"))]
+    federated, together = errors
+    assert federated < 1.05 * together
+
+
+@pytest.mark.long
+def test_the_torch_example_is_as_good_encrypted_as_plain() -> None:
+    pytest.importorskip("torch", reason="needs hekat[torch]")
+    out = _run_example("own_loop_torch.py")
+    found = {name.strip(): float(value) for name, value in re.findall(r"^  (.+?)  +([\d.]+)%$", out, re.MULTILINE)}
+    assert abs(found["encrypted federated"] - found["plain federated"]) <= 1.0
+    assert found["encrypted federated"] > found["county alone"]

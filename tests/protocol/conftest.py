@@ -1,0 +1,14 @@
+"""What runs of any protocol take in tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from hekat.channel import run_parties
+from hekat.launch.horizontal import federation
+
+
+@pytest.fixture
+def roles_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roles compute at once, as on machines of their own: one may wait otherwise than by its channel."""
+    monkeypatch.setattr(federation, "run_parties", lambda roles, *, turn, **others: run_parties(roles, **others))

@@ -1,0 +1,167 @@
+"""The standardiser: pooled mean and spread from encrypted sums, whatever the columns' scales and the split of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.training.standardise import Standardiser, _Ranges, _spread_of, fit_standardiser
+from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.secure_sum.update_codec import UpdateCodec
+
+# Far too small a rate to move the model: only the standardiser is looked at.
+STILL = TrainingSettings(algorithm="fedsgd", round_count=1, batch_rows=0, learning_rate=1e-12)
+
+
+def make_columns(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return np.column_stack(
+        [
+            rng.normal(0, 1e-6, rows),
+            rng.normal(5e8, 1e8, rows),
+            rng.uniform(-1, 1, rows),
+            rng.normal(2000, 10, rows),
+            np.full(rows, 3.7),
+            np.zeros(rows),
+            np.full(rows, -(2.0**20)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_encrypted_moments_are_those_of_the_pooled_rows(layout, seed, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    tables = {}
+    for name, rows in (("a", 3), ("b", 30), ("c", 61)):
+        labels = np.arange(rows) % 2
+        tables[name] = Table(make_columns(rng, rows), labels, tuple("tuvwxyz"), name)
+    settings = settings_of(training=STILL, codec=CodecSettings(layout=layout))
+    found = rehearse(settings, tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    scale = np.abs(pooled).max(axis=0) + (np.abs(pooled).max(axis=0) == 0)
+    assert np.all(np.abs(found.mean - pooled.mean(axis=0)) <= 1e-8 * scale)
+    assert np.allclose(found.spread[:4], pooled.std(axis=0)[:4], rtol=1e-3)
+    assert found.spread[4:].tolist() == [1.0, 1.0, 1.0], "constant columns are left at their scale"
+    applied = found.apply(pooled)
+    assert np.abs(applied[:, 4:]).max() < 0.1, "and come out as about zero"
+    assert np.allclose(applied[:, :4].std(axis=0), 1.0, rtol=1e-3)
+
+
+def make_columns_beside_large_means(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return np.column_stack(
+        [
+            rng.normal(1.7e9, 9380, rows),
+            rng.normal(1e6, 50, rows),
+            rng.normal(-1e6, 1e-3, rows),
+            np.where(np.arange(rows) == 1, 1e9, 1e9 + 1.0),
+            np.full(rows, 1.7e9),
+            np.full(rows, 0.1) + rng.choice([0.0, 2.0**-56], rows),
+        ]
+    )
+
+
+@pytest.mark.parametrize("protection", ["paillier", "none"])
+@pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_spread_that_is_small_beside_its_mean_is_found(layout, seed, protection, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    tables = {
+        name: Table(make_columns_beside_large_means(rng, rows), np.arange(rows) % 2, tuple("uvwxyz"), name)
+        for name, rows in (("a", 5), ("b", 30), ("c", 61))
+    }
+    settings = settings_of(training=STILL, codec=CodecSettings(layout=layout), protection=protection)
+    found = rehearse(settings, tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    assert np.allclose(found.spread[:4], pooled.std(axis=0)[:4], rtol=1e-3)
+    assert np.all(np.abs(found.mean - pooled.mean(axis=0))[:4] <= 1e-3 * pooled.std(axis=0)[:4])
+    assert found.spread[4:].tolist() == [1.0, 1.0], "constant, and constant but for the last bit"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_columns_constant_at_each_party_but_not_over_all_are_scaled(seed, rehearse, settings_of) -> None:
+    values = np.random.default_rng(seed).normal(1e6, 1.0, 3)
+    tables = {
+        name: Table(np.full((rows, 1), value), np.arange(rows) % 2, ("x",), name)
+        for (name, rows), value in zip((("a", 5), ("b", 30), ("c", 61)), values, strict=True)
+    }
+    found = rehearse(settings_of(training=STILL), tables).run().standardiser
+    pooled = np.concatenate([table.features for table in tables.values()])
+    assert np.allclose(found.spread, pooled.std(axis=0), rtol=1e-4)
+
+
+def test_one_row_far_out_among_very_many_still_has_a_spread() -> None:
+    deviations = np.array([1.0, 2.0**-40])
+    ranges = _Ranges(scale=np.ones(2), row_count=2**34, party_count=3)
+    spread = _spread_of(np.array([-(2.0**-33), -(2.0**-33)]), deviations, ranges)
+    assert spread.tolist() == [2.0**-18, 0.0]
+
+
+def test_yes_or_no_counters_travel_in_narrow_lanes(rehearse, tables_of, settings_of, tmp_path, monkeypatch) -> None:
+    sizes: dict[str, int] = {}
+    encode = UpdateCodec.encode
+
+    def keep(self, clipped, bounds, weight, counters):
+        plain = encode(self, clipped, bounds, weight, counters)
+        sizes[f"{len(counters)} counters"] = len(plain)
+        return plain
+
+    monkeypatch.setattr(UpdateCodec, "encode", keep)
+    rng = np.random.default_rng(1)
+    tables = {
+        name: Table(rng.normal(size=(6, 20)), np.arange(6) % 2, tuple(f"x{i}" for i in range(20)), name)
+        for name in ("a", "b", "c")
+    }
+    rehearse(settings_of(training=STILL), tables).run()
+    # 81 and 34 exponents of 20 columns, at 600 and more lanes of 3 bits to a 2048-bit key; 19-bit lanes take 16 and 7.
+    assert sizes["1621 counters"] == 3
+    assert sizes["680 counters"] == 2
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sparse_rows_have_the_spread_of_all_their_values_and_are_not_centred(seed, rehearse, settings_of) -> None:
+    rng = np.random.default_rng(seed)
+    dense, tables = [], {}
+    for name, rows in (("a", 5), ("b", 30), ("c", 61)):
+        features = np.where(rng.random((rows, 4)) < [0.2, 0.9, 1.0, 0.0], rng.normal(7, 3, (rows, 4)), 0.0)
+        dense.append(features)
+        tables[name] = Table(sparse.csr_array(features), np.arange(rows) % 2, tuple("wxyz"), name)
+    found = rehearse(settings_of(training=STILL), tables).run().standardiser
+    pooled = np.concatenate(dense)
+    assert found.mean.tolist() == [0.0] * 4
+    assert np.allclose(found.spread[:3], pooled.std(axis=0)[:3], rtol=1e-6)
+    assert found.spread[3] == 1.0
+    applied = found.apply(tables["b"].features)
+    assert applied.nnz == tables["b"].features.nnz
+    np.testing.assert_allclose(applied.toarray(), dense[1] / found.spread, rtol=1e-12)
+
+
+def test_sparse_rows_are_not_centred_by_a_standardiser_of_dense_ones() -> None:
+    with pytest.raises(InputError, match="sparse rows cannot be centred"):
+        Standardiser(np.ones(2), np.ones(2)).apply(sparse.csr_array(np.eye(2)))
+
+
+def test_alone_finds_the_moments_of_its_own_rows() -> None:
+    features = make_columns(np.random.default_rng(3), 40)
+    found = fit_standardiser(Alone(), features, weight_max=100)
+    assert np.allclose(found.mean, features.mean(axis=0), rtol=1e-12, atol=1e-18)
+    assert np.allclose(found.spread[:4], features.std(axis=0)[:4], rtol=1e-9)
+
+
+def test_a_column_too_large_to_scale_is_named(rehearse, tables_of, settings_of) -> None:
+    features = np.ones((4, 3))
+    features[2, 1] = 2.0**41
+    with pytest.raises(InputError, match=r"column 2 .*too large"):
+        fit_standardiser(Alone(), features, weight_max=10)
+
+
+def test_without_standardising_features_pass_as_they_are(rehearse, tables_of, settings_of) -> None:
+    tables = tables_of(1)
+    found = rehearse(settings_of(training=replace(STILL, standardise=False)), tables).run().standardiser
+    assert np.array_equal(found.apply(tables["a"].features), tables["a"].features)
+    assert isinstance(found, Standardiser)

@@ -1,0 +1,48 @@
+"""The digest of what parties take for granted: of any number of counters, and another for anything that differs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from hekat.protocol.secure_sum.aggregation import Counter
+from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+
+
+def digest_of(
+    bounds: dict[str, float],
+    counters: list[Counter],
+    *,
+    step: str = "s",
+    bits: int = 8,
+    members: tuple[str, ...] = ("a", "b"),
+) -> bytes:
+    aggregation = object.__new__(MaskedAggregation)
+    aggregation._opening = SimpleNamespace(members=members)
+    aggregation._digest_key, aggregation._model_digest = b"key", b"model"
+    return aggregation._agree(step, bits, bounds, counters)
+
+
+def test_whatever_differs_makes_another_digest() -> None:
+    bounds = {"a": 1.0, "b": 2.0}
+    counters = [Counter("c", 1, maximum=4), Counter("d", 0, maximum=4)]
+    variants = [
+        digest_of(bounds, counters),
+        digest_of(bounds, counters, step="t"),
+        digest_of(bounds, counters, bits=9),
+        digest_of({"a": 1.0}, counters),
+        digest_of({"a": 1.0, "b": 3.0}, counters),
+        digest_of(bounds, counters[:1]),
+        digest_of(bounds, counters[::-1]),
+        digest_of(bounds, [counters[0], Counter("d", 0, maximum=5)]),
+        digest_of({}, counters),
+        digest_of(bounds, []),
+        digest_of(bounds, counters, members=("a", "c")),
+        digest_of(bounds, counters, members=("a",)),
+    ]
+    assert len(set(variants)) == len(variants)
+    assert digest_of(dict(reversed(bounds.items())), [Counter("c", 0, maximum=4), counters[1]]) == variants[0]
+
+
+def test_a_wide_table_has_more_counters_than_one_encoding_has_fields() -> None:
+    counters = [Counter(f"{column}/{exponent}", 0, maximum=1) for column in range(1000) for exponent in range(81)]
+    assert len({digest_of({}, counters), digest_of({}, counters[:-1])}) == 2
