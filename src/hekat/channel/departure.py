@@ -9,8 +9,17 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from hekat.channel.channel import printable_reason
 from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import HekatError, PartyLostError, PartyStoppedError
+
+
+class FailureElsewhereError(HekatError):
+    """What a party raised in another process: its kind, or what became of the process; its words stayed there."""
+
+    def __init__(self, kind: str, *, ends_run: bool = False) -> None:
+        super().__init__(printable_reason(kind))
+        self.ends_run = ends_run
 
 
 @dataclass(frozen=True)
@@ -31,8 +40,9 @@ class Stop:
         return self._error(f": {_reason(self.error)}", self.error)
 
     def to_others(self) -> PartyStoppedError:
-        error = self._error(f" ({type(self.error).__name__})", None)
-        error.notice, error.told_reason = self.notice, type(self.error).__name__
+        kind = _kind(self.error)
+        error = self._error(f" ({kind})", None)
+        error.notice, error.told_reason = self.notice, kind
         return error
 
     def _error(self, why: str, cause: BaseException | None) -> PartyStoppedError:
@@ -67,7 +77,7 @@ class Dropout:
 
     def to_others(self, consequence: str) -> PartyLostError:
         """What another party is told; `consequence` says what that means for its own call."""
-        reason = self._expelled if self.error is None else type(self.error).__name__
+        reason = self._expelled if self.error is None else _kind(self.error)
         error = self._error(reason, f" ({reason}) {consequence}")
         error.notice, error.expelled_by = self.notice, self.expelled_by
         error.told_reason = self.reason if self.error is None else reason
@@ -76,7 +86,7 @@ class Dropout:
     def to_itself(self) -> PartyStoppedError:
         """What the party is told at its next call, or in the one it waits in."""
         if self.error is not None:
-            what = f"party {self.party!r} has left the run in step {self.step!r} ({type(self.error).__name__})"
+            what = f"party {self.party!r} has left the run in step {self.step!r} ({_kind(self.error)})"
             return PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)
         error = PartyStoppedError(
             f"{self.expelled_by!r} gave up on party {self.party!r} in step {self.step!r}: {self.reason}",
@@ -109,6 +119,11 @@ def forget_locals(error: BaseException) -> None:
         traceback.clear_frames(link.__traceback__)
         chain.append(link)
         link = link.__cause__ or link.__context__
+
+
+def _kind(error: BaseException) -> str:
+    """The kind of an error, which says nothing of a party's data."""
+    return error.what if isinstance(error, FailureElsewhereError) else type(error).__name__
 
 
 def _reason(error: BaseException) -> str:

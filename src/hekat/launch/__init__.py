@@ -1,1 +1,1 @@
-"""Starts the roles of a job: all of them in this process, and what is compared with them there."""
+"""Starts the roles of a job and carries their bytes: all in this process, or each in a process of its own."""

@@ -1,0 +1,140 @@
+"""The relay's end of one role's connection: reads its calls, makes them at the hub, and answers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from hekat.channel import InProcessHub
+from hekat.channel.departure import FailureElsewhereError
+from hekat.channel.in_process import HEAR_EVERY_S
+from hekat.errors import ChannelError, HekatError, InputError, PartyStoppedError
+from hekat.launch.local.frames import ConnectionEndedError, Frame, receive_frame, send_frame
+from hekat.launch.local.terms import RunTerms
+from hekat.launch.local.told_errors import decode_error, decode_notice, encode_error
+
+PROCESS_ENDED = "its process ended"
+
+
+class RoleConnection:
+    """One role's process, from its admission on. Two threads serve it: one reads, so that an end of the process is
+    heard while a call of it still waits at the hub; the other makes the calls."""
+
+    def __init__(self, connection: socket.socket, on_gone: Callable[[RoleConnection], None]) -> None:
+        """`on_gone` is called where the process ends before the run begins."""
+        self._connection, self._on_gone = connection, on_gone
+        self._frames: SimpleQueue[Frame | None] = SimpleQueue()
+        self._hub: InProcessHub | None = None
+        self._role = ""
+        self._is_over = False
+        self._state = Lock()
+        self._reader = Thread(target=self._read, name="hekat-read", daemon=True)
+        self._caller = Thread(target=self._make_calls, name="hekat-call", daemon=True)
+        self._reader.start()
+
+    def begin(self, hub: InProcessHub, role: str, terms: RunTerms) -> None:
+        """Tell the role that everybody is there, and serve its calls as the end of `role`."""
+        with self._state:
+            self._hub, self._role = hub, role
+            is_gone = self._is_over
+        if is_gone:
+            hub.fail(role, FailureElsewhereError(PROCESS_ENDED))
+        with suppress(ConnectionEndedError):
+            send_frame(self._connection, terms.to_header())
+        self._caller.start()
+
+    def refuse(self, error: HekatError) -> None:
+        """Tell the role that the run does not begin, and why."""
+        with suppress(ConnectionEndedError):
+            send_frame(self._connection, {"error": encode_error(error)})
+        self.close()
+
+    def join(self) -> None:
+        """Wait until the role's last call is answered."""
+        while self._caller.is_alive():
+            self._caller.join(HEAR_EVERY_S)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                self._frames.put(receive_frame(self._connection))
+        except ChannelError as error:
+            kind = PROCESS_ENDED if isinstance(error, ConnectionEndedError) else "its process sent no frames"
+            with self._state:
+                hub, is_over, self._is_over = self._hub, self._is_over, True
+            if hub is None:
+                self._on_gone(self)
+            elif not is_over:
+                hub.fail(self._role, FailureElsewhereError(kind))
+            self._frames.put(None)
+
+    def _make_calls(self) -> None:
+        while (frame := self._frames.get()) is not None:
+            header: dict[str, Any] = {"answer": True}
+            payload = b""
+            try:
+                payload = self._make_call(frame)
+            except HekatError as error:
+                header = {"error": encode_error(error)}
+            try:
+                send_frame(self._connection, header, payload)
+            except ConnectionEndedError:
+                return
+            if self._is_over:
+                return
+
+    def _make_call(self, frame: Frame) -> bytes:
+        hub, role = self._hub, self._role
+        assert hub is not None  # calls are made once the run has begun
+        call = frame.take("call", str)
+        if call == "receive":
+            timeout_s = frame.header.get("timeout_s")
+            return hub.receive(
+                role,
+                frame.take("sender", str),
+                frame.take("step", str),
+                float(timeout_s) if isinstance(timeout_s, float | int) else None,
+            )
+        if call == "send":
+            hub.send(role, frame.take("to", str), frame.take("step", str), frame.payload)
+        elif call == "note_saved":
+            hub.note_saved(role, frame.take("what", str))
+        elif call == "leave":
+            hub.leave(role, decode_notice(frame.take("notice", dict)))
+        elif call == "expel":
+            notice = frame.header.get("notice")
+            hub.expel(
+                role,
+                frame.take("party", str),
+                frame.take("reason", str),
+                None if notice is None else decode_notice(notice),
+            )
+        elif call in ("finish", "fail"):
+            with self._state:
+                self._is_over = True
+            if call == "finish":
+                hub.finish(role)
+            else:
+                hub.fail(role, _failure_of(frame))
+        else:
+            raise InputError("no such call of a relay", expected="send, receive, expel, ...", got=repr(call[:32]))
+        return b""
+
+
+def _failure_of(frame: Frame) -> HekatError:
+    """What the role raised: what it was only told of another party's end keeps that party's name."""
+    told = frame.header.get("told")
+    if isinstance(told, dict):
+        error = decode_error(told)
+        if isinstance(error, PartyStoppedError):
+            return error
+    return FailureElsewhereError(frame.take("kind", str), ends_run=bool(frame.header.get("ends_run")))

@@ -1,0 +1,95 @@
+"""Frames between a role's process and the relay: a small MessagePack header, then the payload as it is.
+
+    4 bytes   length of the header, little-endian
+    8 bytes   length of the payload, little-endian
+    header    a MessagePack map with text keys
+    payload   sealed bytes of a message, empty for most calls
+
+The relay only ever speaks to processes of its own user on its own machine; payloads are sealed end to end all the same.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from hekat.errors import ChannelError
+
+MAX_HEADER_BYTES = 1 << 20
+MAX_PAYLOAD_BYTES = 1 << 34
+_LENGTHS = struct.Struct("<IQ")
+
+
+class ConnectionEndedError(ChannelError):
+    """The other end closed the connection between two frames or within one."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One call or one answer."""
+
+    header: Mapping[str, Any]
+    payload: bytes = field(default=b"", repr=False)
+
+    def take(self, name: str, kind: type) -> Any:
+        """The header's entry `name`. Raises ChannelError where it is missing or of another kind."""
+        value = self.header.get(name)
+        if not isinstance(value, kind):
+            raise _malformed(f"{name}, {kind.__name__}", type(value).__name__)
+        return value
+
+
+def send_frame(connection: socket.socket, header: Mapping[str, Any], payload: bytes = b"") -> None:
+    """Send one frame whole. Raises ConnectionEndedError where the other end is gone."""
+    packed: bytes = msgpack.packb(header, use_bin_type=True)
+    try:
+        connection.sendall(_LENGTHS.pack(len(packed), len(payload)) + packed)
+        if payload:
+            connection.sendall(payload)
+    except OSError as error:
+        raise _ended() from error
+
+
+def receive_frame(connection: socket.socket) -> Frame:
+    """The next frame. Raises ConnectionEndedError at the connection's end, ChannelError for what is no frame."""
+    header_bytes, payload_bytes = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size))
+    if header_bytes > MAX_HEADER_BYTES or payload_bytes > MAX_PAYLOAD_BYTES:
+        raise _malformed(
+            f"a header up to {MAX_HEADER_BYTES} bytes and a payload up to {MAX_PAYLOAD_BYTES}",
+            f"{header_bytes} and {payload_bytes}",
+        )
+    packed, payload = _receive_exactly(connection, header_bytes), _receive_exactly(connection, payload_bytes)
+    try:
+        header = msgpack.unpackb(packed, raw=False, strict_map_key=True)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise _malformed("a MessagePack map", "other bytes") from error
+    if not isinstance(header, dict):
+        raise _malformed("a MessagePack map", type(header).__name__)
+    return Frame(header, payload)
+
+
+def _receive_exactly(connection: socket.socket, byte_count: int) -> bytes:
+    """Memory grows with what has come, not with what the other end announced."""
+    received = bytearray()
+    while len(received) < byte_count:
+        try:
+            part = connection.recv(min(byte_count - len(received), 1 << 20))
+        except OSError as error:
+            raise _ended() from error
+        if not part:
+            raise _ended()
+        received += part
+    return bytes(received)
+
+
+def _ended() -> ConnectionEndedError:
+    return ConnectionEndedError("the connection to the relay ended", cure="look at why the other end stopped")
+
+
+def _malformed(expected: str, got: str) -> ChannelError:
+    return ChannelError("malformed frame between a role and its relay", expected=expected, got=got)
