@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.engine.interface import Modulus
 
@@ -21,7 +22,7 @@ def exponent_patterns(limb_count):
 
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("limb_count", [1, 2, 3])
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, [2047, 3071, 4096]))
 def test_powers_of_patterns_to_patterns(engine, numbers, bits, limb_count, operation):
     modulus = numbers.modulus(bits, KINDS[(bits + limb_count) % 3])
     exponents = numbers.objects(exponent_patterns(limb_count), (-1,))
@@ -42,7 +43,7 @@ def test_every_pattern_as_a_base(engine, numbers, bits, kind, operation):
 
 
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
-@pytest.mark.parametrize("bits", [1024, 2048, 4096])
+@pytest.mark.parametrize("bits", also_long([1024, 2048, 4096], [4096]))
 def test_exponents_as_wide_as_the_modulus(engine, numbers, bits, operation):
     modulus = numbers.modulus(bits, "random")
     exponents = numbers.objects([2**bits - 1, modulus.value - 1, 1 << bits - 1, 1], (4,))
@@ -239,7 +240,7 @@ def test_multi_exp_of_small_and_special_exponents(engine, numbers, bits, values)
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("bits", [3, 128, 1024, 4096])
+@pytest.mark.parametrize("bits", also_long([3, 128, 1024, 4096], [4096]))
 def test_multi_exp_with_minus_signs(engine, numbers, bits, seed):
     modulus = numbers.modulus(bits, "ones")
     rng = np.random.default_rng(seed)

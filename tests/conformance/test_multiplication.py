@@ -7,6 +7,7 @@ from operator import mul
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.engine.interface import Modulus
 
@@ -15,7 +16,7 @@ KINDS = ["ones", "sparse", "random"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", [*BITS, 8192])
+@pytest.mark.parametrize("bits", also_long([*BITS, 8192], [2047, 3071, 8192]))
 def test_mod_mul_of_every_pattern_with_every_other(engine, numbers, bits, kind):
     modulus = numbers.modulus(bits, kind)
     values = numbers.objects(sorted(set(numbers.patterns(modulus))), (-1,))

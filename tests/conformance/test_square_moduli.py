@@ -7,6 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.engine.interface import Modulus
 from hekat.errors import InputError
@@ -14,6 +15,8 @@ from hekat.errors import InputError
 # Around limbs and tiles: where an engine may go from one form of residues to another.
 BITS = [2, 3, 32, 33, 63, 64, 65, 127, 128, 447, 448, 449, 511, 512, 513, 1000, 1024, 1025, 1536, 2047, 2048]
 SOME_BITS = [3, 64, 65, 127, 512, 1000, 1024, 2047]
+# Of the largest the quick run has 1024 and 2048.
+LARGE = [1025, 1536, 2047]
 # "below" and "composite" lie just below a power of two; the latter is a multiple of 15.
 KINDS = ["below", "above", "random", "composite"]
 
@@ -47,7 +50,7 @@ def edge_values(modulus, numbers):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_in_and_out(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     values = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -55,7 +58,7 @@ def test_in_and_out(engine, numbers, bits, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_every_other(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     values = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -70,7 +73,7 @@ def values_below_root(modulus, numbers):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     residues = numbers.objects(edge_values(modulus, numbers), (-1, 1))
@@ -108,7 +111,7 @@ def test_one_plus_of_no_residues_uses_no_value(engine, numbers, bits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_reduce_from_every_width(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     for limb_count in sorted({1, modulus.limb_count, 2 * modulus.limb_count - 1, 2 * modulus.limb_count}):
@@ -129,7 +132,7 @@ def test_load_refuses_the_modulus_itself(engine, numbers, bits):
 
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_powers_of_edges(engine, numbers, bits, kind, operation):
     modulus = square(bits, kind, numbers)
     bases = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -139,7 +142,7 @@ def test_powers_of_edges(engine, numbers, bits, kind, operation):
 
 
 @pytest.mark.parametrize("window_bits", [None, 1, 5])
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_fixed_base_powers(engine, numbers, bits, window_bits):
     modulus = square(bits, KINDS[bits % 4], numbers)
     exponents = numbers.objects([0, 1, 2, 31, 32, 2**69 - 1, 1 << 68, numbers.random_int(69, 2)] * 3, (-1,))
@@ -151,7 +154,7 @@ def test_fixed_base_powers(engine, numbers, bits, window_bits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_products_along_an_axis_and_per_segment(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     units = [value for value in edge_values(modulus, numbers) if gcd(value, modulus.value) == 1]
@@ -167,7 +170,7 @@ def test_products_along_an_axis_and_per_segment(engine, numbers, bits, kind):
 
 
 @pytest.mark.parametrize("exponent_bits", [5, 64, 100])
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
     modulus = square(bits, KINDS[(bits + exponent_bits) % 4], numbers)
     n2 = modulus.value
@@ -190,7 +193,7 @@ def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_inverses_of_units(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     units = [value for value in edge_values(modulus, numbers) if gcd(value, modulus.value) == 1]
@@ -200,7 +203,7 @@ def test_inverses_of_units(engine, numbers, bits, kind):
     numbers.same(numbers.store(engine.mod_mul(a, engine.mod_inv(a))), numbers.objects([1] * len(units), (-1,)))
 
 
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_multiples_of_the_root_have_no_inverse(engine, numbers, bits):
     modulus = square(bits, "random", numbers)
     for culprit in (0, modulus.root, modulus.value - modulus.root):

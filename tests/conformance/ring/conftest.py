@@ -17,7 +17,19 @@ from hekat.engine.ring.parameters import MaskFormat, Ring
 
 HERE = Path(__file__).parent
 # Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
-LONG_IN_REFERENCE = ("8192", "A8-128", "A16-128", "A16-256", "A24-128", "C16-256", "C24-128", "C32-128")
+LONG_IN_REFERENCE = (
+    "4096-half",
+    "8192",
+    "A8-128",
+    "A16-16",
+    "A16-128",
+    "A16-256",
+    "A24-128",
+    "A32-32",
+    "C16-256",
+    "C24-128",
+    "C32-128",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
