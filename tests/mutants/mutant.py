@@ -12,13 +12,17 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault. `file`: where it stands, then where it stood in older trees; `tests`: folders and files to find it."""
+    """One fault. `file`: where it stands, then where it stood in older trees; `tests`: folders and files to find it.
+
+    `keyword` chooses among these, as pytest's -k: an older tree has an item for each engine.
+    """
 
     id: str
     file: list[str]
     sed: str
     tests: list[str]
     fault: str
+    keyword: str
 
     def place(self, tree: Path) -> Path:
         """Its file in a tree. Raises FileNotFoundError where it is at none of its places."""
@@ -41,7 +45,9 @@ def read_mutants(folder: Path = HERE) -> list[Mutant]:
     for path in sorted(folder.glob("mutants*.toml")):
         for entry in tomllib.loads(path.read_text())["mutant"]:
             places = entry["file"] if isinstance(entry["file"], list) else [entry["file"]]
-            found.append(Mutant(entry["id"], places, entry["sed"], entry["tests"], entry["fault"]))
+            found.append(
+                Mutant(entry["id"], places, entry["sed"], entry["tests"], entry["fault"], entry.get("keyword", ""))
+            )
     names = [mutant.id for mutant in found]
     if len(set(names)) != len(names):
         raise ValueError(f"two mutants of one name: {sorted({name for name in names if names.count(name) > 1})}")

@@ -58,11 +58,11 @@ def find(copy: TreeCopy, mutant: Mutant, *, is_native: bool) -> str | None:
     if not tests:
         return None
     if not is_native:
-        return copy.run_pytest(tests)
+        return copy.run_pytest(tests, mutant.keyword)
     sound = copy.module.read_bytes()
     copy.build_module()
     try:
-        return copy.run_pytest(tests)
+        return copy.run_pytest(tests, mutant.keyword)
     finally:
         copy.module.write_bytes(sound)
 

@@ -1,4 +1,4 @@
-"""Every mutant still fits the tree: its file is there, its line changes it, and there are tests that have to find it."""
+"""Every mutant fits the tree: its file is there, its line changes it, and there are tests that have to find it."""
 
 from __future__ import annotations
 

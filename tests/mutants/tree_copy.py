@@ -92,12 +92,13 @@ class TreeCopy:
         failed = re.search(r"Test +#\d+: (\w+) .*\*\*\*", found.stdout)
         return f"native {failed[1]}" if found.returncode and failed else None
 
-    def run_pytest(self, tests: list[str]) -> str | None:
+    def run_pytest(self, tests: list[str], keyword: str) -> str | None:
         """The first of the quick tests that fails, or None."""
         there = [name for name in tests if (self.root / name).exists()]
         if not there:
             raise SystemExit(f"none of {', '.join(tests)} is in {self.root}")
-        command = [self.python, "-m", "pytest", "-x", "-q", "-m", "not long", "-p", "no:cacheprovider", *there]
+        command = [self.python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command += ["-m", "not long", "-k", keyword, *there]
         found = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False, timeout=LIMIT_S)
         if found.returncode == 0:
             return None
