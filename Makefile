@@ -121,7 +121,7 @@ WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
 	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
-	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py -k cpu && \
+	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py --engines cpu && \
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
