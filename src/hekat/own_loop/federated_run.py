@@ -26,16 +26,9 @@ from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party
 from hekat.own_loop.show_costs import describe, describe_html
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import (
-    Clipping,
-    CodecSettings,
-    HorizontalSettings,
-    Opening,
-    Protection,
-    TrainingSettings,
-)
 from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE, SealedRoles
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
 from hekat.state import replace_file
 from hekat.state.disk_errors import disk_errors_as_state_errors
@@ -113,10 +106,9 @@ def federate(
         as_text(name, text)
     if authority is None and protection == "lattice" and opening == "authority":
         authority = "authority"
-    settings = HorizontalSettings(
+    settings = SumSettings(
         parties=as_names(parties),
         aggregator=as_text("aggregator", aggregator),
-        classes=None,
         weight_max=as_whole_number("weight_max", weight_max),
         protection=protection,
         opening=opening,
@@ -127,8 +119,6 @@ def federate(
             clipping=clipping,
             alpha=None if alpha is None else as_number("alpha", alpha),
         ),
-        # A loop has no rounds of its own count: this is what is said of the next one, at the beginning.
-        training=TrainingSettings(round_count=1, standardise=False),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )
     notes = _Notes()
@@ -208,7 +198,7 @@ def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
 
 @contextmanager
 def _open_run(
-    settings: HorizontalSettings, folder: Path | None
+    settings: SumSettings, folder: Path | None
 ) -> Iterator[tuple[SealedRoles, dict[str, UploadState], Path | None]]:
     """What the roles share, their states for upload numbers, and the folder; states lie elsewhere without one."""
     described = json.dumps(asdict(settings), sort_keys=True).encode()
@@ -254,7 +244,7 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-def _make_key(settings: HorizontalSettings, sealed_roles: SealedRoles) -> KeyPair | None:
+def _make_key(settings: SumSettings, sealed_roles: SealedRoles) -> KeyPair | None:
     """The leader's key, made in the caller's thread: this can take a minute, and Ctrl-C reaches only this one."""
     if settings.protection != "paillier":
         return None
@@ -262,7 +252,7 @@ def _make_key(settings: HorizontalSettings, sealed_roles: SealedRoles) -> KeyPai
         return generate_keys(settings.key_bits)
 
 
-def _title(settings: HorizontalSettings, costs: Costs) -> str:
+def _title(settings: SumSettings, costs: Costs) -> str:
     count = len(costs.rounds)
     rounds = "1 round" if count == 1 else f"{count} rounds"
     opened = f", sums opened by {settings.opening}" if settings.protection == "lattice" else ""

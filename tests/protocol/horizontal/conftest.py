@@ -14,14 +14,10 @@ from hekat.data import Table
 from hekat.job.horizontal.job_file import Job
 from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import (
-    CodecSettings,
-    HorizontalSettings,
-    ModelSettings,
-    TrainingSettings,
-)
+from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.paillier import KeyPair
 
 PARTIES = ("a", "b", "c")

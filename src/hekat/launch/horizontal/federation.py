@@ -17,6 +17,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.sealed_roles import SealedRoles
@@ -153,7 +154,7 @@ class Federation:
 
     def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], TrainingState | None]:
         ended: list[SealedChannel] = []
-        samples = Participation(self.settings, self.job.digest)
+        samples = Participation(self.settings.sums, self.job.digest)
 
         def note_traffic(sealed: SealedChannel) -> None:
             self.traffic[name] = traffic_of(sealed, self.settings.aggregator)
@@ -185,9 +186,9 @@ class Federation:
             return None
         state = self.upload_states.get(name)
         if name == settings.authority:
-            run_authority(
-                channel, settings, AuthorityRun(self.stopwatches[name], state, self._aggregator_timeout_s, done)
-            )
+            plan = plan_sums(settings, done)
+            authority = AuthorityRun(self.stopwatches[name], plan, state, self._aggregator_timeout_s)
+            run_authority(channel, settings.sums, authority)
             return None
         return run_party(channel, self.tables[name], settings, self._party_run(name, channel, state))
 

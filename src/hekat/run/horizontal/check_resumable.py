@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MAX_LOSS, MIN_ALPHA, HorizontalSettings
+from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
 from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import scored_classes
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
 from hekat.run.horizontal.validation_history import check_history
 from hekat.state import Checkpoint, refuse_checkpoint
 

@@ -14,9 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, FloatArray
+from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, ScaledTensors, pieces_of
 
 LEAST_EXPONENT = -40
@@ -123,7 +124,7 @@ class AdaptiveClipping:
             self.known = dict.fromkeys(scaled, self._alpha)
         if not self.known:
             histogram = exponent_counters(scaled)
-            sums = aggregation.sum_counters(f"{step}/exponents", histogram)
+            sums = sum_counters(aggregation, f"{step}/exponents", histogram)
             found = {name: self._first_bound(name, sums) for name in scaled}
             # All zero tells nothing of the size to come: from the least bound it would take many rounds to grow.
             widest = max(bound for bound in (*found.values(), MIN_ALPHA))

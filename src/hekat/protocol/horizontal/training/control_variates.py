@@ -23,7 +23,7 @@ Source: Karimireddy et al. 2020, Algorithm 1, with weights n_i / n in place of 1
 from __future__ import annotations
 
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 ROW_COUNT_STEP = "scaffold/rows"
 """The one sum that tells n, before the first round."""

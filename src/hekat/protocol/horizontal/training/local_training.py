@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from hekat.codec.clip import FloatArray
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.secure_sum.aggregation import FloatArray, Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 LabelArray = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 

@@ -29,8 +29,16 @@ from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.standardise import Standardiser, fit_standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
-from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, Tensors, scale_by_weight
+from hekat.protocol.secure_sum.aggregation import (
+    Aggregate,
+    Aggregation,
+    Counter,
+    SumRequest,
+    scale_by_weight,
+    sum_counters,
+)
 from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -174,7 +182,7 @@ class _Trainer:
         state = TrainingState(parameters, self._server_step.init_state(parameters), standardiser)
         if self._settings.training.algorithm == "scaffold":
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
-            state.row_count = self._aggregation.sum_counters(ROW_COUNT_STEP, [rows])["rows"]
+            state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows])["rows"]
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
 
@@ -192,7 +200,8 @@ class _Trainer:
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(work.loss, weight, settings.weight_max))
         counters += self._validation.counters_for(number, state.parameters)
-        aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
+        request = SumRequest(step, update, bounds, weight, counters)
+        aggregate = self._aggregation.weighted_mean(request)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         validation = self._validation.learn(number, aggregate.counters)
         self._apply(aggregate)
@@ -203,7 +212,7 @@ class _Trainer:
         if settings.training.keeps_own_state:
             state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
             if takes_part:
-                self._own = self._own.after(number, update, self._aggregation.as_sent(step, update, bounds, weight))
+                self._own = self._own.after(number, update, self._aggregation.as_sent(request))
                 self._run.save_own(self._own)
         digest = digest_model(state, self._run.digest_key)
         self._trail.add(digest)

@@ -14,7 +14,7 @@ from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.control_variates import control_change, correction_of
 from hekat.protocol.horizontal.training.local_training import LocalWork
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.parameters import select_names
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 CONTROL = "control/"
 """What the control variate of a tensor is called where both travel in one update."""

@@ -20,13 +20,14 @@ from hekat.job.horizontal.job_file import Job
 from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
-from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked import draw_members as draw
 from hekat.protocol.secure_sum.masked.messages import OpenedMessage
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.wire import to_bytes
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")

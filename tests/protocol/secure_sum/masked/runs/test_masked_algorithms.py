@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 LOCAL = TrainingSettings(round_count=3, batch_rows=8, local_epochs=2)
 
