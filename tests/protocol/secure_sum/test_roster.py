@@ -17,8 +17,8 @@ from hekat.errors import (
     StateError,
     WireError,
 )
-from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import SumSettings
 
 BEARING = SumSettings(("a", "b", "c", "d"), "hub", weight_max=10)
 NOT_BEARING = replace(BEARING, protection="none")

@@ -23,7 +23,6 @@ from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_m
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.slot_ceiling import most_slots
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.control_variates import ROW_COUNT_STEP
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
 from hekat.protocol.secure_sum.agree_on_bounds import serve_bounds
@@ -62,8 +61,8 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
             summation.serve(step)
-    if fresh and settings.training.algorithm == "scaffold":
-        summation.serve(ROW_COUNT_STEP)
+    for step in settings.training.steps_before_rounds if fresh else ():
+        summation.serve(step)
     last = run.rounds_done if run.rounds_finished else settings.training.round_count
     for number in range(run.rounds_done + 1, last + 1):
         step = f"round-{number}"

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
+from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
+from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
 
-ALGORITHMS = ("fedsgd", "fedavg", "fedprox", "scaffold")
-DEFAULT_PROXIMAL_MU = 0.01
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
@@ -76,13 +76,23 @@ class TrainingSettings:
 
     @property
     def averages_changes(self) -> bool:
-        """Whether what is averaged is a change of the weights after local steps, and not a gradient."""
-        return self.algorithm != "fedsgd"
+        """Whether the parties average changes of the weights after local steps, and not gradients."""
+        return ALGORITHMS[self.algorithm].averages_changes
+
+    @property
+    def steps_before_rounds(self) -> tuple[str, ...]:
+        """The sums that the algorithm asks for before the first round."""
+        return ALGORITHMS[self.algorithm].steps_before_rounds
+
+    @property
+    def has_control(self) -> bool:
+        """Whether parties keep control variates, and send their changes beside the updates."""
+        return ALGORITHMS[self.algorithm].has_control
 
     @property
     def keeps_own_state(self) -> bool:
         """Whether a party carries tensors from round to round that nobody else has."""
-        return self.algorithm == "scaffold" or self.error_feedback
+        return self.has_control or self.error_feedback
 
 
 @dataclass(frozen=True)
@@ -176,7 +186,7 @@ def check_row_count(party: str, row_count: int, settings: HorizontalSettings) ->
 
 
 def _check_training(training: TrainingSettings) -> None:
-    check_choice("training.algorithm", training.algorithm, ALGORITHMS)
+    check_choice("training.algorithm", training.algorithm, tuple(ALGORITHMS))
     for name, least, most in _COUNTS:
         if not least <= getattr(training, name) <= most:
             shown = "rounds" if name == "round_count" else name
@@ -186,15 +196,7 @@ def _check_training(training: TrainingSettings) -> None:
     for name in ("min_improvement", "proximal_mu", "stop_at_loss"):
         if not (math.isfinite(getattr(training, name)) and getattr(training, name) >= 0):
             refuse_setting(f"training.{name}", "a finite number >= 0", getattr(training, name))
-    if training.algorithm == "fedsgd" and training.local_epochs != 1:
-        refuse_setting("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
-    if training.algorithm != "fedprox" and training.proximal_mu != DEFAULT_PROXIMAL_MU:
-        raise InputError(
-            "setting training.proximal_mu has no effect",
-            expected="training.algorithm = 'fedprox'",
-            got=repr(training.algorithm),
-            cure="remove training.proximal_mu, or choose fedprox",
-        )
+    ALGORITHMS[training.algorithm].check(training)
 
 
 def _check_error_feedback(training: TrainingSettings, codec: CodecSettings) -> None:

@@ -39,7 +39,7 @@ def check_resumable(
     columns."""
     shapes = model.parameter_shapes
     trained = TrainedTensors.of(model, settings.model.parameters)
-    sent = trained.update_like(model, settings.training)
+    sent = trained.update_like(model, has_control=settings.training.has_control)
     _check_arrays(what, "parameters", checkpoint.parameters, shapes)
     _check_optimiser_state(what, checkpoint.optimiser_state, ServerStep(trained, settings.training), shapes)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}

@@ -99,7 +99,7 @@ class Statistic:
 def test_frozen_tensors_are_not_sent_and_statistics_are_no_weights() -> None:
     trained = TrainedTensors.of(Statistic())
     assert (trained.weights, trained.statistics) == (("weight",), ("norm.mean",))
-    like = trained.update_like(Statistic(), TrainingSettings(algorithm="scaffold"))
+    like = trained.update_like(Statistic(), has_control=True)
     assert {name: values.shape for name, values in like.items()} == {
         "weight": (3, 1),
         "norm.mean": (3,),

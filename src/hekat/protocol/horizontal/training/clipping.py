@@ -25,7 +25,12 @@ MOST_EXPONENT = 40
 
 
 class ClippingPolicy(Protocol):
-    """Decides bounds before a sum and learns from the counters after it."""
+    """Decides bounds before a sum and learns from the counters after it.
+
+    `known` are the bounds that a checkpoint carries on; empty where the policy learns none.
+    """
+
+    known: dict[str, float]
 
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]: ...
 
@@ -75,6 +80,9 @@ def _count_beyond_both(values: FloatArray | ScaledTensor, bound: float) -> tuple
 class Unclipped:
     """No bound: floats travel as they are."""
 
+    def __init__(self) -> None:
+        self.known: dict[str, float] = {}
+
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)
 
@@ -90,6 +98,7 @@ class FixedClipping:
 
     def __init__(self, alpha: float) -> None:
         self._alpha = alpha
+        self.known: dict[str, float] = {}
 
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, self._alpha)
