@@ -26,7 +26,7 @@ from hekat.channel import Channel, PartyKey, run_parties
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 from hekat.protocol.secure_sum.settings import SumSettings
 
@@ -47,8 +47,9 @@ def make_roles(folder: Path, parties: tuple[str, ...]) -> LoopRoles:
         weight_max=1024,
     )
     keys = {name: PartyKey.load(folder / f"{name}.key") for name in settings.everyone}
+    sessions = make_sessions(keys, run_id="loop-memory", protocol="loop-memory", job_digest=bytes(32))
     states = {name: open_upload_state(folder / "state" / name, bytes(32)) for name in parties}
-    return LoopRoles(settings, SealedRoles(keys, "loop-memory", "loop-memory", bytes(32)), Turns(parties), states)
+    return LoopRoles(settings, sessions, Turns(parties), states)
 
 
 def make_state(value_count: int, seed: int) -> dict[str, Any]:

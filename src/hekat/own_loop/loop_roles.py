@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hekat.channel import Channel, SealedChannel
+from hekat.channel import Channel
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import run_loop_aggregator
 from hekat.own_loop.party import Party, RoundRecord, Surroundings
 from hekat.own_loop.turns import Turns
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -33,13 +33,12 @@ class LoopRoles:
     """The roles of one loop and what they leave behind; a role waits for the others as long as their code takes."""
 
     settings: SumSettings
-    sealed_roles: SealedRoles
+    sessions: Mapping[str, RoleSession]
     turns: Turns
     upload_states: Mapping[str, UploadState] = field(default_factory=dict)
     key_pair: KeyPair | None = None
     tell: Callable[[str], None] = lambda note: None
     records: dict[int, RoundRecord] = field(default_factory=dict)
-    channels: dict[str, SealedChannel] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     """What each party's role raised, the first first."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -48,9 +47,7 @@ class LoopRoles:
         """What the party's code returns."""
         name = channel.party
         try:
-            return self.sealed_roles.play(
-                channel, lambda recorded: self._join(recorded).play(code), lambda sealed: self._keep(name, sealed)
-            )
+            return self.sessions[name].play(channel, lambda recorded: self._join(recorded).play(code))
         except BaseException as error:
             with self._lock:
                 self.errors[name] = error
@@ -63,13 +60,13 @@ class LoopRoles:
     def play_server(self, channel: Channel) -> None:
         """The aggregator's role or the key authority's, whichever the channel is of."""
         try:
-            self.sealed_roles.play(channel, self._serve)
+            self.sessions[channel.party].play(channel, self._serve)
         except BaseException:
             self.turns.stop()
             raise
 
     def _serve(self, channel: RecordedChannel) -> None:
-        stopwatch = self.sealed_roles.stopwatches[channel.party]
+        stopwatch = self.sessions[channel.party].stopwatch
         if channel.party == self.settings.aggregator:
             run_loop_aggregator(channel, self.settings, AggregatorSumRun(stopwatch, FIRST_ROUND, math.inf))
         else:
@@ -77,7 +74,7 @@ class LoopRoles:
             run_authority(channel, self.settings, AuthorityRun(stopwatch, FIRST_ROUND, state, math.inf))
 
     def _join(self, channel: RecordedChannel) -> Party:
-        stopwatch = self.sealed_roles.stopwatches[channel.party]
+        stopwatch = self.sessions[channel.party].stopwatch
         run = PartySumRun(
             stopwatch,
             FIRST_ROUND,
@@ -93,7 +90,3 @@ class LoopRoles:
     def _on_round(self, record: RoundRecord) -> None:
         with self._lock:
             self.records.setdefault(record.round, record)
-
-    def _keep(self, name: str, sealed: SealedChannel) -> None:
-        with self._lock:
-            self.channels[name] = sealed

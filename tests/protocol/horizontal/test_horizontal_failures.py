@@ -60,8 +60,7 @@ def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
 
     monkeypatch.setattr(training._Trainer, "_work_locally", fail)
     rehearsal = rehearse(settings_of(training=ONE_GRADIENT, protection=protection), tables_of(1))
-    save = rehearsal.listener.save
-    rehearsal.listener = replace(rehearsal.listener, save=lambda state: (save(state), first_round_saved.set()))
+    rehearsal.on_saved = first_round_saved.set
     with pytest.raises(PartyStoppedError, match=rf"party '{party}' stopped in step 'round-1/agreed'") as caught:
         rehearsal.run()
     assert caught.value.party == party

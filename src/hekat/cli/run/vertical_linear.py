@@ -19,7 +19,7 @@ from hekat.cost.vertical_linear import cost_of_vertical_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_linear.run import run_vertical_job
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.report import Table
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints

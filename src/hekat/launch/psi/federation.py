@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.roles import Intersection, IntersectionRun, run_intersection
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.psi.load_inputs import IntersectionInputs
 
@@ -43,29 +44,32 @@ class IntersectionFederation:
 
     def run(self) -> dict[str, Intersection]:
         """What each party learned; raises PartyStoppedError naming the party and step where a role failed."""
-        sealed_roles = SealedRoles(
-            party_keys={name: self.party_keys[name] for name in self.job.settings.parties},
+        sessions = make_sessions(
+            {name: self.party_keys[name] for name in self.job.settings.parties},
             run_id=self.run_id,
             protocol=PROTOCOL,
             job_digest=self.job.digest,
             ledger_folder=self.ledger_folder,
-            pinned=self.job.party_keys,
+            public_keys=self.job.party_keys,
         )
-        self.stopwatches = sealed_roles.stopwatches
+        self.stopwatches = {name: session.stopwatch for name, session in sessions.items()}
         start = time.perf_counter()
-        roles = {name: self._role(name, sealed_roles) for name in self.job.settings.parties}
-        results = run_parties(roles, timeout_s=self.job.timeout_s, turn=sealed_roles.turn)
+        roles = {name: self._role(name, sessions[name]) for name in self.job.settings.parties}
+        results = play_in_process(roles, timeout_s=self.job.timeout_s)
         self.seconds = time.perf_counter() - start
         return results
 
-    def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], Intersection]:
-        def note_traffic(sealed: SealedChannel) -> None:
-            self.traffic[name] = RoleBytes(sealed.bytes_sent, sealed.bytes_received)
-
+    def _role(self, name: str, session: RoleSession) -> Callable[[Channel], Intersection]:
         def compare(recorded: RecordedChannel) -> Intersection:
             run = IntersectionRun(
                 self.stopwatches[name], lambda work, done, total: self.on_progress(f"{name}: {work}", done, total)
             )
             return run_intersection(recorded, self.inputs.compared[name], self.job.settings, run)
 
-        return lambda channel: sealed_roles.play(channel, compare, note_traffic)
+        def play(channel: Channel) -> Intersection:
+            try:
+                return session.play(channel, compare)
+            finally:
+                self.traffic[name] = RoleBytes(session.sent_bytes, session.received_bytes)
+
+        return play

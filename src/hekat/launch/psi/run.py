@@ -10,7 +10,7 @@ from hekat.job.load_any_job import check_may_run
 from hekat.job.psi.job_file import PROTOCOL
 from hekat.launch.psi.federation import IntersectionFederation
 from hekat.launch.run_result import RunResult
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.progress import Progress, Silence
 from hekat.run.psi.load_inputs import IntersectionInputs
 from hekat.run.psi.own_rows import INTERSECTION_FOLDER, save_own_rows

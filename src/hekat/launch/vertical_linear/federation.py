@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.data import Table
 from hekat.errors import InputError, PartyStoppedError, StateError
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -102,20 +103,20 @@ class VerticalFederation:
         """What guest and hosts are left with, by name; raises PartyStoppedError naming the party and step where a role
         failed, with the epoch that every party saved."""
         job = self.inputs.job
-        sealed_roles = SealedRoles(
-            party_keys={name: self.party_keys[name] for name in job.settings.everyone},
+        sessions = make_sessions(
+            {name: self.party_keys[name] for name in job.settings.everyone},
             run_id=self.run_id,
             protocol=PROTOCOL,
             job_digest=job.digest,
             ledger_folder=self.ledger_folder,
-            pinned=job.party_keys,
+            public_keys=job.party_keys,
         )
-        self.stopwatches = sealed_roles.stopwatches
+        self.stopwatches = {name: session.stopwatch for name, session in sessions.items()}
         start = time.perf_counter()
         self._make_keys()
-        roles = {name: self._role(name, sealed_roles) for name in job.settings.everyone}
+        roles = {name: self._role(name, sessions[name]) for name in job.settings.everyone}
         try:
-            results = run_parties(roles, timeout_s=job.timeout_s, turn=sealed_roles.turn)
+            results = play_in_process(roles, timeout_s=job.timeout_s)
         except PartyStoppedError as error:
             raise self._with_what_was_saved(error) from error.__cause__
         finally:
@@ -142,11 +143,14 @@ class VerticalFederation:
         what = error.what.removesuffix(f"; saved: {error.saved}")
         return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)
 
-    def _role(self, name: str, sealed_roles: SealedRoles) -> Callable[[Channel], PartyOutcome | None]:
-        def note_traffic(sealed: SealedChannel) -> None:
-            self.traffic[name] = role_traffic_of(sealed)
+    def _role(self, name: str, session: RoleSession) -> Callable[[Channel], PartyOutcome | None]:
+        def play(channel: Channel) -> PartyOutcome | None:
+            try:
+                return session.play(channel, lambda recorded: self._play(name, recorded))
+            finally:
+                self.traffic[name] = role_traffic_of(session)
 
-        return lambda channel: sealed_roles.play(channel, lambda recorded: self._play(name, recorded), note_traffic)
+        return play
 
     def _play(self, name: str, channel: RecordedChannel) -> PartyOutcome | None:
         job, inputs = self.inputs.job, self.inputs

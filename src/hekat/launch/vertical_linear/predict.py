@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hekat.channel import Channel, run_parties
+from hekat.channel import Channel
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
@@ -24,9 +24,10 @@ from hekat.job.site_policy import check_has_tables
 from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
+from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
 from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
@@ -161,9 +162,11 @@ class _Prediction:
             ledgers.mkdir()
         keys = session_keys(load_party_keys(site, names), names)
         write_public_keys(directory.path, keys)
-        sealed = SealedRoles(keys, directory.run_id, PROTOCOL, digest, ledgers)
-        roles = {name: self._role(name, sealed) for name in names}
-        found = run_parties(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names), turn=sealed.turn)
+        sessions = make_sessions(
+            keys, run_id=directory.run_id, protocol=PROTOCOL, job_digest=digest, ledger_folder=ledgers
+        )
+        roles = {name: self._role(name, sessions[name]) for name in names}
+        found = play_in_process(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names))
         answers = {
             name: self._answer(name, rows, scores, ignored[name])
             for name, (rows, scores) in found.items()
@@ -175,18 +178,18 @@ class _Prediction:
         )
 
     def _role(
-        self, name: str, sealed: SealedRoles
+        self, name: str, session: RoleSession
     ) -> Callable[[Channel], tuple[npt.NDArray[np.int64], FloatArray | None]]:
         def predict(channel: RecordedChannel) -> tuple[npt.NDArray[np.int64], FloatArray | None]:
             table = self.tables[name]
             rows = np.arange(len(table))
             if self.intersection is not None:
-                rows = common_rows_of(channel, table, self.intersection, sealed.stopwatches[name])
+                rows = common_rows_of(channel, table, self.intersection, session.stopwatch)
             key_pair, count = self.key_pairs.get(name), self.counts[name].add
-            run = PartyRun(sealed.stopwatches[name], key_pair=key_pair, count_predictions=count)
+            run = PartyRun(session.stopwatch, key_pair=key_pair, count_predictions=count)
             return rows, predict_scores(channel, self.saved[name].part, table.take(rows), self.settings, run)
 
-        return lambda channel: sealed.play(channel, predict)
+        return lambda channel: session.play(channel, predict)
 
     def _answer(
         self, name: str, rows: npt.NDArray[np.int64], scores: FloatArray, ignored: tuple[str, ...]

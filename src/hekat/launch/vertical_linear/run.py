@@ -24,7 +24,7 @@ from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.centralised import compare_centralised
 from hekat.launch.vertical_linear.federation import TRAINING, Listener, PartyOutcome, VerticalFederation
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.run.progress import Progress, Silence

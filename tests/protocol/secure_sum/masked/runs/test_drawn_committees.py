@@ -378,7 +378,7 @@ def test_a_job_with_keys_was_never_begun_by_an_older_release(
     state = stopped_after_one()
     forget_draw(tmp_path / "state", two_rounds)
     resumed = rehearse_masked(two_rounds, resume_from=state, exactness_check=False)
-    resumed.job = replace(resumed.job, party_keys={name: key.public for name, key in resumed.party_keys.items()})
+    resumed.job_keys = {name: key.public for name, key in resumed.party_keys.items()}
     assert isinstance(ends_with(resumed), StateError)
 
 

@@ -40,7 +40,7 @@ def test_the_corrections_cancel_out_although_bits_are_few_and_values_clipped(reh
     settings = masked_settings(4, "committee", training=replace(LOCAL, algorithm="scaffold"), codec=codec)
     rehearsal = rehearse_masked(settings)
     own = {}
-    rehearsal.listener = replace(rehearsal.listener, save_own=lambda party, kept: own.update({party: kept}))
+    rehearsal.save_own = lambda party, kept: own.update({party: kept})
     state = rehearsal.run()
     assert any(record.clipped_count for record in rehearsal.records)
     rows = {party: len(rehearsal.tables[party]) for party in settings.parties}
@@ -55,7 +55,7 @@ def test_a_lost_party_leaves_its_last_control_variate(rehearse_masked, masked_se
     settings = masked_settings(5, "committee", training=replace(LOCAL, algorithm="scaffold"))
     rehearsal = rehearse_masked(settings, rehearsed_dropouts={"b": 2})
     own = {}
-    rehearsal.listener = replace(rehearsal.listener, save_own=lambda party, kept: own.update({party: kept}))
+    rehearsal.save_own = lambda party, kept: own.update({party: kept})
     state = rehearsal.run()
     assert rehearsal.lost_names == ["b"]
     assert state.last_rounds == {party: 1 if party == "b" else 3 for party in settings.parties}
