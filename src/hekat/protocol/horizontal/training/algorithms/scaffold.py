@@ -1,4 +1,4 @@
-"""SCAFFOLD's control variates: what each party's gradient differs by from all parties', taken out of its local steps.
+"""SCAFFOLD: local steps without the difference between a party's gradient and all parties', by control variates.
 
 c_i stands for party i's gradient and c for that of all: c = sum over all parties of n_i c_i / n, with n_i party i's
 rows and n those of all parties, so that the corrections c - c_i cancel out over the parties with their weights. Both
@@ -22,11 +22,48 @@ Source: Karimireddy et al. 2020, Algorithm 1, with weights n_i / n in place of 1
 
 from __future__ import annotations
 
-from hekat.protocol.horizontal.training.trained_tensors import CONTROL
-from hekat.protocol.secure_sum.aggregation import Tensors
+import numpy as np
+
+from hekat.model import Model
+from hekat.protocol.horizontal.training.algorithms.algorithm import Algorithm, LocalRows, LocalSettings, LocalWork
+from hekat.protocol.horizontal.training.algorithms.local_steps import refuse_proximal_mu, take_local_steps
+from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 ROW_COUNT_STEP = "scaffold/rows"
 """The one sum that tells n, before the first round."""
+
+
+class Scaffold(Algorithm):
+    """Source: Karimireddy et al. 2020, Algorithm 1, option II."""
+
+    name = "scaffold"
+    steps_before_rounds = (ROW_COUNT_STEP,)
+    has_control = True
+
+    def check(self, training: LocalSettings) -> None:
+        refuse_proximal_mu(self.name, training)
+
+    def work(
+        self,
+        model: Model,
+        parameters: Tensors,
+        rows: LocalRows,
+        training: LocalSettings,
+        rng: np.random.Generator,
+        trained: TrainedTensors,
+        correction: Tensors | None,
+    ) -> LocalWork:
+        assert correction is not None  # every party of the job has control variates
+        return take_local_steps(
+            model,
+            parameters,
+            rows,
+            training,
+            rng,
+            trained,
+            lambda name, gradient, current: gradient + correction[name],
+        )
 
 
 def correction_of(shared: Tensors, own: Tensors) -> Tensors:
