@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.protocol.horizontal.rehearsal import Listener
+from tests.protocol.horizontal.rehearsal import Rehearsal as WholeRun
 
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.job.horizontal.job_file import Job
-from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.settings import (
     CodecSettings,
@@ -29,7 +30,7 @@ AGGREGATOR = "hub"
 
 
 @dataclass
-class Rehearsal(Federation):
+class Rehearsal(WholeRun):
     """A federation in which `stand_ins` play their party's role instead of the real one."""
 
     stand_ins: Mapping[str, Callable[[RecordedChannel], TrainingState | None]] = field(default_factory=dict)
@@ -109,7 +110,7 @@ def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
         saved: list[TrainingState] = []
 
         def save(state: TrainingState) -> None:
-            saved.append(copy_state(state))
+            saved.append(state.copy())
 
         rehearsal = Rehearsal(
             job=job,

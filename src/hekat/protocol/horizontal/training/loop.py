@@ -81,6 +81,22 @@ class TrainingState:
         """How far training is: the rounds, and the validation after the last one."""
         return self.rounds_done + (self.validation.final is not None)
 
+    def copy(self) -> TrainingState:
+        """The same state with arrays of its own: every party changes its parameters by itself."""
+        return TrainingState(
+            parameters={name: values.copy() for name, values in self.parameters.items()},
+            optimiser_state={name: values.copy() for name, values in self.optimiser_state.items()},
+            standardiser=self.standardiser,
+            rounds_done=self.rounds_done,
+            bounds=dict(self.bounds),
+            losses=list(self.losses),
+            finished=self.finished,
+            control={name: values.copy() for name, values in self.control.items()},
+            row_count=self.row_count,
+            last_rounds=dict(self.last_rounds),
+            validation=self.validation.copy(),
+        )
+
 
 @dataclass(frozen=True)
 class LocalRun:

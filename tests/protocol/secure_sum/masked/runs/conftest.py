@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.protocol.horizontal.rehearsal import Listener
+from tests.protocol.horizontal.rehearsal import Rehearsal as WholeRun
 
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.errors import ChannelError, HekatError
 from hekat.job.horizontal.job_file import Job
-from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
 from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
@@ -106,7 +107,7 @@ class Watch:
 
 
 @dataclass
-class MaskedRehearsal(Federation):
+class MaskedRehearsal(WholeRun):
     """A federation with what a test puts between its roles, and what it told its listener.
 
     `meddlers` wrap a role's channel; `stand_ins` play a party instead; `hooks` are called before each part of a party's
@@ -245,7 +246,7 @@ def rehearse_masked(tmp_path: Path) -> Iterable[Callable[..., MaskedRehearsal]]:
                 ledger_folder=ledger_folder,
                 listener=Listener(
                     on_round=lambda record, state: records.append(record),
-                    save=lambda state: saved.append(copy_state(state)),
+                    save=lambda state: saved.append(state.copy()),
                 ),
                 exactness_check=ExactnessCheck() if exactness_check else None,
                 upload_states=states,

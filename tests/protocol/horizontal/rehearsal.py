@@ -1,4 +1,4 @@
-"""All roles of one horizontal run on this machine: threads, sealed channels, ledgers, one outcome."""
+"""All roles of a horizontal run in this process, as tests of the protocol play them: one object that they all tell."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 
 from hekat.channel import Channel, PartyKey
 from hekat.data import Table
-from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.errors import ChannelError, PartyLostError, PartyStoppedError
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.model_source import PartyModel
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.in_process import make_sessions, play_in_process
@@ -44,8 +45,8 @@ class Listener:
 
 
 @dataclass
-class Federation:
-    """One run's parties and what they leave behind."""
+class Rehearsal:
+    """One run's parties and what they leave behind; a test replaces what it wants of them."""
 
     job: Job
     settings: HorizontalSettings
@@ -109,7 +110,7 @@ class Federation:
                 on_dropout=self._note_dropout,
             )
         except PartyStoppedError as error:
-            stop = self._traced_to_its_origin(error)
+            stop = trace_to_origin(error, self.lost, self.settings.aggregator)
             raise self._with_what_was_saved(stop) from stop.__cause__
         self.seconds = time.perf_counter() - start
         # Every party ends with the same state, so any that is left has it.
@@ -128,22 +129,6 @@ class Federation:
     def _note_dropout(self, error: PartyLostError) -> None:
         self.lost.append(error)
         self.listener.on_lost(error)
-
-    def _traced_to_its_origin(self, error: PartyStoppedError) -> PartyStoppedError:
-        """Too few parties are left: where the last one had raised by itself, that, with its cure, is the reason.
-
-        A loss on the way (a `ChannelError`) stays the aggregator's to tell, and so do whom it gave up on and sums that
-        do not open.
-        """
-        before = [loss for loss in self.lost if not loss.after_stop]
-        if not before or error.party != self.settings.aggregator or not isinstance(error.__cause__, ProtocolError):
-            return error
-        loss = before[-1]
-        if loss.__cause__ is None or isinstance(loss.__cause__, (BoundError, ChannelError, ProtocolError)):
-            return error
-        stop = PartyStoppedError(loss.what, party=loss.party, step=loss.step, saved=error.saved)
-        stop.__cause__ = loss.__cause__
-        return stop
 
     def _with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
         """The same for the whole machine: one party saves for all, so another's stop finds its checkpoint."""
@@ -226,7 +211,7 @@ class Federation:
             if step == f"round-{self.rehearsed_dropouts.get(name)}" and part in ("sign", "sit-out"):
                 raise ChannelError(f"left in the middle of {step}, as was asked for")
 
-        resumed = copy_state(self.resume_from) if self.resume_from else None
+        resumed = self.resume_from.copy() if self.resume_from else None
         made = None if self.make_model is None else self.make_model(name)
         local = LocalRun(
             stopwatch=self.stopwatches[name],
@@ -251,20 +236,3 @@ class Federation:
             on_members=keep_members,
             names_are_keys=bool(self.job.party_keys),
         )
-
-
-def copy_state(state: TrainingState) -> TrainingState:
-    """A state of one's own: every party changes its parameters by itself."""
-    return TrainingState(
-        parameters={name: values.copy() for name, values in state.parameters.items()},
-        optimiser_state={name: values.copy() for name, values in state.optimiser_state.items()},
-        standardiser=state.standardiser,
-        rounds_done=state.rounds_done,
-        bounds=dict(state.bounds),
-        losses=list(state.losses),
-        finished=state.finished,
-        control={name: values.copy() for name, values in state.control.items()},
-        row_count=state.row_count,
-        last_rounds=dict(state.last_rounds),
-        validation=state.validation.copy(),
-    )
