@@ -1,4 +1,4 @@
-"""The rows that all parties have, by set intersection of their ids; every party's rows come out in the same order."""
+"""The rows that all parties have, by set intersection of their ids, in one order at every party."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The parameters of vertical regressions, as scikit-learn gets, sets and clones them, and the settings they mean."""
+"""The parameters of vertical regressions, as scikit-learn gets, sets and clones them, and the settings they stand
+for."""
 
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
-        # These are used once a model is there, which is late to hear of a mistake.
+        # A prediction needs these once a model is there, which is late to hear of a mistake.
         PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
             guest=parties[0],
@@ -158,7 +159,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         )
 
     def _check_paillier_alone(self) -> None:
-        """Raise JobError where protection `lattice` meets what only Paillier takes."""
+        """Raise JobError where protection `lattice` comes with parameters for Paillier alone."""
         if self.protection != "lattice":
             return
         for name, is_default in (
@@ -177,14 +178,14 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         return PredictionSettings.of(part, self.receivers or (), self.score_bits)
 
     def _count_predictions(self, party: str, row_count: int) -> None:
-        """Count rows that are about to be predicted with a party's part. Raises PolicyError."""
+        """Count rows before they are predicted with a party's part. Raises PolicyError."""
         predicted: dict[str, int] = self.predicted_rows_
         used = predicted.get(party, 0)
         check_prediction_limit(party, row_count, used, self.max_predictions, "the parameter max_predictions")
         predicted[party] = used + row_count
 
     def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
-        """How common rows are found: None where no table has ids."""
+        """How the parties find common rows; None where no table has ids."""
         has_ids = any(table.ids is not None for table in tables.values())
         return self._intersection_of(tuple(tables), tables.values()) if has_ids else None
 

@@ -1,4 +1,4 @@
-"""What both vertical regressions share: training and prediction, by all parties here or by one at its site."""
+"""Training and prediction of both vertical regressions, by all parties in this process or by one party at its site."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class VerticalRegression(VerticalParameters, ABC):
         return self
 
     def _scores(self, X: Any) -> FloatArray:
-        """The scores (rows, K) of the guest's rows, in their order, by a joint prediction on this machine."""
+        """Predict jointly on this machine: the scores (rows, K) of the guest's rows, in their order."""
         check_is_fitted(self, "parts_")
         part = next(iter(self.parts_.values()))
         if not isinstance(X, Mapping) and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
@@ -195,15 +195,16 @@ class VerticalRegression(VerticalParameters, ABC):
     def _read_labels(
         self, labels: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, npt.NDArray[Any] | None]:
-        """Labels as a table holds them, and the classes: their names, and as they were given; of a regression neither.
+        """Labels as a table holds them, the names of the classes, and the classes as they were given.
 
-        Raises InputError.
+        A regression has no classes: None, None. Raises InputError.
         """
 
     def _start_of(
         self, name: str, tables: Mapping[str, Table], settings: VerticalLinearSettings
     ) -> Mapping[str, npt.NDArray[Any]] | None:
-        """The weights of this party's part of the last fit, for a warm start. Raises InputError as check_warm_start."""
+        """The weights of this party's part of the last fit, for a warm start. Raises InputError as check_warm_start
+        does."""
         part: ModelPart | None = getattr(self, "parts_", {}).get(name) if self.warm_start else None
         if part is None or name not in tables:
             return None
@@ -218,7 +219,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
 
 def _own_table(values: Any, name: str) -> Table:
-    """A party's own table, with its labels where it has any."""
+    """A party's own table, with its labels where there are any."""
     return values if isinstance(values, Table) else as_table(values, name)
 
 
@@ -238,7 +239,7 @@ def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_
 
 
 def _by_part(steps: Mapping[str, float], total_seconds: float) -> dict[str, float]:
-    """Seconds by the parts that a reader is shown; what is left of the whole is idle: others compute, or it waits."""
+    """Seconds by the parts that a reader is shown; the rest is idle: other roles compute, or this one waits."""
     parts: dict[str, float] = {}
     for step, seconds in steps.items():
         part = step if step == INTERSECTION else PARTS.get(step, "others")

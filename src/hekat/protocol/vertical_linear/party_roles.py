@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import common_rows_of
+from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.psi.rows import Positions
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.prediction.predict_scores import predict_sco
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.timing_labels import PREDICTION, TRAINING
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,11 +37,13 @@ FloatArray = npt.NDArray[np.float64]
 class Matching:
     """How a party finds the rows that all parties have; `intersection` None: rows are aligned, row by row.
 
+    `stopwatch` adds up what the party computes; `phases` adds up the whole time of each phase, waiting included.
     `progress(what, done, total)` is called some times a second while the intersection computes.
     """
 
     intersection: IntersectionSettings | None
     stopwatch: Stopwatch
+    phases: Stopwatch = field(default_factory=Stopwatch)
     progress: Callable[[str, int, int], None] | None = None
 
 
@@ -59,30 +62,29 @@ class MatchedTable:
 
 @dataclass(frozen=True)
 class Trained:
-    """What guest or host is left with; `seconds` is how long the training took, waiting included."""
+    """What guest or host is left with."""
 
     part: ModelPart
     matched: MatchedTable
-    seconds: float
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """`scores` (rows, K) of the matched rows at a receiver, else None; `seconds` is how long the prediction took,
-    waiting included."""
+    """The `scores` (rows, K) of the matched rows at a receiver; None elsewhere."""
 
     scores: FloatArray | None = field(repr=False)
     matched: MatchedTable
-    seconds: float
 
 
 def match_rows(channel: RecordedChannel, table: Table, matching: Matching) -> MatchedTable:
     """Find the rows of `table` that all parties have. Raises as `common_rows_of`."""
     start = time.perf_counter()
-    if matching.intersection is None:
-        return MatchedTable(table, None, time.perf_counter() - start)
-    positions = common_rows_of(channel, table, matching.intersection, matching.stopwatch, matching.progress)
-    return MatchedTable(table.take(positions), positions, time.perf_counter() - start)
+    positions = None
+    with matching.phases.measure(INTERSECTION):
+        if matching.intersection is not None:
+            positions = common_rows_of(channel, table, matching.intersection, matching.stopwatch, matching.progress)
+            table = table.take(positions)
+    return MatchedTable(table, positions, time.perf_counter() - start)
 
 
 def match_and_train(
@@ -106,10 +108,10 @@ def match_and_train(
     """
     matched = match_rows(channel, table, matching)
     run = make_run(matched)
-    start = time.perf_counter()
-    part = run_role(channel, matched.table, settings, run)
+    with matching.phases.measure(TRAINING):
+        part = run_role(channel, matched.table, settings, run)
     assert part is not None  # guest and hosts have one
-    return Trained(part, matched, time.perf_counter() - start)
+    return Trained(part, matched)
 
 
 def match_and_predict(
@@ -135,6 +137,6 @@ def match_and_predict(
     """
     matched = match_rows(channel, table, matching)
     run = make_run(matched)
-    start = time.perf_counter()
-    scores = predict_scores(channel, part, matched.table, settings, run)
-    return Predicted(scores, matched, time.perf_counter() - start)
+    with matching.phases.measure(PREDICTION):
+        scores = predict_scores(channel, part, matched.table, settings, run)
+    return Predicted(scores, matched)

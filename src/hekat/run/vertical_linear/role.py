@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from hekat.data import Table
 from hekat.errors import InputError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
@@ -34,7 +34,6 @@ from hekat.run.vertical_linear.row_identity import RowIdentity
 from hekat.scheme.paillier import KeyPair
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.summary.vertical_linear.role_result import Match, ResumedPart, TableFacts, TimedEpoch, VerticalResult
-from hekat.summary.vertical_linear.summary import PREDICTION, TRAINING
 from hekat.summary.vertical_linear.traffic import role_traffic_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -154,50 +153,38 @@ class VerticalRole:
         if context.table is None:
             run_role(channel, None, job.settings, self._party_run(None))
             return None
-        trained = match_and_train(
-            channel, context.table, job.settings, self._matching, lambda matched: self._begin(channel, matched)
-        )
+        begin = partial(self._begin_training, channel)
+        trained = match_and_train(channel, context.table, job.settings, self._matching(), begin)
         part, rows = trained.part, trained.matched.table
-        self._phases.seconds[TRAINING] += trained.seconds
         context.observer.save_part(part)
         if context.test_table is None:
             return PartyOutcome(part, rows, None, None)
 
         def begin_prediction(matched: MatchedTable) -> PartyRun:
-            self._note_match(matched)
-            return PartyRun(
-                self._stopwatch,
-                key_pair=context.key_pair,
-                count_predictions=lambda count: context.count_predictions(part, count),
-            )
+            self._note_matched(matched)
+            count = partial(context.count_predictions, part)
+            return PartyRun(self._stopwatch, key_pair=context.key_pair, count_predictions=count)
 
         predicted = match_and_predict(
-            channel, part, context.test_table, job.prediction, self._matching, begin_prediction
+            channel, part, context.test_table, job.prediction, self._matching(), begin_prediction
         )
-        self._phases.seconds[PREDICTION] += predicted.seconds
         return PartyOutcome(part, rows, predicted.matched.table, predicted.scores)
 
-    @property
     def _matching(self) -> Matching:
         context = self._context
+        report = partial(context.observer.note_matching, context.role)
+        return Matching(context.job.intersection, self._stopwatch, self._phases, report)
 
-        def report(work: str, done: int, total: int) -> None:
-            context.observer.note_matching(context.role, work, done, total)
-
-        return Matching(context.job.intersection, self._stopwatch, report)
-
-    def _begin(self, channel: RecordedChannel, matched: MatchedTable) -> PartyRun:
-        """What the training is given, once it is known which rows are common."""
-        self._note_match(matched)
+    def _begin_training(self, channel: RecordedChannel, matched: MatchedTable) -> PartyRun:
+        self._note_matched(matched)
         _check_enough(matched.table)
         identity = self._identify(matched.table)
         self._note_start(channel)
         self._last = time.perf_counter()
         return self._party_run(identity)
 
-    def _note_match(self, matched: MatchedTable) -> None:
+    def _note_matched(self, matched: MatchedTable) -> None:
         self._matches.append(Match(len(matched.table), matched.seconds))
-        self._phases.seconds[INTERSECTION] += matched.seconds
         self._context.observer.note_common(self._context.role, len(matched.table))
 
     def _identify(self, rows: Table) -> RowIdentity:

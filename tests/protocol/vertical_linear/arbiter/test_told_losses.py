@@ -1,4 +1,4 @@
-"""What losses tell the guest of hosts' rows: the old way, to every bit, and to the unit that few rows are told."""
+"""What losses tell the guest about hosts' rows: told to every bit, and told to the unit that few rows get."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hekat.scheme.bfv import PRODUCTS
 def test_a_loss_of_few_rows_told_finely_is_a_hosts_column(
     rehearse, settings_of, monkeypatch, protection: str, bits: int
 ) -> None:
-    """As it was: every bit; and as it is for many rows, where there are few."""
+    """Few rows, whose loss the guest is told as finely as the loss of many rows, or to every bit."""
     monkeypatch.setattr(sum_layout, "told_loss_bits", lambda rows, epochs: bits)
     told = second_loss(rehearse, settings_of, protection)
     # Shares of targets are rounded at 2^-20.

@@ -160,10 +160,10 @@ def settings_of() -> Callable[..., VerticalLinearSettings]:
     return make_settings
 
 
-@pytest.fixture(params=["kept", "residuals"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of computing gradients, whatever the costs say."""
-    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "kept")
+@pytest.fixture(params=["gram", "residuals"])
+def gradient_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each method of computing gradients, whatever it costs."""
+    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "gram")
     return request.param
 
 

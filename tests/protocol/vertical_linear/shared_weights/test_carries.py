@@ -88,7 +88,9 @@ def from_ints(values):
 
 
 @pytest.mark.parametrize("task", ["two classes", "number"])
-def test_training_keeps_its_bound_where_every_slot_is_carried_into(run_of, settings_of, tables_of, way, carries, task):
+def test_training_keeps_its_bound_where_every_slot_is_carried_into(
+    run_of, settings_of, tables_of, gradient_method, carries, task
+):
     settings = settings_of(task=task, fixed_point=COARSE, epochs=2, batch_rows=17, learning_rate=0.1)
     run = run_of(settings, tables_of(52, task=task))
     run.run()
@@ -148,7 +150,9 @@ def test_more_results_than_may_be_opened_are_refused_before_any_leaves(run_of, s
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_a_run_opens_no_more_results_than_were_counted(run_of, settings_of, tables_of, way, epochs, monkeypatch):
+def test_a_run_opens_no_more_results_than_were_counted(
+    run_of, settings_of, tables_of, gradient_method, epochs, monkeypatch
+):
     opened, counted = [], []
     count = training.count_results
     for name in ("open_answer", "open_columns"):

@@ -18,13 +18,13 @@ from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 
 
-def test_as_finely_as_of_many_rows_it_is_the_hosts_column(run_of, settings_of, monkeypatch, way) -> None:
+def test_as_finely_as_of_many_rows_it_is_the_hosts_column(run_of, settings_of, monkeypatch, gradient_method) -> None:
     monkeypatch.setattr(training_module, "told_loss_bits", lambda rows, epochs: LOSS_BITS)
     told = second_loss(run_of, settings_of, "none")
     assert is_the_hosts(columns_that_fit(tiny_tables(), told, 2.0**-20), tiny_tables())
 
 
-def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, way) -> None:
+def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, gradient_method) -> None:
     told = second_loss(run_of, settings_of, "none")
     assert is_told_coarsely(told, ROWS, EPOCHS)
     found = columns_that_fit(tiny_tables(), told, told_unit(ROWS, EPOCHS) + 2.0**-20)

@@ -1,13 +1,13 @@
 """The role of the arbiter: it holds the key and no rows, and opens what guest and hosts mask.
 
-    1. learn from the guest how many rows and columns there are; make the key pair, send the public half, with a digest
+    1. hear from the guest how many rows and columns there are; make the key pair; send the public half, with a digest
        of what the guest said
-    2. each batch: open the masked gradients of all parties, give each its own back
+    2. each batch: open the masked gradients of all parties, and return each party's own
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
-All it sees opened is uniform mod n, or mod q under BFV. It opens as many numbers a batch as a party has columns, of
-each the one slot that is a sum over all rows, and no more: under BFV the coefficients that the layout gives and no
-other ones. Of a loss it tells the upper bits alone.
+Every number that the arbiter opens is uniform mod n, or mod q under BFV. In a batch it opens as many numbers as a party
+has columns, and no more: of each ciphertext the one slot that is a sum over all rows, under BFV the coefficients that
+the layout gives. It tells only the upper bits of a loss.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 """
 
@@ -67,7 +67,7 @@ def run_arbiter(channel: RecordedChannel, settings: VerticalLinearSettings, run:
 def _make_opener(
     channel: RecordedChannel, settings: VerticalLinearSettings, layout: SumLayout, run: PartyRun, start_digest: bytes
 ) -> Opener:
-    """The key pair, or nothing under protection `none`; tells all parties the public half, and what it began with."""
+    """Make the key pair, or nothing under protection `none`; send all parties the public half and `start_digest`."""
     if settings.protection == "none":
         channel.ledger.note("setup", NO_PROTECTION, "disclosed")
         opener: Opener = PlainOpener()
@@ -119,7 +119,8 @@ def _open_loss(
 def _note_openings(
     channel: RecordedChannel, settings: VerticalLinearSettings, start: StartMessage, asked: list[Asked]
 ) -> None:
-    """Whoever departs from the protocol has as many numbers of its own choice opened: so they are counted."""
+    """Note how many numbers the arbiter opens: a party that departs from the protocol has so many of its own choice
+    opened."""
     counts = [f"{m * k} for {party}" for party, (m, k) in zip(settings.parties, asked, strict=True)]
     channel.ledger.note("setup", f"opens masked numbers in every batch: {', '.join(counts)}", "public")
     channel.ledger.note("setup", describe_told_loss(start.row_count, settings.training.epochs), "public")

@@ -1,4 +1,4 @@
-"""How a party has its sums opened: masked, sent to the arbiter, and the mask taken away from what comes back."""
+"""How a party has its sums opened: it masks them, sends them to the arbiter, and takes the mask off the answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_PROTECTION = "protection is NONE: scores, residuals and gradients leave unenc
 
 @dataclass(frozen=True)
 class Opening:
-    """One party's way to the arbiter, with the arithmetic of the job."""
+    """One party's connection to the arbiter, with the arithmetic of the job."""
 
     channel: RecordedChannel
     arbiter: str
@@ -44,17 +44,17 @@ class Opening:
     loss_cut_bits: int = 0
 
     def ask_gradient(self, step: str, masked: Masked) -> None:
-        """Send what `open_gradient` then gets opened: in between other work can be done."""
+        """Send a masked gradient; the party can do other work before it calls `open_gradient`."""
         self.channel.send(self.arbiter, f"{step}/gradient", GRADIENTS[self._protection](values=masked.data))
 
     def open_gradient(self, step: str, masked: Masked) -> IntegerArray:
-        """The integers of the party's gradient, in the order of what was masked."""
+        """Receive the integers of the party's gradient, in the order in which they were masked."""
         opened = self.channel.receive(self.arbiter, f"{step}/opened", OpenedGradientMessage)
         with self.stopwatch.measure(PLAIN):
             return self.arithmetic.unmask(opened.values, masked, self.arbiter)
 
     def open_loss(self, step: str, masked: Masked) -> int:
-        """The integer of the epoch's loss, without the bits that nobody is told."""
+        """Have the epoch's loss opened: its integer without the bits that the arbiter tells nobody."""
         self.channel.send(self.arbiter, f"{step}/loss", LOSSES[self._protection](values=masked.data))
         opened = self.channel.receive(self.arbiter, f"{step}/opened-loss", OpenedLossMessage)
         return int(self.arithmetic.unmask(opened.values, masked, self.arbiter, self.loss_cut_bits)[0])
@@ -71,8 +71,11 @@ def receive_opening(
     layout: SumLayout,
     stopwatch: Stopwatch,
 ) -> Opening:
-    """The arbiter's key, checked, and what computes under it. Raises KeyRefusedError for a key of another size, and
-    ProtocolError where the guest told the arbiter something else than `start`."""
+    """Receive and check the arbiter's key, and make the arithmetic that computes under it.
+
+    Raises KeyRefusedError for a key of another size, and ProtocolError where the guest told the arbiter something else
+    than `start`.
+    """
     assert settings.arbiter is not None
     received = channel.receive(settings.arbiter, KEY_STEP, PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
     check_same_start(received, start, channel.party, settings)
@@ -93,7 +96,7 @@ def receive_opening(
 
 
 def describe_bfv_key(key: BfvPublicKey, layout: ProductLayout) -> str:
-    """The key, and how likely an opened number tells anything of noise."""
+    """The ledger's words on a BFV key, and on the odds that an opened number tells anything of its noise."""
     parameters = key.parameters
     return (
         f"BFV key {key.fingerprint[:8]}, set {parameters.name}: degree {parameters.degree}, modulus of "

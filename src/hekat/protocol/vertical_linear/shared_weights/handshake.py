@@ -1,4 +1,5 @@
-"""What both parties tell each other before anything is computed: keys, counts, and which state they hold shares of."""
+"""The handshake: before anything is computed, both parties send keys, counts, and the state that they hold shares
+of."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
 
 @dataclass(frozen=True)
 class OwnSide:
-    """What one party brings; `key_pair` None: a fresh one is made. `sharing` as in HelloMessage."""
+    """What one party brings to the handshake; `key_pair` None: it makes a fresh one. `sharing` is as in
+    HelloMessage."""
 
     is_guest: bool
     peer: str
@@ -48,9 +50,10 @@ class OwnSide:
 def meet(
     channel: RecordedChannel, own: OwnSide, scales: Scales, target_count: int, stopwatch: Stopwatch
 ) -> tuple[Pair, bool]:
-    """Both parties as this one sees them, and whether any columns are sparse.
+    """Meet the other party; returns both parties as this one sees them, and whether any columns are sparse.
 
-    Raises ProtocolError where they come with different rows or states, KeyRefusedError for a key of another size.
+    Raises ProtocolError where the parties come with different rows or states, KeyRefusedError for a key of another size
+    and for this party's own key.
     """
     keys = _own_keys(channel, own, stopwatch)
     hello = HelloMessage(
@@ -82,7 +85,8 @@ def meet(
 
 
 def name_sharing(session_id: bytes, epochs_done: int) -> npt.NDArray[np.uint64]:
-    """A public name of what both hold shares of after an epoch of a session, so that no shares of two states meet."""
+    """A public name of the state that both parties hold shares of after an epoch, so that shares of two states never
+    meet."""
     digest = hashlib.sha256(_SHARING_DOMAIN + session_id + epochs_done.to_bytes(8, "little")).digest()
     return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
 

@@ -1,4 +1,4 @@
-"""The role of the host: it has columns and no labels, and learns nothing of them but when training ends."""
+"""The role of the host: it has columns and no labels, and learns nothing about labels but when training ends."""
 
 from __future__ import annotations
 
