@@ -1,4 +1,4 @@
-"""Ids: which record each row is, as texts in one or several columns, for whoever holds the rows."""
+"""Ids: which record each row is, as texts in one or several columns, for the holder of the rows."""
 
 from __future__ import annotations
 

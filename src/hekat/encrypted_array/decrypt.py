@@ -45,7 +45,7 @@ def _claims_too_little(x: EncryptedValues) -> BoundError:
         "the array holds more than it claims",
         expected=f"scaled magnitudes of at most {x.scaled_bound.bit_length()} bits",
         got="a larger one",
-        cure="whoever made or sent it broke the rules; do not use its values",
+        cure="its maker or sender broke the rules; do not use its values",
     )
 
 
@@ -61,7 +61,7 @@ def _check_key(x: EncryptedValues, key: PrivateKey) -> None:
         raise KeyRefusedError(
             "the array is encrypted under another key",
             expected=f"the private key of {x.key.fingerprint[:8]}",
-            got=f"that of {key.public.fingerprint[:8]}",
+            got=f"the private key of {key.public.fingerprint[:8]}",
             cure="use the private key made together with the array's public key",
         )
 

@@ -184,7 +184,7 @@ def _join(arrays: Sequence[Array], join_positions: Any) -> Array:
     except ValueError as error:
         raise InputError(
             "the arrays do not join",
-            expected="equal shapes but for the axis they are joined along",
+            expected="equal shapes, except along the axis they are joined along",
             got=", ".join(str(x.shape) for x in arrays),
             cure=f"reshape or choose another axis ({error})",
         ) from None

@@ -41,7 +41,7 @@ SESSION_BYTES: Final = 32
 
 @dataclass(frozen=True, repr=False)
 class ClientKey:
-    """One client's key for one upload: whoever has it can read that upload. The upload uses it up; it is not pickled.
+    """One client's key for one upload: its holder can read that upload. The upload uses it up; it is not pickled.
 
     Attributes:
         params: Scheme and settings.

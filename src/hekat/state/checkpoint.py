@@ -31,8 +31,8 @@ class Checkpoint:
     """The state after `rounds_done` rounds of the job with `job_digest`.
 
     `codec_state` holds what else the run carries on, floats or arrays (clipping bounds, a standardiser); a scalar array
-    in it comes back as a float. `metrics_history` has one entry per round. `releases` are those of Hekat that trained
-    so far, in order, the one that wrote the file last.
+    in it comes back as a float. `metrics_history` has one entry per round. `releases` are the releases of Hekat that
+    trained so far, in order, the one that wrote the file last.
     """
 
     job_digest: bytes

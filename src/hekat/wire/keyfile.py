@@ -202,7 +202,7 @@ def _kind_among(data: bytes, path: Path, what: str, allowed: tuple[type[Any], ..
             f"{path} holds no {what}",
             expected=f"a {what} file",
             got=kind,
-            cure="give the other file; a private key belongs only to those who may decrypt",
+            cure="give the other file; a private key belongs only to parties that may decrypt",
         )
     return kind
 

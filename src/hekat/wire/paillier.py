@@ -102,8 +102,8 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
         raise WireCorruptError(
             "a ciphertext shares a factor with its key's modulus",
             expected="units, as encryption makes them",
-            got="a batch of which one is none",
-            cure="do not go on with who sent it: no computation on ciphertexts makes such a number",
+            got="a batch in which one is none",
+            cure="do not go on with its sender: no computation on ciphertexts makes such a number",
         )
     return ciphertexts
 

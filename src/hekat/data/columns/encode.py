@@ -91,7 +91,7 @@ class _Encoded:
         self.names.extend(names)
 
     def to_dense(self, name: str) -> Features:
-        if self.categories:  # one-hot columns can be many more than those of the file
+        if self.categories:  # one-hot columns can be many more than the file has
             check_dense_size(self.row_count, len(self.names), name)
         features = np.zeros((self.row_count, len(self.names)))
         for position, values in self.numbers:

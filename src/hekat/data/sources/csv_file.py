@@ -95,7 +95,7 @@ def _read(
     columns: ColumnSpecs,
     name: str,
 ) -> RawTable:
-    """The columns that `choose` picks among those of the header."""
+    """The columns that `choose` picks among the header's names."""
     with _opened(path, dialect) as (names, records):
         rows = CsvRows(path, dialect, names, choose(names), columns)
         for line, cells in records:

@@ -38,7 +38,7 @@ WORD_BYTES = 8
 class CudaRing(RingElements, DeviceMemory):
     """Implements `hekat.engine.ring.interface.RingEngine` on one device, constant-time as it says.
 
-    Keys, secrets and elements lie on the host, and so do results, but for blocks of values: where the values, the
+    Keys, secrets and elements lie on the host, and so do results, except for blocks of values: where the values, the
     written bytes or the accumulator that an operation is given lie on the device, its result does too.
     """
 

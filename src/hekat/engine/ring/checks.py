@@ -123,7 +123,7 @@ def check_slots(form: MaskFormat, values: LevelArray) -> None:
 
 
 def refuse_slots(form: MaskFormat) -> InputError:
-    """The refusal of values of which at least one does not fit its slot."""
+    """The refusal of values when at least one does not fit its slot."""
     return InputError(
         "values do not fit their slots",
         expected=f"|value| < 2^{form.slot_bits - 1}",

@@ -1,4 +1,4 @@
-"""Ring operations over several engines: cut by chunks, whose numbers say what each holds, on arrays of the host."""
+"""Ring operations over several engines: divided by chunks, whose numbers say what each holds, on arrays of the host."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ LEAST_CHUNKS: Final = 8
 class SpreadRing(RingElements):
     """The ring operations of an engine over several.
 
-    Streams, masking and opening are cut into runs of whole chunks, one a member: chunk numbers are explicit and only a
-    block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise operations
-    are cut along the elements. Key streams, and the adding and writing of sums, which cost no more than bringing their
-    operands elsewhere, are the first member's.
+    Streams, masking and opening are divided into runs of whole chunks, one a member: chunk numbers are explicit and
+    only a block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise
+    operations are divided along the elements. Key streams, and the adding and writing of sums, which cost no more than
+    bringing their operands elsewhere, are the first member's.
     """
 
     _pool: EnginePool

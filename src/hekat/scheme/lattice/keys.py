@@ -154,7 +154,7 @@ class SecretSum(ImmutableKey):
 
     @property
     def coefficients(self) -> SecretSumArray:
-        """The coefficients, read-only; for those alone who may see the sum."""
+        """The coefficients, read-only; only for parties that may see the sum."""
         return self._coefficients
 
     def transform(self, engine: RingEngine) -> RingArray:

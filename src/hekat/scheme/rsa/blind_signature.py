@@ -134,7 +134,7 @@ def sign(
 ) -> Signatures | BlindSignatures:
     """The values to the power d: blind signatures of blinded items, signatures of hashed ones.
 
-    Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
+    A party that may ask for these gets the power d of anything: sign with a key that does nothing else.
 
     Args:
         key: The signer's private key.
