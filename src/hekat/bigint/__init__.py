@@ -12,8 +12,19 @@ __all__ = ["BigIntArray", "add", "array", "div", "mod", "mod_inv", "mod_mul", "m
 
 
 def array(values: Any) -> BigIntArray:
-    """The integers of `values` (an int, nested lists of ints, an integer ndarray) as a BigIntArray.
+    """The integers of `values` as a BigIntArray.
 
-    Raises InputError for floats, booleans, text and ragged lists.
+    Args:
+        values: an int, nested lists of ints, or an integer ndarray; integers of any size and sign.
+
+    Returns:
+        The array, in the shape of `values`.
+
+    Raises:
+        InputError: floats, booleans, text, and ragged lists.
+
+    Examples:
+        >>> bigint.array([2**100, -1]).tolist()
+        [1267650600228229401496703205376, -1]
     """
     return BigIntArray(values)

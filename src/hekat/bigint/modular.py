@@ -23,9 +23,22 @@ MIN_CHUNK_COUNT_OF_POWERS = 32
 
 
 def mod_mul(a: Any, b: Any, modulus: Any) -> BigIntArray:
-    """a * b mod modulus, in [0, modulus), shapes broadcast; modulus one integer >= 1, odd or even.
+    """a * b mod modulus, in [0, modulus).
 
-    Raises InputError for a modulus below 1 and for shapes that do not broadcast.
+    Args:
+        a: integers, as `array` takes them.
+        b: integers whose shape broadcasts with that of `a`.
+        modulus: one integer >= 1, odd or even.
+
+    Returns:
+        The products mod modulus.
+
+    Raises:
+        InputError: a modulus below 1, or shapes that do not broadcast.
+
+    Examples:
+        >>> bigint.mod_mul([10, 11], 12, 13).tolist()
+        [3, 2]
     """
     left, right, n = BigIntArray(a), BigIntArray(b), _modulus(modulus)
     if n % 2 == 0 or n.bit_length() > MAX_MODULUS_BITS or n == 1:
@@ -36,11 +49,26 @@ def mod_mul(a: Any, b: Any, modulus: Any) -> BigIntArray:
 
 
 def mod_pow(a: Any, exponents: Any, modulus: Any, *, progress: Progress | None = None) -> BigIntArray:
-    """a^e mod modulus, in [0, modulus), shapes broadcast, as Python's three-argument pow: 0^0 = 1, and a negative
-    exponent powers the inverse. modulus is one integer >= 1, odd or even.
+    """a^e mod modulus, in [0, modulus), as Python's three-argument pow: 0^0 = 1, and a negative exponent powers the
+    inverse.
 
-    Under an odd modulus the time depends on sizes alone, not on the exponents' values; its odd part is at most
-    16384 bits. `progress(done, total)` is called between chunks. Raises InputError where a power has no inverse.
+    Under an odd modulus the time depends on sizes alone, not on the exponents' values.
+
+    Args:
+        a: integers, as `array` takes them.
+        exponents: integers whose shape broadcasts with that of `a`.
+        modulus: one integer >= 1, odd or even, its odd part at most 16384 bits.
+        progress: called as `progress(done, total)` between chunks.
+
+    Returns:
+        The powers.
+
+    Raises:
+        InputError: a power that has no inverse, by its index.
+
+    Examples:
+        >>> bigint.mod_pow([2, 3], [10, -1], 101).tolist()
+        [14, 34]
     """
     n = _modulus(modulus)
     bases, powers = BigIntArray(a).signed, BigIntArray(exponents).signed
@@ -60,9 +88,21 @@ def mod_pow(a: Any, exponents: Any, modulus: Any, *, progress: Progress | None =
 
 
 def mod_inv(a: Any, modulus: Any) -> BigIntArray:
-    """The inverses of a, in [0, modulus); modulus is one integer >= 1, odd or even, its odd part at most 16384 bits.
+    """The inverses of a, in [0, modulus).
 
-    Raises InputError naming an index that has no inverse.
+    Args:
+        a: integers, as `array` takes them.
+        modulus: one integer >= 1, odd or even, its odd part at most 16384 bits.
+
+    Returns:
+        The inverses, in the shape of `a`.
+
+    Raises:
+        InputError: an item that has no inverse, by its index.
+
+    Examples:
+        >>> bigint.mod_inv([3, 5], 7).tolist()
+        [5, 3]
     """
     return BigIntArray.from_signed(_inverses(BigIntArray(a).signed, _modulus(modulus)))
 

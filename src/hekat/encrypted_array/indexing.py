@@ -113,12 +113,48 @@ def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
 
 
 def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
-    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same slots."""
+    """Joined along an existing axis, as NumPy's concatenate.
+
+    Args:
+        arrays: one or more, under one key, at one scale and with the same slots.
+        axis: the axis along which they are joined.
+
+    Returns:
+        The joined array; nothing is computed on ciphertexts.
+
+    Raises:
+        InputError: shapes, scales or slots that do not fit together.
+        KeyRefusedError: arrays under different keys.
+
+    Examples:
+        >>> keys = hekat.paillier.generate_keys()
+        >>> x = hekat.array([1, 2], key=keys.public)
+        >>> hekat.encrypted_array.concatenate([x, x]).decrypt(keys.private).tolist()
+        [1, 2, 1, 2]
+    """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
 
 def stack(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
-    """Joined along a new axis, as NumPy's stack."""
+    """Joined along a new axis, as NumPy's stack.
+
+    Args:
+        arrays: one or more of one shape, under one key, at one scale and with the same slots.
+        axis: where the new axis stands.
+
+    Returns:
+        The stacked array; nothing is computed on ciphertexts.
+
+    Raises:
+        InputError: shapes, scales or slots that do not fit together.
+        KeyRefusedError: arrays under different keys.
+
+    Examples:
+        >>> keys = hekat.paillier.generate_keys()
+        >>> x = hekat.array([1, 2], key=keys.public)
+        >>> hekat.encrypted_array.stack([x, x]).shape
+        (2, 2)
+    """
     return _join(arrays, lambda positions: np.stack(positions, axis=axis))
 
 

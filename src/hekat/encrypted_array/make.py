@@ -37,16 +37,34 @@ def array(
     """The values encrypted under `key`, one to a ciphertext, or `pack` of them along the last axis.
 
     Integers (of any size) are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1).
-    The array carries a public bound, never taken from the values: |x| <= `bound` in their own units. By default
-    it is what the dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
-    Slots are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
+    A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays; what is beyond 64 bits at its
+    scale is then refused. bfloat16 counts as float32. Source: FLASH (NSDI 2023), Listing 1.
 
-    A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays: `engine` is then that GPU, and
-    what is beyond 64 bits at its scale is refused. bfloat16 counts as float32.
+    Args:
+        values: numbers, nested lists of them, an array or a tensor, of any shape.
+        key: with the private key encryption is faster.
+        scale_bits: bits after the point, for floats.
+        bound: a public bound |x| <= bound in the values' own units, never taken from the values. None: what the dtype
+            can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
+        pack: how many values lie in a ciphertext, along the last axis. None: one.
+        lane_bits: bits of a value's slot, with `pack`. None: as wide as the key allows.
+        variant: how randomisers are made: "crt", "djn" or "standard". None: the fastest for the key.
+        engine: such as "cpu" or "cuda:0"; for values on a GPU that GPU. None: the active one.
 
-    Raises InputError for what is not a finite number, BoundError for a value beyond the bound (without the value),
-    KeyRefusedError for anything but a key, EngineError for values on a GPU that the engine is not on.
-    Source: FLASH (NSDI 2023), Listing 1.
+    Returns:
+        The encrypted array, of the shape of `values`.
+
+    Raises:
+        InputError: a value that is not a finite number.
+        BoundError: a value beyond the bound; the error does not hold it.
+        KeyRefusedError: anything but a key.
+        EngineError: values on a GPU that the engine is not on.
+
+    Examples:
+        >>> keys = hekat.paillier.generate_keys()
+        >>> x = hekat.array([1.5, -2.0], key=keys.public, bound=4)
+        >>> (3 * x + 1).decrypt(keys.private)
+        array([ 5.5, -5. ])
     """
     if isinstance(values, EncryptedArray):
         raise InputError(

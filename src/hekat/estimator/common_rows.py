@@ -41,9 +41,24 @@ def find_common_rows(
 ) -> CommonRows:
     """Play a set intersection of all parties on this machine: which rows do all have?
 
-    `guest` (else the first party) compares with each of the others, and learns what it has in common with each. Every
-    party learns which of its own rows are common to all. Raises InputError for a table without ids, and where no row
-    is common.
+    Args:
+        tables: each party's, with ids.
+        guest: compares with each of the others, and learns what it has in common with each. None: the first party.
+        intersection: "ecdh" or "rsa_blind".
+        timeout_s: how long a role waits for one message, in seconds.
+
+    Returns:
+        The tables of the common rows, in the same order at each party, their row numbers, and what each learned.
+
+    Raises:
+        InputError: a table without ids; no row is common.
+
+    Examples:
+        >>> from hekat.data import Table
+        >>> bank = Table(np.ones((3, 1)), None, ("income",), ids=["ann", "bo", "cy"])
+        >>> shop = Table(np.ones((2, 1)), None, ("spent",), ids=["cy", "ann"])
+        >>> sorted(find_common_rows({"bank": bank, "shop": shop}).rows["bank"].tolist())
+        [0, 2]
     """
     parties = read_parties(tables, None, guest)
     names = tuple(parties)

@@ -52,9 +52,19 @@ class ModelShape:
 def flatten(model: Any) -> tuple[FloatVector, ModelShape]:
     """The floats of a model as one vector, and what `reshape` needs to restore it.
 
-    `model`: a dict of NumPy arrays or PyTorch tensors, or a module with `state_dict`. The vector is float32, float64
-    where a tensor is.
-    Raises InputError naming the tensor for complex, sparse and other values, and for a model without floats.
+    Args:
+        model: a dict of NumPy arrays or PyTorch tensors, or a module with `state_dict`.
+
+    Returns:
+        The vector, float32, or float64 where a tensor is; and the model's shape, with its integer tensors.
+
+    Raises:
+        InputError: complex, sparse and other values, by the tensor's name; a model without floats.
+
+    Examples:
+        >>> vector, shape = fedml_he.flatten({"w": np.ones((2, 3), np.float32), "steps": np.array(9)})
+        >>> vector.shape
+        (6,)
     """
     state = _state(model)
     shape = _shape_of(state)
@@ -68,10 +78,23 @@ def flatten(model: Any) -> tuple[FloatVector, ModelShape]:
 
 
 def reshape(vector: FloatVector, like: Any) -> dict[str, Any]:
-    """The model of a flat vector: tensors of the names, shapes, kinds and dtypes of `like`, in its order.
+    """The model of a flat vector.
 
-    `like`: what `flatten` gave, or a model of the same shape, whose integer tensors are copied.
-    Raises InputError for a vector of another size or type, and where a value does not fit a tensor's dtype.
+    Args:
+        vector: shape (count,).
+        like: what `flatten` gave, or a model of the same shape, whose integer tensors are copied.
+
+    Returns:
+        Tensors of the names, shapes, kinds and dtypes of `like`, in its order.
+
+    Raises:
+        InputError: a vector of another size or type, or a value that does not fit a tensor's dtype.
+
+    Examples:
+        >>> model = {"w": np.ones((2, 3), np.float32), "steps": np.array(9)}
+        >>> vector, shape = fedml_he.flatten(model)
+        >>> fedml_he.reshape(2 * vector, shape)["w"].sum()
+        np.float32(12.0)
     """
     shape = like if isinstance(like, ModelShape) else _shape_of(_state(like))
     if not isinstance(vector, np.ndarray) or vector.dtype.kind != "f" or vector.shape != (shape.size,):

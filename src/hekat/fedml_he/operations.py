@@ -19,9 +19,22 @@ FloatVector = npt.NDArray[np.floating[Any]]
 
 
 def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[PublicKey, CkksOpeningKey]:
-    """Fresh keys, pk and sk. With "lattice" for one aggregation: pk[i] is client i's alone, sk opens their sum.
+    """Fresh keys, pk and sk: FedML-HE's first operation.
 
-    Raises InputError for "ckks" without its library, and for what is no `Params`.
+    Args:
+        params: the scheme and its settings.
+
+    Returns:
+        With "lattice", for one aggregation: pk[i] is client i's alone, sk opens the sum of one set of clients. With
+        "ckks": one public key, and the private key that opens everything.
+
+    Raises:
+        InputError: "ckks" without its library, or what is no `Params`.
+
+    Examples:
+        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
+        >>> len(pk)
+        3
     """
     if not isinstance(params, Params):
         raise InputError("not the parameters of a scheme", expected="Params(...)", got=type(params).__name__)
@@ -29,10 +42,26 @@ def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[
 
 
 def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = None) -> EncryptedModel | Ciphertexts:
-    """The encrypted model. `weight`, with "lattice" alone: a whole number, by default `weight_max`.
+    """The encrypted model of one client.
 
-    Raises InputError for a vector or weight of another kind, BoundError for a value beyond the bound,
-    KeyRefusedError for a client's key that was used.
+    Args:
+        pk: with "lattice" the client's own key, which serves once; with "ckks" the public key.
+        vector: float32 or float64, shape (count,), as `flatten` gives it.
+        weight: with "lattice" alone: a whole number up to `weight_max`, which is the default.
+
+    Returns:
+        What may leave the client.
+
+    Raises:
+        InputError: a vector or weight of another kind.
+        BoundError: a value beyond the bound; nothing is clipped.
+        KeyRefusedError: a client's key that was used.
+
+    Examples:
+        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
+        >>> models = [fedml_he.enc(key, np.full(2, x, np.float32)) for key, x in zip(pk, (0.1, 0.2, 0.6))]
+        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).round(3)
+        array([0.3, 0.3], dtype=float32)
     """
     if isinstance(pk, ClientKey):
         return over_lattice.encrypt_model(pk, vector, pk.params.weight_max if weight is None else weight)
@@ -54,9 +83,22 @@ def he_aggregate(
 ) -> EncryptedModel | Ciphertexts:
     """The encrypted global model, by the server, without any key.
 
-    `weight_factors`, with "ckks" alone: one for each model, used as they are; by default 1/n each. With "lattice" the
-    mean is by the weights of the clients.
-    Raises InputError for no models, models of two schemes or rounds, and weights where the scheme takes none.
+    Args:
+        enc_models: of the clients.
+        weight_factors: with "ckks" alone: one for each model, used as they are. None: 1/n each. With "lattice" the mean
+            is by the weights of the clients.
+
+    Returns:
+        What `dec` opens.
+
+    Raises:
+        InputError: no models, models of two schemes or rounds, and weights where the scheme takes none.
+
+    Examples:
+        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3, weight_max=3))
+        >>> models = [fedml_he.enc(key, np.ones(2, np.float32) / n, weight=n) for n, key in enumerate(pk, 1)]
+        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).round(3)
+        array([0.5, 0.5], dtype=float32)
     """
     if not isinstance(enc_models, Sequence):
         raise InputError("no encrypted models", expected="a list of what enc gave", got=type(enc_models).__name__)
@@ -77,10 +119,26 @@ def he_aggregate(
 
 
 def dec(sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts) -> FloatVector:
-    """The global model as a flat vector: with "lattice" the weighted mean, with "ckks" the sum by weight factors.
+    """The global model as a flat vector.
 
-    Raises InputError for a key and a model of two schemes, PolicyError for a lattice sum that is not to be opened,
-    KeyRefusedError for keys of others, BoundError where CKKS' parameters leave no room to share a result.
+    Args:
+        sk: what `key_gen` gave beside the clients' keys.
+        enc_model: what `he_aggregate` gave.
+
+    Returns:
+        With "lattice" the weighted mean, with "ckks" the sum by weight factors, shape (count,).
+
+    Raises:
+        InputError: a key and a model of two schemes.
+        PolicyError: a lattice sum that is not to be opened: of too few clients, or another set than the one opened.
+        KeyRefusedError: keys of others.
+        BoundError: CKKS' parameters leave no room to share a result.
+
+    Examples:
+        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
+        >>> models = [fedml_he.enc(key, np.zeros(2, np.float32)) for key in pk]
+        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).shape
+        (2,)
     """
     if isinstance(sk, OpeningKey) and isinstance(enc_model, EncryptedModel):
         return over_lattice.decrypt_model(sk, enc_model)

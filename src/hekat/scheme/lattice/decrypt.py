@@ -85,5 +85,29 @@ def decrypt(
     value_count: int,
     engine: RingEngine | None = None,
 ) -> SumArray:
-    """The sums of a whole written sum, int64 (value_count,). Raises as `Decryptor`."""
+    """The sums of a whole written sum.
+
+    Args:
+        parameters: the set.
+        secret_sum: what `sum_secrets` gave, of exactly the parties in the sum.
+        public_key: the one that all contributions were made under.
+        written: what `add` gave.
+        value_count: values in it.
+        engine: None: the active one.
+
+    Returns:
+        int64, shape (value_count,).
+
+    Raises:
+        InputError: bytes of another length.
+        BoundError: the sum holds another number of contributions than the secrets do; as `Decryptor`.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 2)
+        >>> a = lattice.public_key(b"session", 0, parameters)
+        >>> secrets = [lattice.generate_secret(parameters) for _ in range(2)]
+        >>> written = [lattice.encrypt(parameters, s, a, np.array([5], np.int32)) for s in secrets]
+        >>> lattice.decrypt(parameters, lattice.sum_secrets(secrets), a, lattice.add(parameters, 1, written), 1)
+        array([10])
+    """
     return Decryptor(parameters, secret_sum, public_key, engine).decrypt(written, value_count)

@@ -104,13 +104,49 @@ def encrypt(
     levels: LevelArray,
     engine: RingEngine | None = None,
 ) -> bytes:
-    """A whole contribution of int32 `levels` (count,). Raises as `Encryptor`; refused levels leave `secret` unused."""
+    """A whole contribution: the levels masked under a secret that is used once.
+
+    Args:
+        parameters: the set.
+        secret: fresh, of this upload alone; it is spent.
+        public_key: what `public_key` gave, the same at all parties.
+        levels: int32, shape (count,), within the set's largest level.
+        engine: None: the active one.
+
+    Returns:
+        The bytes that may leave.
+
+    Raises:
+        InputError: levels of another type or shape; `secret` stays unused.
+        BoundError: a level beyond the set's largest; `secret` stays unused.
+        KeyRefusedError: a secret that was used, or of another set.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 3)
+        >>> secret = lattice.generate_secret(parameters)
+        >>> a = lattice.public_key(b"session", 0, parameters)
+        >>> isinstance(lattice.encrypt(parameters, secret, a, np.array([1, -2], np.int32)), bytes)
+        True
+    """
     check_levels(parameters, levels)
     return Encryptor(parameters, secret, public_key, engine).encrypt(levels, last=True)
 
 
 def block_values(parameters: LatticeParameters, target_values: int) -> int:
-    """Values of a block of whole chunks: as many as fit into `target_values`, at least one chunk."""
+    """Values of a block of whole chunks: as many as fit into `target_values`, at least one chunk.
+
+    Args:
+        parameters: the set.
+        target_values: how many values a block should hold at most.
+
+    Returns:
+        A multiple of the values in a chunk.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 3)
+        >>> lattice.block_values(parameters, 1) <= lattice.block_values(parameters, 100_000) <= 100_000
+        True
+    """
     per_chunk = parameters.form.values_per_chunk
     return max(1, target_values // per_chunk) * per_chunk
 

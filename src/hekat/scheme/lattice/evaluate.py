@@ -132,7 +132,30 @@ def add(
     contributions: Sequence[Written],
     engine: RingEngine | None = None,
 ) -> bytes:
-    """The written sum of whole contributions of `value_count` values each. Raises as `Accumulator`."""
+    """The written sum of whole contributions of `value_count` values each.
+
+    Args:
+        parameters: the set that all contributions were made under.
+        value_count: values in each contribution.
+        contributions: what `encrypt` gave, one a party.
+        engine: None: the active one.
+
+    Returns:
+        The bytes of the sum, which `decrypt` opens.
+
+    Raises:
+        InputError: contributions of another length, or none.
+        BoundError: more contributions than the set holds.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 2)
+        >>> a = lattice.public_key(b"session", 0, parameters)
+        >>> secrets = [lattice.generate_secret(parameters) for _ in range(2)]
+        >>> written = [lattice.encrypt(parameters, s, a, np.arange(3, dtype=np.int32)) for s in secrets]
+        >>> total = lattice.add(parameters, 3, written)
+        >>> lattice.decrypt(parameters, lattice.sum_secrets(secrets), a, total, 3)
+        array([0, 2, 4])
+    """
     accumulator = Accumulator(parameters, value_count, engine)
     for written in contributions:
         accumulator.add(written)

@@ -134,12 +134,43 @@ class SecretSum(ImmutableKey):
 
 
 def generate_secret(parameters: LatticeParameters, engine: RingEngine | None = None) -> SecretKey:
-    """A fresh secret from the operating system's randomness, each coefficient CBD(21)."""
+    """A fresh secret from the operating system's randomness, each coefficient CBD(21).
+
+    Args:
+        parameters: the set.
+        engine: None: the active one.
+
+    Returns:
+        A secret for one upload.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 3)
+        >>> lattice.generate_secret(parameters).parameters.name
+        'A16-16'
+    """
     return secret_from_seed(parameters, os.urandom(SEED_BYTES), engine)
 
 
 def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEngine | None = None) -> SecretKey:
-    """The secret that a 32-byte seed stands for: chunk 0 of `sample_cbd(seed)`. Raises InputError for other lengths."""
+    """The secret that a 32-byte seed stands for: chunk 0 of `sample_cbd(seed)`.
+
+    Args:
+        parameters: the set.
+        seed: 32 bytes, uniform and secret.
+        engine: None: the active one.
+
+    Returns:
+        The same secret for the same seed.
+
+    Raises:
+        InputError: a seed of another length.
+
+    Examples:
+        >>> import secrets
+        >>> parameters = lattice.choose_parameters(16, 3)
+        >>> lattice.secret_from_seed(parameters, secrets.token_bytes(32)).parameters.name
+        'A16-16'
+    """
     _check_bytes("seed", seed, SEED_BYTES)
     engine = engine or get_engine()
     drawn = engine.sample_cbd(seed, 0, 1, parameters.form.ring.degree)
@@ -149,7 +180,23 @@ def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEng
 
 
 def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
-    """The sum of one to max_parties secrets of one set. Raises InputError for none, KeyRefusedError for other sets."""
+    """The sum of one to max_parties secrets of one set: it opens the sum of their uploads, and nothing else.
+
+    Args:
+        secrets: of exactly the parties in the sum.
+
+    Returns:
+        What `decrypt` takes.
+
+    Raises:
+        InputError: no secret, or more than the set holds.
+        KeyRefusedError: secrets of different sets.
+
+    Examples:
+        >>> parameters = lattice.choose_parameters(16, 2)
+        >>> lattice.sum_secrets([lattice.generate_secret(parameters) for _ in range(2)]).addend_count
+        2
+    """
     if not secrets:
         raise InputError("no secrets to add", expected="at least one", got="none")
     parameters = secrets[0].parameters
@@ -165,7 +212,21 @@ def public_key(session_id: bytes, upload_number: int, parameters: LatticeParamet
 
     SHA-256 of four fields, each behind its length in four big-endian bytes: b"hekat-a-v1", the session id, the number
     as eight big-endian bytes, the set's name in UTF-8.
-    Raises InputError for an empty session id and a number outside [0, 2^64).
+
+    Args:
+        session_id: of this session alone.
+        upload_number: of this upload alone, 0 to 2^64 - 1.
+        parameters: the set.
+
+    Returns:
+        32 bytes.
+
+    Raises:
+        InputError: an empty session id, or a number out of range.
+
+    Examples:
+        >>> len(lattice.public_key(b"session", 0, lattice.choose_parameters(16, 3)))
+        32
     """
     if not isinstance(session_id, bytes) or not session_id:
         raise InputError("session id refused", expected="at least one byte", got="none, or no bytes")

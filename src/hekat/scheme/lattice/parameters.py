@@ -109,7 +109,33 @@ def make_parameters(
     *,
     unsafe_for_benchmark: bool = False,
 ) -> LatticeParameters:
-    """The set with slots as wide as its sums need. Raises as `LatticeParameters`; InputError for what is no ring."""
+    """The set with slots as wide as its sums need; `SETS` are made so, and a job takes one of these alone.
+
+    Args:
+        name: of the set.
+        value_bits: bits of a value, 1 to 32.
+        max_parties: parties in a sum, 1 to 256.
+        degree: N of the ring, a power of two.
+        primes: whose product is the modulus q.
+        slots: values in a coefficient.
+        dropped_bits: low bits that an upload leaves out.
+        sum_dropped_bits: low bits that a written sum leaves out.
+        unsafe_for_benchmark: allows sets that nobody has estimated.
+
+    Returns:
+        The checked set.
+
+    Raises:
+        InputError: sizes that are no ring.
+        BoundError: a sum does not fit, or errors would reach it.
+        KeyRefusedError: a set whose security was not estimated.
+
+    Examples:
+        >>> form = lattice.SETS["A16-16"].form
+        >>> made = lattice.make_parameters("mine", 16, 16, form.ring.degree, form.ring.primes, form.slots, 4, 6)
+        >>> made.max_parties
+        16
+    """
     _check_range("bits of a value", value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
     slot_bits = 1 + (max_parties * ((1 << (value_bits - 1)) - 1)).bit_length()
     form = MaskFormat(Ring(degree, primes), slots, slot_bits, dropped_bits, sum_dropped_bits)

@@ -72,9 +72,23 @@ class BlindingState:
 def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[BlindedItems, BlindingState]:
     """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for anything but HashedItems and for a hash of 0, KeyRefusedError where an item shares a factor
-    with n, which a sound key makes impossible to meet: no blinding hides that factor.
+    Args:
+        hashed: what `hash_to_group` gave.
+        progress: called as `progress(done, total)` after every few thousand.
+
+    Returns:
+        What may leave: it is uniform, whatever the items are; and the state, which stays.
+
+    Raises:
+        InputError: anything but HashedItems, or a hash of 0.
+        KeyRefusedError: an item shares a factor with n, which a sound key makes impossible to meet: no blinding hides
+            that factor.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> blinded, state = rsa.blind(rsa.hash_to_group(keys.public, [b"ada"]))
+        >>> blinded.shape
+        (1,)
     """
     check_kind(hashed, HashedItems)
     _check_units(hashed)
@@ -104,9 +118,25 @@ def sign(
     """The values to the power d, in their shape: blind signatures of blinded items, signatures of hashed ones.
 
     Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
-    `progress(done, total)` is called after every few thousand.
-    Raises KeyRefusedError for another key's values or no private key, InputError for another kind, FaultError, with
-    nothing returned, where any signature fails s^e = m.
+
+    Args:
+        key: the private key.
+        values: blinded items of somebody else, or hashed items of one's own.
+        progress: called as `progress(done, total)` after every few thousand.
+
+    Returns:
+        Blind signatures of blinded items, signatures of hashed ones.
+
+    Raises:
+        KeyRefusedError: another key's values, or no private key.
+        InputError: values of another kind.
+        FaultError: any signature fails s^e = m; nothing is returned.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> hashed = rsa.hash_to_group(keys.public, [b"ada"])
+        >>> bool(rsa.verify(hashed, rsa.sign(keys.private, hashed)).all())
+        True
     """
     check_private_key(key)
     check_kind(values, HashedItems, BlindedItems)
@@ -119,9 +149,25 @@ def sign(
 def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress: Progress | None = None) -> Signatures:
     """The signatures of the items that were blinded, each verified, in their shape.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError, with nothing returned, where one does not hold, for another shape or kind; KeyRefusedError for
-    another key's.
+    Args:
+        state: what `blind` gave beside the blinded items.
+        blind_signatures: what the signer made of these.
+        progress: called as `progress(done, total)` after every few thousand.
+
+    Returns:
+        The signatures, as the signer would make them of the items themselves.
+
+    Raises:
+        InputError: one that does not hold, or another shape or kind; nothing is returned.
+        KeyRefusedError: another key's.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> hashed = rsa.hash_to_group(keys.public, [b"ada"])
+        >>> blinded, state = rsa.blind(hashed)
+        >>> signatures = rsa.unblind(state, rsa.sign(keys.private, blinded))
+        >>> bool(rsa.verify(hashed, signatures).all())
+        True
     """
     if not isinstance(state, BlindingState):
         raise InputError("nothing to unblind with", expected="a BlindingState", got=f"a {type(state).__name__}")
@@ -144,8 +190,23 @@ def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress
 def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | None = None) -> BoolArray:
     """Where s^e = m mod n, in the shape of both.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for another shape or kind, KeyRefusedError for different keys.
+    Args:
+        hashed: the items' hashes.
+        signatures: of these, in their shape.
+        progress: called as `progress(done, total)` after every few thousand.
+
+    Returns:
+        True where a signature holds.
+
+    Raises:
+        InputError: another shape or kind.
+        KeyRefusedError: different keys.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> hashed = rsa.hash_to_group(keys.public, [b"ada", b"grace"])
+        >>> rsa.verify(hashed, rsa.sign(keys.private, hashed))
+        array([ True,  True])
     """
     check_kind(hashed, HashedItems)
     check_kind(signatures, Signatures)

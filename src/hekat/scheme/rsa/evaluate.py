@@ -9,8 +9,26 @@ from hekat.scheme.rsa.keys import check_same_key
 def multiply(x: TextbookCiphertexts, y: TextbookCiphertexts) -> TextbookCiphertexts:
     """TEXTBOOK ciphertexts of the products mod n of what x and y of one shape hold.
 
-    Raises InputError for other shapes and kinds, KeyRefusedError for different keys.
     Source: FLBooster (ICDE 2023), Table I.
+
+    Args:
+        x: ciphertexts.
+        y: ciphertexts under the same key, in the same shape.
+
+    Returns:
+        The products' ciphertexts.
+
+    Raises:
+        InputError: other shapes and kinds.
+        KeyRefusedError: different keys.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> plain = np.zeros((1, 32), np.uint64)
+        >>> plain[0, 0] = 7
+        >>> seven = rsa.encrypt(keys.public, plain)
+        >>> int(rsa.decrypt(keys.private, rsa.multiply(seven, seven))[0, 0])
+        49
     """
     for operand in (x, y):
         check_kind(operand, TextbookCiphertexts)

@@ -35,11 +35,26 @@ def hash_to_group(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> HashedItems:
-    """Each item's H(item) under the key and `context`, shape (len(items),). Public: anyone can compute it.
+    """Each item's H(item) under the key and `context`. Public: anyone can compute it.
 
-    `context` keeps uses apart, such as the name of a run; equal items hash equal within a key and context only.
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for items that are not bytes, KeyRefusedError for no RSA public key.
+    Args:
+        public: the signer's key.
+        items: ids, as bytes.
+        context: keeps uses apart, such as the name of a run; equal items hash equal within a key and context only.
+        engine: None: the active one.
+        progress: called as `progress(done, total)` after every few thousand.
+
+    Returns:
+        The hashes, shape (len(items),).
+
+    Raises:
+        InputError: items that are not bytes.
+        KeyRefusedError: no RSA public key.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> rsa.hash_to_group(keys.public, [b"ada", b"grace"], context=b"run 1").shape
+        (2,)
     """
     return hash_in_domain(ITEM_DOMAIN, public, items, context, engine, progress)
 

@@ -193,10 +193,23 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair with e = 65537 whose n is the product of two primes and has exactly `bits` bits.
 
-    `progress(candidates_tried, primes_found)` is called some times a second. Below 3072 bits one KeySizeWarning;
-    below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
-    Source: RFC 8017, section 3; FIPS 186-5, appendix A.1.3.
+    Below 3072 bits one KeySizeWarning. Source: RFC 8017, section 3; FIPS 186-5, appendix A.1.3.
+
+    Args:
+        bits: size of n, even.
+        progress: called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: allows fewer than 2048 bits; the keys then carry `.unsafe`.
+
+    Returns:
+        The pair; only `private` signs and decrypts.
+
+    Raises:
+        KeyRefusedError: a size that is not allowed.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> keys.public.bits
+        2048
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_prime_pair(bits, DEFAULT_EXPONENT, progress)

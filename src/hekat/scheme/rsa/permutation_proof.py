@@ -21,12 +21,42 @@ PROOF_DOMAIN: Final = b"hekat/rsa/permutation-proof/1"
 
 
 def prove_permutation(key: PrivateKey, *, engine: Engine | None = None) -> Signatures:
-    """The proof for the key's public half, shape (9,). Raises FaultError as `sign` does."""
+    """The proof that x -> x^e is a permutation under the key's public half.
+
+    Args:
+        key: the private key.
+        engine: None: the active one.
+
+    Returns:
+        The proof, shape (9,).
+
+    Raises:
+        FaultError: a computation failed its check, as in `sign`.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> rsa.prove_permutation(keys.private).shape
+        (9,)
+    """
     return sign(check_private_key(key), _challenges(key.public, engine))
 
 
 def check_permutation(public: PublicKey, proof: Signatures) -> None:
-    """Raise KeyRefusedError unless `proof` shows that x -> x^e is a permutation mod n."""
+    """Raise KeyRefusedError unless `proof` shows that x -> x^e is a permutation mod n.
+
+    Without that property the key's owner could see through blinding.
+
+    Args:
+        public: the signer's key.
+        proof: what `prove_permutation` gave.
+
+    Raises:
+        KeyRefusedError: the proof does not hold, or is another key's.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> rsa.check_permutation(keys.public, rsa.prove_permutation(keys.private))
+    """
     check_kind(proof, Signatures)
     check_same_key(check_public_key(public), proof.public)
     if proof.shape != (ROOT_COUNT,) or not verify(_challenges(public, proof.engine), proof).all():

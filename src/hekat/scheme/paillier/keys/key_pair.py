@@ -211,10 +211,24 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair whose n is the product of two safe primes and has exactly `bits` bits.
 
-    3072 bits take a few seconds. `progress(candidates_tried, primes_found)` is called some times a second. Below 3072
-    bits one KeySizeWarning; below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
-    Source: Paillier 1999; safe primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4.
+    3072 bits take a few seconds. Below 3072 bits one KeySizeWarning. Source: Paillier 1999; safe primes meet the
+    conditions of Damgard-Jurik-Nielsen 2010, section 4.
+
+    Args:
+        bits: size of n, even.
+        progress: called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: allows fewer than 2048 bits; the keys then carry `.unsafe`.
+
+    Returns:
+        The pair; only `private` decrypts.
+
+    Raises:
+        KeyRefusedError: a size that is not allowed.
+
+    Examples:
+        >>> keys = hekat.paillier.generate_keys(2048)
+        >>> keys.public.bits
+        2048
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_safe_prime_pair(bits, progress)
