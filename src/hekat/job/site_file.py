@@ -22,6 +22,7 @@ from hekat.protocol.vertical_linear.prediction.predict_scores import (
 )
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
+from hekat.toml_text import toml_key
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -115,12 +116,12 @@ def find_source(site: Site, party: str | None, name: str) -> DataSource:
     """The table a job calls `name` at `party` (None: the common ones)."""
     sources = site.common_data if party is None else site.parties[party].data
     if name not in sources:
-        where = "common_data" if party is None else f"party.{party}.data"
+        where = ("common_data",) if party is None else ("party", party, "data")
         raise JobError(
             f"the site file has no data called {name!r} for {party or 'all parties'}",
             expected=f"one of {', '.join(sorted(sources)) or 'nothing yet'}",
             got=name,
-            cure=f"add [{where}.{name}] to the site file, or correct the job's data name",
+            cure=f"add [{toml_key(*where, name)}] to the site file, or correct the job's data name",
         )
     return sources[name]
 
@@ -169,7 +170,7 @@ def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
                 f"parties {other} and {name} keep their state in one folder",
                 expected="a folder for each",
                 got=str(party.state),
-                cure=f"change party.{name}.state",
+                cure=f"change {toml_key('party', name, 'state')}",
             )
 
 

@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     format_times,
     pluralise,
 )
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 _FLOAT32_BITS = 32
 

@@ -15,6 +15,7 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
 from hekat.report.page.html_table import table_html
 from hekat.report.page.parts import (
@@ -26,13 +27,6 @@ from hekat.report.page.parts import (
     paragraphs_html,
     section_html,
     settings_html,
-)
-from hekat.report.tables import (
-    party_table,
-    result_table,
-    role_byte_table,
-    role_time_table,
-    time_table,
 )
 
 _SETTING_NAMES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from hekat.report.page.html_table import table_html
 from hekat.report.page.style import STYLE
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 # The browser itself then refuses whatever might come from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

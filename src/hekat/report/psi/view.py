@@ -20,6 +20,7 @@ from hekat.report.page.parts import (
 )
 from hekat.report.page.stacked_bars import draw_stacks
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
+from hekat.report.psi.brief import psi_brief
 from hekat.report.psi.tables import (
     KINDS_OF_TIME,
     byte_table,
@@ -30,7 +31,7 @@ from hekat.report.psi.tables import (
     time_table,
     verdict,
 )
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.view import Finding, View
 
 _SETTING_NAMES: Final = {
@@ -120,6 +121,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 PSI_VIEW: Final = View(
     page=render_page,
+    brief=psi_brief,
     terminal_tables=terminal_tables,
     terminal_findings=terminal_findings,
     verdict=verdict,

@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     format_number,
     format_share,
 )
-from hekat.report.tables import METRIC_ORDER, Table, format_fixed_seconds, metric_title
+from hekat.report.table import Table, format_fixed_seconds, metric_names, metric_title
 
 _DIGITS = re.compile(r"\d+")
 # So many epochs are listed at most: the first, the last, and some at equal distances.
@@ -31,12 +31,6 @@ PARTS: Final = {
     "others": "messages, files, checks",
     "idle": "waiting for the others, who take turns",
 }
-
-
-def metric_names(summary: Mapping[str, Any]) -> list[str]:
-    """The metrics that at least one result has, best known first."""
-    found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
-    return [name for name in METRIC_ORDER if name in found] + [name for name in found if name not in METRIC_ORDER]
 
 
 def result_table(summary: Mapping[str, Any]) -> Table | None:

@@ -17,8 +17,9 @@ from hekat.report.page.parts import (
     settings_html,
 )
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.vertical_linear import findings, plots
+from hekat.report.vertical_linear.brief import vertical_brief
 from hekat.report.vertical_linear.tables import (
     byte_table,
     epoch_table,
@@ -136,6 +137,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 VERTICAL_VIEW: Final = View(
     page=render_page,
+    brief=vertical_brief,
     terminal_tables=terminal_tables,
     terminal_findings=terminal_findings,
     verdict=findings.verdict,

@@ -1,9 +1,8 @@
-"""The tables of a run as rows of text, for the terminal and for the page alike."""
+"""The tables of a horizontal run as rows of text, for the terminal and for the page alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hekat.report.horizontal.dropouts import dropout_rounds
@@ -15,29 +14,7 @@ from hekat.report.number_text import (
     format_metric,
     join_names,
 )
-
-METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under `columns`; the first `text_columns` read as text, the rest as numbers.
-
-    `marked` holds (row, column) of the cells to stand out; `note` explains the table in a sentence or two.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    text_columns: int = 1
-    marked: frozenset[tuple[int, int]] = frozenset()
-
-
-def metric_names(summary: Mapping[str, Any]) -> list[str]:
-    """The metrics that at least one result has, best known first."""
-    found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
-    return [name for name in METRIC_ORDER if name in found] + [name for name in found if name not in METRIC_ORDER]
+from hekat.report.table import Table, format_fixed_seconds, metric_names, metric_title
 
 
 def result_table(summary: Mapping[str, Any]) -> Table:
@@ -169,11 +146,6 @@ def seconds_of(summary: Mapping[str, Any], step: str) -> tuple[float, float]:
     return max(0.0, summary["seconds_by_step"][step] - aggregator), aggregator
 
 
-def format_fixed_seconds(value: float) -> str:
-    """Three decimals, so that a column lines up."""
-    return "< 0.001" if 0 < value < 0.0005 else f"{value:.3f}"
-
-
 def _best_rows(summary: Mapping[str, Any], name: str) -> list[int]:
     better = describe_metric(name).higher_is_better
     values = {row: r["metrics"][name] for row, r in enumerate(summary["results"]) if name in r["metrics"]}
@@ -181,14 +153,6 @@ def _best_rows(summary: Mapping[str, Any], name: str) -> list[int]:
         return []
     best = max(values.values()) if better else min(values.values())
     return [row for row, value in values.items() if format_metric(name, value) == format_metric(name, best)]
-
-
-def metric_title(name: str) -> str:
-    """The head of a metric's column: its name, and which way is better."""
-    metric = describe_metric(name)
-    if metric.higher_is_better is None:
-        return metric.title
-    return f"{metric.title} ({'higher' if metric.higher_is_better else 'lower'} is better)"
 
 
 def role_names(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
