@@ -167,10 +167,8 @@ def test_plain_counters_of_very_many_columns_travel(rehearse, settings_of) -> No
     column_count = 3300  # times 81 exponents: more items than a list in a message may have
     rng = np.random.default_rng(1)
     names = tuple(f"x{number}" for number in range(column_count))
-    tables = {
-        name: Table(rng.normal(size=(4, column_count)), np.arange(4) % 2, names, name) for name in ("a", "b", "c")
-    }
-    settings = settings_of(training=replace(TRAINING, standardise=True), protection="none")
+    tables = {name: Table(rng.normal(size=(4, column_count)), np.arange(4) % 2, names, name) for name in ("a", "b")}
+    settings = settings_of(parties=("a", "b"), training=replace(TRAINING, standardise=True), protection="none")
     found = rehearse(settings, tables).run().standardiser
     pooled = np.concatenate([table.features for table in tables.values()])
     assert np.allclose(found.spread, pooled.std(axis=0), rtol=1e-9)
