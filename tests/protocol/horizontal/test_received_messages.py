@@ -169,7 +169,9 @@ def test_plain_counters_of_very_many_columns_travel(rehearse, settings_of, monke
     column_count = 40  # times 81 exponents: more items than a list in a message may then have
     rng = np.random.default_rng(1)
     names = tuple(f"x{number}" for number in range(column_count))
-    tables = {name: Table(rng.normal(size=(4, column_count)), np.arange(4) % 2, names, name) for name in ("a", "b")}
+    tables = {
+        name: Table(rng.normal(size=(4, column_count)), np.arange(4) % 2, names, name) for name in ("a", "b", "c")
+    }
     settings = settings_of(training=replace(TRAINING, standardise=True), protection="none")
     found = rehearse(settings, tables).run().standardiser
     pooled = np.concatenate([table.features for table in tables.values()])
