@@ -33,7 +33,7 @@ from hekat.wire import disclosure_of, kind_name
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "docs/spec/*.md", "docs/decisions/*.md")
+    for pattern in ("*.md", "docs/*.md", "docs/spec/*.md", "docs/decisions/*.md", "src/hekat/protocol/**/*.md")
     for path in ROOT.glob(pattern)
     if not path.name.startswith(".")
 )
