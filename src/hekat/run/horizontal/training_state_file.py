@@ -19,6 +19,7 @@ from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.run.horizontal.check_resumable import LAST_ROUND, ROW_COUNT, VALIDATION_EDGES, check_resumable
 from hekat.run.horizontal.validation_history import read_history, write_history
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
+from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.state.file_format import this_release
 
 CHECKPOINT_FILE = "checkpoint.npz"
@@ -61,6 +62,14 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
             releases=tuple(dict.fromkeys([*releases, this_release()])),
         ),
     )
+
+
+def set_checkpoint_aside(run_folder: Path) -> None:
+    """Leave no checkpoint to go on from where parties ended with different models: this one is of one of them."""
+    path = run_folder / CHECKPOINT_FILE
+    with disk_errors_as_state_errors(f"{path} could not be set aside, and must not be resumed"):
+        if path.exists():
+            path.rename(run_folder / DIFFERENT_FILE)
 
 
 @dataclass(frozen=True)
