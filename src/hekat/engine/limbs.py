@@ -42,22 +42,6 @@ def ints_from_limbs(limbs: LimbArray) -> list[int]:
     return [int.from_bytes(data[i : i + width], "little") for i in range(0, len(data), width)]
 
 
-def signed_limbs_from_ints(values: Iterable[int], limb_count: int) -> LimbArray:
-    """Integers in [-2^(64 limbs - 1), 2^(64 limbs - 1)) as two's complement, shape (len(values), limb_count).
-
-    The caller knows that every integer lies in that range; others wrap.
-    """
-    mask = (1 << (LIMB_BITS * limb_count)) - 1
-    return limbs_from_ints((int(value) & mask for value in values), limb_count)
-
-
-def ints_from_signed_limbs(limbs: LimbArray) -> list[int]:
-    """The integers of a two's complement array (..., limbs) in C order, as one flat list."""
-    width = LIMB_BITS * limbs.shape[-1]
-    sign, wrap = 1 << (width - 1), 1 << width
-    return [value - wrap if value & sign else value for value in ints_from_limbs(limbs)]
-
-
 def widen(limbs: LimbArray, limb_count: int) -> LimbArray:
     """The same non-negative integers with `limb_count` limbs (zero limbs appended); never narrows."""
     missing = limb_count - limbs.shape[-1]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import Channel, PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
@@ -26,20 +27,12 @@ from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party
 from hekat.own_loop.show_costs import describe, describe_html
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import (
-    Clipping,
-    CodecSettings,
-    HorizontalSettings,
-    Opening,
-    Protection,
-    TrainingSettings,
-)
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE, RoleSession
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
 from hekat.state import replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 PROTOCOL = "horizontal-loop"
 STATE_FOLDER = "state"
@@ -114,10 +107,9 @@ def federate(
         as_text(name, text)
     if authority is None and protection == "lattice" and opening == "authority":
         authority = "authority"
-    settings = HorizontalSettings(
+    settings = SumSettings(
         parties=as_names(parties),
         aggregator=as_text("aggregator", aggregator),
-        classes=None,
         weight_max=as_whole_number("weight_max", weight_max),
         protection=protection,
         opening=opening,
@@ -128,8 +120,6 @@ def federate(
             clipping=clipping,
             alpha=None if alpha is None else as_number("alpha", alpha),
         ),
-        # A loop has no rounds of its own count: this is what is said of the next one, at the beginning.
-        training=TrainingSettings(round_count=1, standardise=False),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )
     notes = _Notes()
@@ -212,7 +202,7 @@ def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
 
 @contextmanager
 def _open_run(
-    settings: HorizontalSettings, folder: Path | None
+    settings: SumSettings, folder: Path | None
 ) -> Iterator[tuple[dict[str, RoleSession], dict[str, UploadState], Path | None]]:
     """What the roles share, their states for upload numbers, and the folder; states lie elsewhere without one."""
     described = json.dumps(asdict(settings), sort_keys=True).encode()
@@ -259,7 +249,7 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-def _make_key(settings: HorizontalSettings, session: RoleSession) -> KeyPair | None:
+def _make_key(settings: SumSettings, session: RoleSession) -> KeyPair | None:
     """The leader's key, made in the caller's thread: this can take a minute, and Ctrl-C reaches only this one."""
     if settings.protection != "paillier":
         return None
@@ -267,7 +257,7 @@ def _make_key(settings: HorizontalSettings, session: RoleSession) -> KeyPair | N
         return generate_keys(settings.key_bits)
 
 
-def _title(settings: HorizontalSettings, costs: Costs) -> str:
+def _title(settings: SumSettings, costs: Costs) -> str:
     count = len(costs.rounds)
     rounds = "1 round" if count == 1 else f"{count} rounds"
     opened = f", sums opened by {settings.opening}" if settings.protection == "lattice" else ""

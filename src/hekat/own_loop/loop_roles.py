@@ -13,24 +13,26 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import run_loop_aggregator
 from hekat.own_loop.party import Party, RoundRecord, Surroundings
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.aggregator import AggregatorRun
-from hekat.protocol.horizontal.party import PartyRun, join_sums
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.start_up import needs_everybody
-from hekat.protocol.horizontal.training.loop import LocalRun
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+from hekat.protocol.secure_sum.sum_run import AggregatorSumRun, PartySumRun
 from hekat.scheme.paillier import KeyPair
 
 T = TypeVar("T")
+
+FIRST_ROUND = SumPlan(("round-1",), ("round-1",))
+"""A loop does not know how many rounds it has: this is what is said of its sums at the beginning."""
 
 
 @dataclass
 class LoopRoles:
     """The roles of one loop and what they leave behind; a role waits for the others as long as their code takes."""
 
-    settings: HorizontalSettings
+    settings: SumSettings
     sessions: Mapping[str, RoleSession]
     turns: Turns
     upload_states: Mapping[str, UploadState] = field(default_factory=dict)
@@ -66,15 +68,16 @@ class LoopRoles:
     def _serve(self, channel: RecordedChannel) -> None:
         stopwatch = self.sessions[channel.party].stopwatch
         if channel.party == self.settings.aggregator:
-            run_loop_aggregator(channel, self.settings, AggregatorRun(stopwatch, 0, math.inf))
+            run_loop_aggregator(channel, self.settings, AggregatorSumRun(stopwatch, FIRST_ROUND, math.inf))
         else:
             state = self.upload_states.get(channel.party)
-            run_authority(channel, self.settings, AuthorityRun(stopwatch, state, math.inf))
+            run_authority(channel, self.settings, AuthorityRun(stopwatch, FIRST_ROUND, state, math.inf))
 
     def _join(self, channel: RecordedChannel) -> Party:
         stopwatch = self.sessions[channel.party].stopwatch
-        run = PartyRun(
-            local=LocalRun(stopwatch, lambda record, state: None, lambda state: None),
+        run = PartySumRun(
+            stopwatch,
+            FIRST_ROUND,
             key_pair=self.key_pair if channel.party == self.settings.leader else None,
             upload_state=self.upload_states.get(channel.party),
             aggregator_timeout_s=math.inf,

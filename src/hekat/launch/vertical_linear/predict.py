@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hekat.channel import Channel
 from hekat.data import Table
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
@@ -40,7 +41,6 @@ from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_o
 from hekat.run.vertical_linear.prediction_count import PredictionCount
 from hekat.scheme.paillier import KeyPair
 from hekat.state import create_run_directory
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 
 PREDICTIONS_FOLDER = "predictions"

@@ -17,6 +17,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import RoleSession
@@ -134,7 +135,7 @@ class HorizontalRole:
         )
 
     def _is_in_round(self, number: int) -> bool:
-        samples = Participation(self._context.settings, self._context.job.digest)
+        samples = Participation(self._context.settings.sums, self._context.job.digest)
         return self._context.role in samples.parties_in(f"round-{number}")
 
     def _run(self, channel: RecordedChannel) -> TrainingState | None:
@@ -152,11 +153,9 @@ class HorizontalRole:
             run_aggregator(channel, settings, run)
             return None
         if context.role == settings.authority:
-            run_authority(
-                channel,
-                settings,
-                AuthorityRun(self._session.stopwatch, context.upload_state, self._aggregator_timeout_s, done),
-            )
+            plan = plan_sums(settings, done)
+            authority = AuthorityRun(self._session.stopwatch, plan, context.upload_state, self._aggregator_timeout_s)
+            run_authority(channel, settings.sums, authority)
             return None
         assert context.table is not None  # a party has one
         return run_party(channel, context.table, settings, self._party_run(channel))

@@ -12,12 +12,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.state import Counter
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 COUNTS_FOLDER = "predicted"
 _NAME_DIGITS = 32

@@ -138,7 +138,10 @@ def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> It
         yield _who_opens(settings)
         if older_committee:
             yield OLDER_COMMITTEE
-        yield "protection 'lattice' has had no review from outside yet: docs/security.md says what it rests on"
+        yield (
+            "protection 'lattice' has had no review from outside yet: "
+            "docs/explanation/security.md says what it rests on"
+        )
 
 
 def _who_opens(settings: HorizontalSettings) -> str:
@@ -152,9 +155,9 @@ def _who_opens(settings: HorizontalSettings) -> str:
             "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
             "other not to work with the aggregator"
         )
-    committee = committee_of(settings, members_for_sizes(settings))
+    committee = committee_of(settings.sums, members_for_sizes(settings.sums))
     members, threshold = len(committee.members), committee.threshold
-    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings) else ""
+    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings.sums) else ""
     return (
         f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
         f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "

@@ -11,7 +11,7 @@ from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError, PartyStoppedError
 from hekat.model import evaluate
-from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_module
 from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
 from hekat.protocol.horizontal.training.standardise import Standardiser
@@ -20,6 +20,7 @@ from hekat.protocol.horizontal.training.validation_counts import MAX_LABEL, SUM_
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters, plain_counters
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 
 HALF = ValidationSettings(hold_out=0.5)

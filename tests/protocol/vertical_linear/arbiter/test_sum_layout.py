@@ -98,7 +98,7 @@ def test_a_part_of_the_loss_beyond_its_bound_is_refused() -> None:
 
 
 def test_the_guide_says_how_well_noise_is_hidden_in_a_run_of_the_size_that_is_measured() -> None:
-    guide = (Path(__file__).parents[4] / "docs" / "vertical.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[4] / "docs" / "explanation" / "vertical.md").read_text(encoding="utf-8")
     _, layout = layout_of(30_000, 1024, 1.0, classes=("0", "1"))
     bits = layout.products(PRODUCTS).hiding_bits
     assert f"2^-{bits} for 30,000 rows in batches of 1,024" in " ".join(guide.split())

@@ -109,6 +109,7 @@ def test_the_sum_of_masked_parts_is_that_of_the_plain_ones(make_joint, messages_
     assert (sum(masked[1:], masked[0]) == plain).all()
 
 
+@pytest.mark.sealed
 def test_the_spread_of_the_target_is_told_only_to_a_host_that_sums(make_joint, messages_of) -> None:
     joint = make_joint(7, hosts=("insurer", "grocer"), task="linear")
     joint.play("bank", "insurer")
@@ -123,6 +124,7 @@ def test_the_spread_of_the_target_is_told_only_to_a_host_that_sums(make_joint, m
     assert "vertical-linear/prediction-spread" not in {kind for kind, _ in learned}
 
 
+@pytest.mark.sealed
 def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joint) -> None:
     joint = make_joint(8)
     joint.play("insurer")
@@ -135,6 +137,7 @@ def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joi
     assert joint.audits["bank"].notes == ()
 
 
+@pytest.mark.sealed
 def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
     joint = make_joint(8)
     joint.play("bank", "insurer")
@@ -145,6 +148,7 @@ def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
     assert learned["vertical-linear/prediction-scores"] == "disclosed"
 
 
+@pytest.mark.sealed
 def test_the_ledger_of_three_parties_speaks_of_the_score_alone(make_joint) -> None:
     joint = make_joint(9, hosts=("insurer", "grocer"))
     joint.play("bank")

@@ -66,6 +66,7 @@ def plain_scores(parts, tables, opened):
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
 @pytest.mark.parametrize("receivers", [("bank",), ("shop",), BOTH])
+@pytest.mark.sealed
 def test_scores_are_those_of_the_joined_table(run_of, tables_of, settings_of, opened, predict_jointly, task, receivers):
     parts = run_of(settings_of(task=task, epochs=1, batch_rows=0, protection="none"), tables_of(20, task=task)).run()
     tables = {name: replace(table, labels=None) for name, table in tables_of(21, rows=13).items()}

@@ -122,6 +122,7 @@ def test_shares_of_weights_and_gradients_are_uniform_at_each_party(
             assert abs(ones - len(low) / 2) < 3 * np.sqrt(len(low))
 
 
+@pytest.mark.sealed
 def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_of, tables_of):
     run = run_of(settings_of(epochs=1), tables_of(12))
     run.run()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.limbs import LimbArray
@@ -75,13 +74,6 @@ class Arithmetic(Protocol[Held]):
         than one. Raises ProtocolError for another count.
         """
         ...
-
-
-def as_objects(numbers: list[int]) -> IntegerArray:
-    """Python integers of any size as an array of objects, shape (count,)."""
-    array = np.empty(len(numbers), dtype=object)
-    array[:] = numbers
-    return array
 
 
 def check_shape(got: tuple[int, ...], expected: tuple[int, ...], sender: str) -> None:

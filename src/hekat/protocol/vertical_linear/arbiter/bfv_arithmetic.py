@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.engine.signed_limbs import as_objects
 from hekat.errors import InputError, ProtocolError
-from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, as_objects, check_shape
+from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, check_shape
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.bfv import (
     Ciphertexts,

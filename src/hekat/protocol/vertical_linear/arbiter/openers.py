@@ -7,8 +7,9 @@ from typing import NoReturn, Protocol
 import numpy as np
 
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.signed_limbs import integers_from_limbs
 from hekat.errors import ProtocolError
-from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import integers_of, limbs_of, plain_limbs
+from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import limbs_of, plain_limbs
 from hekat.protocol.vertical_linear.arbiter.sum_layout import slot_cut_bits
 from hekat.scheme.bfv import MaskedProducts, ProductLayout, open_products
 from hekat.scheme.bfv import PrivateKey as BfvPrivateKey
@@ -86,7 +87,7 @@ class PlainOpener:
         opened = [plain_limbs(data, sender) for data, sender in zip(batches, senders, strict=True)]
         for part, wanted, sender in zip(opened, asked, senders, strict=True):
             _check_count(sender, len(part), wanted)
-        return [limbs_of(integers_of(part) >> cut_bits) if cut_bits else part for part in opened]
+        return [limbs_of(integers_from_limbs(part) >> cut_bits) if cut_bits else part for part in opened]
 
 
 def _check_count(party: str, got: int, asked: Asked) -> None:

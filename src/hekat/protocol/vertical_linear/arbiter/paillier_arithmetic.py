@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.limbs import LimbArray, limbs_for_bits
-from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, as_objects, check_shape
+from hekat.engine.signed_limbs import as_objects
+from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, check_shape
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout, slot_cut_bits
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add, add_uniform, encrypt, rerandomise

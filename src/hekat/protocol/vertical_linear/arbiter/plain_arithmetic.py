@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hekat.engine.limbs import LimbArray, ints_from_signed_limbs, signed_limbs_from_ints
+from hekat.engine.limbs import LimbArray
+from hekat.engine.signed_limbs import as_objects, integers_from_limbs, limbs_from_signed_ints
 from hekat.errors import BoundError, WireCorruptError
-from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, as_objects, check_shape
+from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, check_shape
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 
@@ -46,19 +47,19 @@ class PlainArithmetic:
     def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> IntegerArray:
         limbs = plain_limbs(data, sender)
         check_shape(limbs.shape, (shape[0] * shape[1], 1), sender)
-        return integers_of(limbs).reshape(shape)
+        return integers_from_limbs(limbs).reshape(shape)
 
     def read_sum(self, data: bytes, sender: str) -> IntegerArray:
         limbs = plain_limbs(data, sender)
         check_shape(limbs.shape, (1, 2), sender)
-        return integers_of(limbs)
+        return integers_from_limbs(limbs)
 
     def mask(self, products: IntegerArray) -> Masked:
         return Masked(self.write(products), np.zeros((products.size, 2), np.uint64))
 
     def unmask(self, opened: LimbArray, masked: Masked, sender: str, cut_bits: int = 0) -> IntegerArray:
         check_shape(opened.shape, masked.masks.shape, sender)
-        return integers_of(opened)
+        return integers_from_limbs(opened)
 
 
 def plain_limbs(data: bytes, sender: str) -> LimbArray:
@@ -80,11 +81,4 @@ def limbs_of(values: IntegerArray) -> LimbArray:
     numbers = [int(value) for value in flat]
     if any(abs(number) >> WIDE_BITS for number in numbers):
         raise BoundError("an integer passes its bound", expected=f"magnitudes below 2^{WIDE_BITS}", got="a larger one")
-    return signed_limbs_from_ints(numbers, 2)
-
-
-def integers_of(limbs: LimbArray) -> IntegerArray:
-    """The integers of limbs (count, 1 or 2), shape (count,): int64 of one limb, Python integers of two."""
-    if limbs.shape[-1] == 1:
-        return np.ascontiguousarray(limbs[:, 0]).view(np.int64)
-    return as_objects(ints_from_signed_limbs(limbs))
+    return limbs_from_signed_ints(numbers, 2)

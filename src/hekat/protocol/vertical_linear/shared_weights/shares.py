@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.limbs import LIMB_BITS, ints_from_signed_limbs, read_from_bit
+from hekat.engine.limbs import LIMB_BITS, read_from_bit
 from hekat.engine.random_limbs import random_bits
+from hekat.engine.signed_limbs import integers_from_limbs
 from hekat.errors import InputError
 
 ShareArray = npt.NDArray[np.uint64]
@@ -143,10 +144,7 @@ def matmul_integers(matrix: Any, shares: ShareArray) -> ShareArray:
 
 def signed_integers(a: ShareArray) -> npt.NDArray[np.object_]:
     """The elements as Python integers in [-2^127, 2^127)."""
-    values = ints_from_signed_limbs(a)
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out.reshape(a.shape[:-1])
+    return integers_from_limbs(a).reshape(a.shape[:-1])
 
 
 def to_floats(a: ShareArray, fraction_bits: int) -> FloatArray:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.secure_sum.masked.messages import IncludedMessage, ReleasedMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 BEFORE_THE_STATEMENT = ("deal", "upload", "sign")
 AFTER_IT = ("release", "open")
