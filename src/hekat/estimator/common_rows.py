@@ -29,6 +29,17 @@ class CommonRows:
         tables: Each party's common rows alone, in the same order at each party.
         rows: The numbers of these rows in the tables that were given, int64 (rows,), by party.
         ledgers: What each party learned, by party.
+
+    Examples:
+        >>> from hekat.data import Table
+        >>> from hekat.estimator import find_common_rows
+        >>> bank = Table([[1.0], [2.0], [3.0]], None, ("age",), "bank", ids=["ann", "bob", "cid"])
+        >>> insurer = Table([[7.0], [8.0]], None, ("claims",), "insurer", ids=["cid", "ann"])
+        >>> common = find_common_rows({"bank": bank, "insurer": insurer})
+        >>> [party for party, table in common.tables.items() if len(table) == 2]
+        ['bank', 'insurer']
+        >>> sorted(common.ledgers)
+        ['bank', 'insurer']
     """
 
     tables: dict[str, Table]
