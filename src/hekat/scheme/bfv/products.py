@@ -25,8 +25,8 @@ from hekat.scheme.bfv.elements import (
     transform,
 )
 from hekat.scheme.bfv.keys import PublicKey
-from hekat.scheme.bfv.parameters import check_same_parameters
 from hekat.scheme.bfv.product_layout import ProductLayout
+from hekat.scheme.parameter_set import check_same_parameters
 
 # Polynomials of columns that are held at a time: some 64 MiB with their products.
 POLYNOMIALS_AT_ONCE: Final = 64
