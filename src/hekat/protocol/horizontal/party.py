@@ -27,7 +27,7 @@ from hekat.protocol.horizontal.training.loop import LocalRun, TrainingState, dig
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.protocol.secure_sum.message_checks import check_party_count
+from hekat.protocol.secure_sum.message_checks import refuse_answer
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
 from hekat.protocol.secure_sum.sum_run import PartySumRun
 from hekat.scheme.paillier import KeyPair
@@ -89,4 +89,6 @@ def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     )
     channel.send(settings.aggregator, "ready", message)
     start = channel.receive(settings.aggregator, "start", StartMessage)
-    check_party_count(start.party_count, settings.aggregator, "start", settings.sums)
+    if start.party_count != len(settings.parties):
+        expected = f"{len(settings.parties)} parties, as in the job"
+        refuse_answer(settings.aggregator, "start", expected, f"{start.party_count}")

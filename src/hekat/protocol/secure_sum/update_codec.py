@@ -71,7 +71,7 @@ class UpdateCodec:
         Raises BoundError where a plaintext's count lane, or without one the counted contributors, are not
         `addend_count`, or a lane holds what no such sum can.
         """
-        sums = self.layout.unpack(plain, self.lane_count(like, counters), addend_count)
+        sums = self.layout.unpack(plain, self.slot_count(like, counters), addend_count)
         value_count = sum(values.size for values in like.values())
         totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest)
         weight_sum, *totals = totals
@@ -88,7 +88,7 @@ class UpdateCodec:
         counted = {c.name: total for c, total in zip(counters, totals, strict=True)}
         return Aggregate(mean, weight_sum, counted, addend_count)
 
-    def lane_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
+    def slot_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
         """Lanes of one contribution, the count lane apart."""
         value_count = sum(values.size for values in like.values())
         return value_count + counter_slots(self._maxima(counters), self.layout.highest)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.channel.sealed_size import sealed_bytes
-from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.codec import Layout, make_layout
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_layout
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
 from hekat.protocol.secure_sum.counters import plain_counters
@@ -103,15 +103,8 @@ def packing_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> P
     if settings.protection == "none":
         return None
     layout = layout_of(settings, shape.value_bits, uploader_count)
-    lane_count = slots_of(settings, shape, layout)
-    return Packing(
-        lane_count=lane_count,
-        lane_bits=layout.slot_bits,
-        lanes_per_ciphertext=layout.slots,
-        ciphertext_count=layout.plaintext_count(lane_count),
-        compression_ratio=compression_ratio(lane_count, layout),
-        plaintext_space_use=plaintext_space_use(lane_count, settings.key_bits, layout),
-    )
+    slot_count = slots_of(settings, shape, layout)
+    return packing_in_layout(layout, slot_count, settings.key_bits)
 
 
 def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> Layout:
@@ -126,7 +119,7 @@ def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> La
 
 def slots_of(settings: SumSettings, shape: SumShape, layout: Layout) -> int:
     """Lanes of one contribution under protection `paillier`."""
-    return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).lane_count(shape.like, shape.counters)
+    return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).slot_count(shape.like, shape.counters)
 
 
 def _fitting_messages(settings: SumSettings, shape: SumShape, uploaders: Sequence[str]) -> Iterator[Sent]:

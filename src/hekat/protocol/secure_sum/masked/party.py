@@ -26,7 +26,7 @@ from hekat.codec import clip
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants
@@ -111,7 +111,7 @@ class MaskedAggregation(PartySide):
             rounding=settings.codec.rounding,
         )
         if request.tensors:
-            self._describe_packing(parameters, stream.lane_count)
+            self._on_packing(packing_in_chunks(parameters.form, stream.slot_count))
         takes_part = self.takes_part(step)
         if self._exactness_check is not None and request.tensors and takes_part:
             self._deposit(self._exactness_check, request)
@@ -196,7 +196,7 @@ class MaskedAggregation(PartySide):
                 self._checking.begin()
             digests: list[bytes] = []
             blocks = stream.blocks(request.tensors, request.weight, block_slots)
-            left = stream.lane_count
+            left = stream.slot_count
             while left:
                 with self._stopwatch.measure("encode"):
                     block = next(blocks)
@@ -215,12 +215,12 @@ class MaskedAggregation(PartySide):
     ) -> Iterator[Encryptor]:
         """What masks this upload under a fresh secret that is dealt; wiped however the upload ends."""
         self._before(leg.step, "deal")
-        secret = self._opening.deal(leg, parameters, stream.lane_count)
+        secret = self._opening.deal(leg, parameters, stream.slot_count)
         try:
             self._opening.check_dealt(leg)
             self._before(leg.step, "upload")
             turn = self._receive(leg.name("turn"), TurnMessage)
-            block_count = block_count_of(stream.lane_count, block_slots)
+            block_count = block_count_of(stream.slot_count, block_slots)
             if turn.block_count != block_count:
                 raise ProtocolError(
                     f"the aggregator awaits another upload in {leg.step}",
@@ -294,8 +294,8 @@ class MaskedAggregation(PartySide):
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
         block_slots = block_values(parameters, BLOCK_SLOTS)
-        for start in range(0, stream.lane_count, block_slots):
-            count = min(block_slots, stream.lane_count - start)
+        for start in range(0, stream.slot_count, block_slots):
+            count = min(block_slots, stream.slot_count - start)
             if whole is None:
                 written = self._receive(leg.name("sum-block"), SumBlockMessage).written
             else:
@@ -331,18 +331,3 @@ class MaskedAggregation(PartySide):
 
     def _receive(self, step: str, message_type: type[T]) -> T:
         return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._timeout_s)
-
-    def _describe_packing(self, parameters: LatticeParameters, lane_count: int) -> None:
-        form = parameters.form
-        chunk_count = form.chunk_count(lane_count)
-        plaintext_bits = form.ring.degree * form.ring.modulus.bit_length()
-        self._on_packing(
-            Packing(
-                lane_count=lane_count,
-                lane_bits=form.slot_bits,
-                lanes_per_ciphertext=form.values_per_chunk,
-                ciphertext_count=chunk_count,
-                compression_ratio=lane_count / chunk_count,
-                plaintext_space_use=lane_count * form.slot_bits / (plaintext_bits * chunk_count),
-            )
-        )

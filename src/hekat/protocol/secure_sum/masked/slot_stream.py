@@ -25,9 +25,9 @@ from hekat.protocol.secure_sum.update_codec import check_total
 BLOCK_SLOTS = 1 << 18
 
 
-def block_count_of(lane_count: int, block_slots: int) -> int:
+def block_count_of(slot_count: int, block_slots: int) -> int:
     """Blocks that so many lanes take."""
-    return -(-lane_count // block_slots)
+    return -(-slot_count // block_slots)
 
 
 def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:
@@ -63,7 +63,7 @@ class SlotStream:
         self.head_slots = counter_slots(self.maxima, self.level)
 
     @property
-    def lane_count(self) -> int:
+    def slot_count(self) -> int:
         """Lanes of one contribution."""
         return self.head_slots + sum(self.like[name].size for name in self.names)
 
@@ -77,7 +77,7 @@ class SlotStream:
             np.int32
         )
         rng = np.random.default_rng() if self._rounding == "stochastic" else None
-        block = np.empty(min(block_slots, self.lane_count), dtype=np.int32)
+        block = np.empty(min(block_slots, self.slot_count), dtype=np.int32)
         filled = 0
         for part, factor in self._parts(head, tensors, weight):
             start = 0

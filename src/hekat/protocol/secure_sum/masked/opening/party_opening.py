@@ -73,7 +73,7 @@ class PartyOpening:
         """Who opens sums, in the order of their points."""
         return self._scheme.members
 
-    def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
+    def deal(self, leg: Leg, parameters: LatticeParameters, slot_count: int) -> SecretKey:
         """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
         context = self._context(leg, parameters)
         with self._stopwatch.measure("deal"):
@@ -83,7 +83,7 @@ class PartyOpening:
             if member != self._channel.party and member not in gone:
                 self._send_share(leg, member, message)
         signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
-        answer = DealtMessage(parameters.name, lane_count, context.agreement, list(dealt.digests), signature)
+        answer = DealtMessage(parameters.name, slot_count, context.agreement, list(dealt.digests), signature)
         self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
         assert dealt.secret is not None  # just made
         return dealt.secret
