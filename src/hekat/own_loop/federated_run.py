@@ -51,7 +51,7 @@ _log = logging.getLogger("hekat.own_loop")
 class Federated:
     """What a loop left: each party's result, and what it cost; `print` shows it.
 
-    `results`: what each party's code returned; for a party that was lost on the way, the exception that says why.
+    `results`: what each party's code returned; for a party that dropped out, the exception that says why.
     """
 
     results: dict[str, Any] = field(repr=False)
@@ -59,7 +59,7 @@ class Federated:
     title: str
     notes: tuple[str, ...] = ()
     lost: dict[str, str] = field(default_factory=dict)
-    """By party, where and why it was lost; the others went on."""
+    """By party, where and why it dropped out; the others went on."""
     folder: Path | None = None
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ def federate(
     `value_bits`, `clipping` and `alpha` as in a job; `authority` names the role that opens for opening "authority".
     In `folder`, new or empty, lie afterwards the ledgers (`hekat audit FOLDER`), upload numbers and costs.
 
-    Where a party fails and the protection bears its loss, the others go on, and its result is what it raised.
+    Where a party fails and the protection bears drop-outs, the others go on, and its result is what it raised.
     Raises what a party's code raised where they cannot go on; ProtocolError where parties call for different things;
     InputError and PolicyError for arguments that cannot be, before anything starts.
     """
@@ -161,7 +161,7 @@ class _Notes:
 
 
 def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -> tuple[dict[str, Any], dict[str, str]]:
-    """Results by party and who was lost; raises the party's own exception where a loss ended the run."""
+    """Results and drop-outs by party; raises the party's own exception where its drop-out ended the run."""
     settings = roles.settings
     lost: dict[str, str] = {}
 

@@ -43,7 +43,7 @@ class HeldTensor:
 
     @property
     def is_averaged(self) -> bool:
-        """Whether its values are floats, of which a mean can be taken."""
+        """Whether its values are floats, so that a mean can be taken."""
         return self.dtype_name in AVERAGED_DTYPES
 
     @property

@@ -51,7 +51,7 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a party's loop needs of its machine: whose turn it is, where time goes, who is told of rounds and notes."""
+    """What a party's loop needs of its machine: turns, a stopwatch, and callbacks for rounds and notes."""
 
     turns: Turns
     stopwatch: Stopwatch
@@ -81,7 +81,7 @@ class Party:
         self._rounds = 0
         self._clock: Any = None
         self._thread: int | None = None
-        """The one thread that may call: that of the party's code while it runs."""
+        """The one thread that may call: the thread of the party's code while it runs."""
         self._broken: BaseException | None = None
         """What ended a call after something of it had left: the others are in the middle of it."""
 

@@ -9,7 +9,7 @@ from hekat.errors import PartyStoppedError
 
 
 class Turns:
-    """Between two calls a party's code runs by itself, after that of the parties named before it.
+    """Between two calls a party's code runs by itself, after the code of the parties named before it.
 
     A random generator that the whole process shares (torch's, NumPy's) so gives every run the same numbers.
     """
@@ -41,7 +41,7 @@ class Turns:
             self._changed.notify_all()
 
     def leave(self, party: str) -> None:
-        """Nobody waits for this party any more."""
+        """No party waits for this one any more."""
         with self._changed:
             self._played.pop(party, None)
             self._changed.notify_all()

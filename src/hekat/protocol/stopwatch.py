@@ -11,7 +11,7 @@ from contextlib import contextmanager
 class Stopwatch:
     """Adds up seconds by step name. Waiting for another party is never measured as a step.
 
-    On one machine roles take turns, so each figure is that of a machine to itself.
+    On one machine roles take turns, so each figure is as on a machine to itself.
     """
 
     def __init__(self) -> None:

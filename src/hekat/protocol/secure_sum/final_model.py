@@ -41,10 +41,10 @@ class ModelTrail:
 def compare_final_models(
     channel: RecordedChannel, settings: SumSettings, digest: bytes, *, timeout_s: float | None = None
 ) -> tuple[str, ...]:
-    """The parties with which the final model was not compared, since no digest of theirs came; the others have it too.
+    """The parties whose digest of the final model did not come; all others hold the same model.
 
-    `timeout_s` is for all of them together (None: a step's time for each). Such a party is lost or slow, and the run's
-    result says so: it fails nobody else. Under a protection that bears no losses it ends the run.
+    `timeout_s` is for all of them together (None: a step's time for each). Such a party dropped out or is slow;
+    the run's result says so, and the others do not fail. Under a protection that bears no drop-outs it ends the run.
 
     Raises ModelsDifferError where a party holds another model, or says so: there as here. ProtocolError where nobody
     could be compared with.
@@ -55,7 +55,7 @@ def compare_final_models(
         _send(channel, settings, party, mine)
     deadline = Deadline(timeout_s)
     theirs = {party: _receive(channel, settings, party, deadline.left_s) for party in others}
-    # Once all are here: whoever holds another one finds so by itself, and not by the end of this party.
+    # Only once all digests are here: a party with another model then finds so itself, before this party ends.
     different = [party for party, signed in theirs.items() if signed is not None and signed != digest]
     missing = tuple(party for party, signed in theirs.items() if signed is None)
     if different:

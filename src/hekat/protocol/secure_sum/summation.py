@@ -24,9 +24,9 @@ class Summation(Protocol):
         return None
 
     def begin(self, step: str) -> None:
-        """Settle who is left for the step before anything of it is asked for; `serve` does so by itself."""
+        """Settle which parties go on with the step, before any message of it; `serve` does so by itself."""
         return None
 
     def finish(self) -> None:
-        """Tell whoever waits for further sums that none follows."""
+        """Tell a role that waits for further sums that none follows."""
         return None

@@ -42,7 +42,7 @@ class ClippingPolicy(Protocol):
 def make_policy(
     codec: CodecSettings, aggregation: Aggregation, known_bounds: dict[str, float] | None = None
 ) -> ClippingPolicy:
-    """The policy the settings name, or none where nothing is packed; `known_bounds` are those of a checkpoint."""
+    """The policy the settings name, or none where nothing is packed; `known_bounds` come from a checkpoint."""
     if not aggregation.clips:
         return Unclipped()
     if codec.clipping == "adaptive":

@@ -112,7 +112,7 @@ class LocalRun:
 
     `on_compared` is told of the parties with which the final model could not be compared.
     `save_own` is given what this party alone carries on, once the round's sum holds its update and before any party
-    saves the round; `own` is that of the round named in `resume_from`.
+    saves the round; `own` belongs to the round named in `resume_from`.
     """
 
     stopwatch: Stopwatch
@@ -263,7 +263,7 @@ class _Trainer:
         self._run.on_compared(self._aggregation.compare_final(digest))
 
     def _should_stop(self, *, is_validated: bool) -> bool:
-        """As the stop rule reads it: validation losses where rows are held out, else training losses."""
+        """As the stop rule reads it: validation losses where rows are held out, training losses otherwise."""
         training = self._settings.training
         if not self._settings.validation.hold_out:
             return should_stop(self.state.losses, training)

@@ -1,7 +1,7 @@
 """The bytes of one round under each protection, message by message, known from the settings before anything is sent.
 
 Every message is made here with contents of the right length and measured by the code that writes it, so that a changed
-message changes the figure. What the lattice protection needs is counted for a round in which nobody is lost and every
+message changes the figure. Protection `lattice` is counted for a round in which no party drops out and every
 sum opens at once.
 """
 
@@ -108,7 +108,7 @@ def packing_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> P
 
 
 def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> Layout:
-    """The lanes of protection `paillier`."""
+    """The slots of protection `paillier`."""
     return make_layout(
         settings.codec.layout,
         value_bits=value_bits,
@@ -118,7 +118,7 @@ def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> La
 
 
 def slots_of(settings: SumSettings, shape: SumShape, layout: Layout) -> int:
-    """Lanes of one contribution under protection `paillier`."""
+    """Slots of one contribution under protection `paillier`."""
     return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).slot_count(shape.like, shape.counters)
 
 

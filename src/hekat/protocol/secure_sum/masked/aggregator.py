@@ -1,4 +1,4 @@
-"""The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
+"""The aggregator's side of protection `lattice`: it collects dealt shares and whole uploads, and adds the latter.
 
 The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
 party signed exactly what is stated, of parties of the step's sample, u_min of them at least, and for one such set a
@@ -83,17 +83,17 @@ class MaskedSummation(Summation):
         """
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
-        # Without a key the aggregator has all of the way that is public.
+        # The aggregator has no key: of the scheme it uses what is public.
         self._scheme = make_opening_scheme(settings, members=members)
         self._participation = participation_of(channel, settings)
         self._most_slots = 0
 
     def bound_slots(self, most_slots: int) -> None:
-        """Take no uploads of more lanes from now on; none at all before this was called."""
+        """Accept no upload of more slots from now on; before the first call, accept none."""
         self._most_slots = most_slots
 
     def parties_in(self, step: str) -> tuple[str, ...]:
-        """Who uploads in the step, lost or not."""
+        """The parties that upload in the step, dropped out or not."""
         return self._participation.parties_in(step)
 
     def begin(self, step: str) -> None:
@@ -123,7 +123,7 @@ class MaskedSummation(Summation):
         )
 
     def _serve_upload(self, leg: Leg) -> tuple[str, ...]:
-        """Who says that the sum does not open: nobody, once it stands."""
+        """The parties that say that the sum does not open; none, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
@@ -200,7 +200,7 @@ class MaskedSummation(Summation):
             statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
-        # Before anybody releases: for whom was released in a group cannot be changed afterwards.
+        # Before any member releases: the parties that a group was released for cannot be changed afterwards.
         self._check_enough(leg)
         self._groups.check(leg.step)
         self._check_members(leg, self._reachable_members())
@@ -265,7 +265,7 @@ class MaskedSummation(Summation):
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
-        """Ask for one party's upload, and add it once it is whole and signed; None where the party is lost over it.
+        """Ask for one party's upload, and add it once it is whole and signed; None where the party drops out.
 
         One party uploads at a time: what waits in queues is no more than one upload, and each has a step's time.
         """

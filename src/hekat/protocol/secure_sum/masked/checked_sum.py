@@ -3,7 +3,7 @@
 1. the aggregator commits to the whole sum, ahead of any release -> parties, members
 2. each party of U signs inner products of its upload with what follows from the statement of U and the commitment
 3. the aggregator sends all of these to every party, and the whole sum; a party rounds it itself, and opens it
-4. the sum stands at a party if it is the one committed to, and its inner products are those of the uploads
+4. the sum stands at a party if it is the one committed to, and its inner products are the uploads' summed
 """
 
 from __future__ import annotations

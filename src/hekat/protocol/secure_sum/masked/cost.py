@@ -1,4 +1,4 @@
-"""The bytes of one sum under protection `lattice`, in the order of its messages: nobody is lost, it opens at once."""
+"""The bytes of one sum under protection `lattice`, message by message; no party drops out, and it opens at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
 
 def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
-    """The sum's lanes; bounds of 1 stand for those of the round."""
+    """The sum's slots; bounds of 1 stand for the round's."""
     return SlotStream(
         shape.like,
         dict.fromkeys(shape.shapes, 1.0),
@@ -57,7 +57,7 @@ def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
 
 
 def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing:
-    """How the sum's lanes fill chunks."""
+    """How the sum's slots fill chunks."""
     form = choose_parameters(shape.value_bits, uploader_count).form
     return packing_in_chunks(form, stream_of(settings, shape).slot_count)
 

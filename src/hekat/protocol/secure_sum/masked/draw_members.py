@@ -54,7 +54,7 @@ class PartyDraw:
     def run(self, accept: Callable[[tuple[str, ...]], None] = lambda members: None) -> tuple[str, ...]:
         """The members, kept on disk; `accept` raises where this site forms no committee with them.
 
-        Raises ProtocolError, naming whoever is at fault where that can be told, and StateError where this party's
+        Raises ProtocolError, naming the party at fault where that can be told, and StateError where this party's
         record of an earlier draw is missing or damaged.
         """
         members = self._keep_first() if self._keeps_older() else self._draw()
@@ -100,7 +100,7 @@ class PartyDraw:
                 got=f"another list at {', '.join(differing)}",
                 cure="ask the aggregator's operator: nothing was revealed",
             )
-        # On disk before the word leaves: no later list is taken, whoever has seen the word by then.
+        # On disk before the word leaves: this party accepts no later list, chosen by somebody who saw the word.
         record.settle(commitments)
         words = self._exchange(WORD, word)
         members = members_of(self._settings, job, commitments, words)
@@ -108,7 +108,7 @@ class PartyDraw:
         return members
 
     def _exchange(self, part: str, value: bytes) -> dict[str, bytes]:
-        """What every party says, this one's `value` among it, each with its signature for this session."""
+        """Every party's value, this one's `value` among them, each with its signature for this session."""
         channel = self._channel
         self._say(part, value)
         told = channel.receive(

@@ -81,8 +81,8 @@ def check_statement(
 ) -> None:
     """Raise InputError unless the party signed the upload that came, of `upload_digest`, with the shares it dealt.
 
-    `earlier` are the digests of other parties' uploads, none of which it may repeat; `salted` says whether its share
-    digest has to be that of the salt.
+    `earlier` are the digests of other parties' uploads, which this one must not repeat; `salted` says whether its
+    share digest has to be the salt's.
     """
     if statement.upload_digest != upload_digest:
         raise InputError("its statement is not of what it sent", expected="the digest of its blocks", got="another")

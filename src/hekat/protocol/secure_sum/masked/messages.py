@@ -48,7 +48,7 @@ class UploadCounterMessage:
 @message("horizontal/released-groups", version=1)
 @dataclass(frozen=True)
 class ReleasedGroupsMessage:
-    """Who opens sums to aggregator, once: for whom it has released in earlier runs, in groups that are still ahead.
+    """Opener of sums to aggregator, once: for which parties it released in earlier runs, in groups that are ahead.
 
     `left_out`: by group ("round-3"), the parties of its sample that were not in; none where all were, in this job or in
     another one on the same rows.
@@ -60,7 +60,7 @@ class ReleasedGroupsMessage:
 @message("horizontal/round-begin", version=1)
 @dataclass(frozen=True)
 class BeginMessage:
-    """Aggregator to parties and authority: one upload's number, and who takes part. Step "" ends an authority's run."""
+    """Aggregator to parties and authority: one upload's number, and its participants. Step "" ends the authority's."""
 
     step: str = public()
     number: int = public()
@@ -90,7 +90,7 @@ class DealtMessage:
 @message("horizontal/dealers", version=1)
 @dataclass(frozen=True)
 class DealersMessage:
-    """Aggregator to each member: who dealt, and the digests of all their shares with the dealers' signatures."""
+    """Aggregator to each member: the dealers, and the digests of all their shares with their signatures."""
 
     parameter_set: str = public()
     agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
@@ -119,7 +119,7 @@ class TurnMessage:
 @message("horizontal/masked-block", version=1)
 @dataclass(frozen=True)
 class MaskedBlockMessage:
-    """Party to aggregator: one block of its masked update, weight, counters and count lanes."""
+    """Party to aggregator: one block of its masked update, weight, counters and count slots."""
 
     written: bytes = ciphertext(under="the party's secret of this upload")
 
@@ -203,7 +203,7 @@ class SumBeginMessage:
 @message("horizontal/sum-block", version=1)
 @dataclass(frozen=True)
 class SumBlockMessage:
-    """Aggregator to each party: one block of the sum; who holds the sum of the secrets learns the aggregate."""
+    """Aggregator to each party: one block of the sum; the sum of the secrets opens it."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 
@@ -211,7 +211,7 @@ class SumBlockMessage:
 @message("horizontal/whole-sum-block", version=1)
 @dataclass(frozen=True)
 class WholeSumBlockMessage:
-    """Aggregator to each party, with `check_sum`: one block of the sum, of which nothing is dropped."""
+    """Aggregator to each party, with `check_sum`: one block of the sum, with no bits dropped."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 

@@ -2,7 +2,7 @@
 
 One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
 
-    1. the aggregator begins an upload: its number, who takes part
+    1. the aggregator begins an upload: its number, its participants
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
     3. mask the update block by block -> aggregator; sign what was sent
        (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
@@ -88,9 +88,10 @@ class MaskedAggregation(PartySide):
     ) -> None:
         """`uploads` gives each upload number once in this party's life; `digest_key` is all parties' alone.
 
-        `model_digest` is that of a resumed run's model. `aggregator_timeout_s`: how long to wait for the aggregator,
-        which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload
-        ("deal", "upload", "sign", or all of these "sit-out"; "release", "open"): rehearsals of a loss raise there.
+        `model_digest`: of the model that a resumed run goes on from. `aggregator_timeout_s`: how long to wait for the
+        aggregator, which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of
+        an upload ("deal", "upload", "sign", or "sit-out" in place of these; "release", "open"): a rehearsed drop-out
+        raises there.
         """
         super().__init__(channel, settings, aggregator_timeout_s)
         self._opening, self._uploads, self._stopwatch = opening, uploads, stopwatch

@@ -41,7 +41,7 @@ class UploadState:
     with_run: bool = False
 
     def check(self, samples: Mapping[str, Collection[str]]) -> str:
-        """What the operator's word was needed for; empty where it was not. `samples` are the parties by group ahead.
+        """What the operator had to accept; empty where nothing. `samples` are the parties by group ahead.
 
         Raises PolicyError, as `ReleaseRecord.check_rows`, where it is needed and was not given.
         """
@@ -63,7 +63,7 @@ class UploadState:
         self.releases.allow(self.job_digest, parties, included, self.rows)
 
     def note_upload(self) -> None:
-        """Note on disk of whom the job is in which this role's rows are about to be uploaded; return only then."""
+        """Note on disk the parties of the job that this role's rows are about to be uploaded in; return only then."""
         if self.rows is not None:
             self.releases.note_upload(self.rows)
 

@@ -1,4 +1,4 @@
-"""A member of those who open sums: it checks what it was dealt, and releases one sum of it, for one set a group."""
+"""A member of the openers: it checks what it was dealt, and releases one sum of it, for one set a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How members are drawn of the parties: what each commits to, what all agree on, and who follows from what they reveal.
+"""How members are drawn from the parties: commitments, the list that all agree on, members from the revealed words.
 
 Source: docs/spec/committee.md, The draw, which gives the bytes that are hashed, and a worked example.
 """

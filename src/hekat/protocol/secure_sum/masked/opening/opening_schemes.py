@@ -1,4 +1,4 @@
-"""The three ways to open a sum: a committee of parties, a key authority, one key that all parties share."""
+"""The three schemes that open a sum: a committee of parties, a key authority, one key that all parties share."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ def members_for_sizes(settings: SumSettings) -> tuple[str, ...] | None:
 
 
 def committee_of(settings: SumSettings, members: Sequence[str] | None = None) -> Committee:
-    """The job's committee; its least set is that of a round, of which a sample of the parties may be all there is."""
+    """The job's committee; its least set is a round's, in which perhaps a sample of the parties takes part."""
     committee = form_committee(settings.parties, members, allow_two_parties=settings.allow_two_parties)
     return replace(committee, least_included=least_parties(settings, settings.sample_size))
 
 
 def least_parties(settings: SumSettings, party_count: int | None = None) -> int:
-    """u_min of a sum in which `party_count` of the job's parties (None: all) take part, in every way of opening it."""
+    """u_min of a sum in which `party_count` of the job's parties (None: all) take part, under every scheme."""
     count = len(settings.parties) if party_count is None else party_count
     least = least_included(count, allow_two_parties=settings.allow_two_parties)
     return max(least, settings.min_parties)
 
 
 class CommitteeScheme:
-    """Secrets are shared out to members, t of which open a sum."""
+    """Every secret is shared out to members; t of them open a sum."""
 
     def __init__(self, committee: Committee) -> None:
         self._committee = committee

@@ -89,7 +89,7 @@ class PartyOpening:
         return dealt.secret
 
     def check_dealt(self, leg: Leg) -> None:
-        """A member checks what it was dealt; shares of this party's own secret are let go."""
+        """A member checks what it was dealt; this party drops the shares of its own secret."""
         dealt = self._own()
         if self._member is not None:
             self._member.check_dealt(leg, dealt.messages[self._channel.party])
@@ -102,9 +102,9 @@ class PartyOpening:
             self._member.check_dealt(leg)
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
-        """This party's signature over its upload, of which `upload_digest` is SHA-256; its job is noted on disk first.
+        """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
 
-        Signed, it can be opened by others who tell this party nothing more.
+        Once the upload is signed, others can open it without another message to this party.
         """
         dealt = self._own()
         self._state.note_upload()
@@ -189,7 +189,7 @@ class PartyOpening:
         return secret_sum, sorted([*other, *wrong])
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
-        """What ends the run where the secrets' sum was found and the sum does not open with it; noted on disk first."""
+        """The error that ends the run where the sum does not open with the secrets' sum; it is noted on disk first."""
         self._state.note_altered(leg.step)
         return altered_sum_error(leg.step, self._settings, why, self._state.altered.path)
 

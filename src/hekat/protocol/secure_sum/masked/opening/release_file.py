@@ -4,7 +4,7 @@
 
 | line | says |
 |---|---|
-| `group KEY DIGEST NAME...` | once a group of a job: the digest of the parties in the set, who was left out |
+| `group KEY DIGEST NAME...` | once a group of a job: the digest of the parties in the set, the names of the others |
 | `number KEY DIGEST` | once an upload number of a session: the digest of the whole statement |
 | `key DIGEST` | at most once: which rows key the following lines are under |
 | `rows KEY DIGEST JOB PARTY...` | for a group of rows: as `group`, with a digest of the job; once a set and job |
