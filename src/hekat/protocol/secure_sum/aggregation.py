@@ -65,7 +65,7 @@ class Aggregation(Protocol):
     def takes_part(self, step: str) -> bool:
         """Whether this party is in the step's sample.
 
-        Otherwise it asks with zeros of the same form; they are sent nowhere, and it receives the sum of the others.
+        A party outside of the sample asks with zeros of the same form: it sends nothing, and receives the others' sum.
         """
         ...
 
@@ -79,7 +79,7 @@ class Aggregation(Protocol):
     def as_sent(self, request: SumRequest) -> Tensors:
         """What the sum of `weighted_mean` holds of this party's arrays: clipped, rounded, in units of the update.
 
-        Stochastic rounding cannot be told beforehand: then values are clipped only, right on average.
+        Stochastic rounding cannot be foretold: under it the values are only clipped, right on average.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What is received beside the sums, checked for form before it is used; a refusal names its sender and no value."""
+"""Checks of the messages beside the sums, before they are used; a refusal names the sender and shows no value."""
 
 from __future__ import annotations
 

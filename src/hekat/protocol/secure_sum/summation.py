@@ -8,11 +8,11 @@ from typing import Protocol
 class Summation(Protocol):
     """Serves one sum after another: `begin`, then `serve` for each step; `finish` once no sum follows.
 
-    A class that names this one among its bases has `bound_slots`, `begin` and `finish` do nothing unless it says more.
+    In a class with this base `bound_slots`, `begin` and `finish` do nothing unless the class defines them.
     """
 
     def parties_in(self, step: str) -> tuple[str, ...]:
-        """Who uploads in the step, whether or not they dropped out."""
+        """The parties that upload in the step, dropped out or not."""
         ...
 
     def serve(self, step: str) -> None:

@@ -11,7 +11,7 @@ _LEAST_S = 1e-3
 
 
 def aggregator_timeout_of(step_timeout_s: float, party_count: int) -> float:
-    """How long a role waits for the aggregator: time for it to wait for each party's shares and for its upload."""
+    """How long a role waits for the aggregator, which may itself wait for each party's shares and upload."""
     return 2 * (party_count + 2) * step_timeout_s
 
 

@@ -1,4 +1,4 @@
-"""The bytes of one round under each protection, message by message, known from the settings before anything is sent.
+"""The bytes of one round under each protection, message by message, known from the settings before a run.
 
 Every message is made here with contents of the right length and measured by the code that writes it, so that a changed
 message changes the figure. Protection `lattice` is counted for a round in which no party drops out and every
@@ -33,7 +33,7 @@ _DIGEST = bytes(32)
 
 @dataclass(frozen=True)
 class RoleBytes:
-    """Sealed bytes and messages of one role; `waits` is in how many steps it receives, each a time on the line."""
+    """Sealed bytes and messages of one role; `waits`: the number of steps in which it waits for a message."""
 
     sent_bytes: int = 0
     received_bytes: int = 0
@@ -45,7 +45,7 @@ class RoleBytes:
 def messages_of_sum(
     settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
 ) -> Iterator[Sent]:
-    """Every message of one sum, of which `uploaders` are the parties that train; `upload_number` is lattice's."""
+    """Every message of one sum, with `uploaders` the parties that train; `upload_number`: under `lattice`."""
     hub = settings.aggregator
     if shape.is_fitted:
         yield from _fitting_messages(settings, shape, uploaders)
@@ -143,7 +143,7 @@ def _paillier_bytes(settings: SumSettings, shape: SumShape, uploader_count: int)
 
 
 def _plain_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
-    """Weights are taken for their bound: a smaller number can be up to 8 bytes shorter."""
+    """Weights are counted at their bound: a smaller number can be up to 8 bytes shorter."""
     nothing, counters = np.zeros(0), plain_counters([0] * len(shape.counters))
     weight = settings.weight_max
     count = shape.value_count

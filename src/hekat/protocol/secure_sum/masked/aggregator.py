@@ -1,9 +1,8 @@
 """The aggregator's side of protection `lattice`: it collects dealt shares and whole uploads, and adds the latter.
 
-The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
-party signed exactly what is stated, of parties of the step's sample, u_min of them at least, and for one such set a
-group. Numbers as in docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being
-received.
+The aggregator holds no key. Members check all that it decides: they release only for a set U of at least u_min parties
+of the step's sample, each of which signed exactly what is stated, and for one such set a group. Numbers as in
+docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ T = TypeVar("T")
 
 
 class MaskedSummation(Summation):
-    """Adds masked updates, upload by upload, and tells the members whose they are."""
+    """Adds masked updates, upload by upload, and tells the members the parties of a sum."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class MaskedSummation(Summation):
         members: Sequence[str] | None = None,
         step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used. `members`: those that were drawn, or None.
+        """`number`: the least upload number that no party has used. `members`: as drawn, or None.
 
         `step_timeout_s`: the time of one upload.
         """
@@ -223,7 +222,7 @@ class MaskedSummation(Summation):
         return self._settle(leg)
 
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
-        """Tell all whom the sum is to be opened by which one it is, before anybody releases."""
+        """Commit to the sum, to every opener, before any member releases."""
         with self._stopwatch.measure("aggregate"):
             committed = commit_to(
                 accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS)
@@ -240,7 +239,7 @@ class MaskedSummation(Summation):
         included: IncludedSet,
         released: list[str],
     ) -> None:
-        """As `_send_sum`, of a sum that parties check; without one of its parties nobody could."""
+        """As `_send_sum`, of a sum that parties check: every party of U has to tell its part of the check."""
         check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
         parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
         self._groups.check(leg.step)
@@ -267,7 +266,7 @@ class MaskedSummation(Summation):
     ) -> StatementMessage | None:
         """Ask for one party's upload, and add it once it is whole and signed; None where the party drops out.
 
-        One party uploads at a time: what waits in queues is no more than one upload, and each has a step's time.
+        One party uploads at a time, within a step's time: queues hold no more than one upload.
         """
         parameters = SETS[context.set_name]
         block_slots = block_values(parameters, BLOCK_SLOTS)
@@ -341,7 +340,7 @@ class MaskedSummation(Summation):
             self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
 
     def _settle(self, leg: Leg) -> tuple[str, ...]:
-        """Tell all whether the sum stands; the parties at which it did not open."""
+        """Tell all parties whether the sum stands; return the parties at which it did not open."""
         opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
         for party, message in opened.items():
             wrong = [member for member in self._scheme.members if member in message.wrong_members]

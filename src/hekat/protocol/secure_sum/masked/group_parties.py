@@ -94,9 +94,9 @@ def check_released_groups(
     plan: SumPlan,
     participation: Participation,
 ) -> None:
-    """Raise InputError where the member cannot have released so: sets that are too small, or without itself.
+    """Raise InputError for a claim that cannot be true: sets that are too small, or without the member itself.
 
-    In a round that it is not sampled in no set has the member itself.
+    In a round whose sample the member is not in, no set holds it.
     """
     if not set(plan.ahead).issuperset(message.left_out):
         raise InputError("it names a group that is none", expected="groups that are ahead", got="another")
@@ -114,11 +114,12 @@ def check_released_groups(
 def choose_parties(
     told: Mapping[str, ReleasedGroupsMessage], participation: Participation, quorum: int
 ) -> dict[str, tuple[str, ...]]:
-    """For every group that somebody has released in: the parties for which most can still release.
+    """For every group that a member has released in: the parties for which most members can still release.
 
-    A member can if it is not left out, and has released for the same parties or not at all. Ties go to what more of
-    them say, then to more parties. Raises ProtocolError where fewer than `quorum` can (0: than a sum is of), whichever
-    parties it is: to ask for them all the same would bind those that have not released yet to what may be a lie.
+    A member can, if these parties include it and it has released for the same ones or not at all. A tie goes to the set
+    that more members claim, then to the larger one. Raises ProtocolError where for no set as many as `quorum` members
+    (0: as many as a sum needs parties) can: to ask all the same would bind members that have not released yet to a set
+    that may be a lie.
     """
     bound = {}
     for group in sorted({group for message in told.values() for group in message.left_out}):

@@ -13,7 +13,7 @@ from hekat.wire import ciphertext, disclosed, message, public, sealed
 @message("horizontal/run-secrets", version=1)
 @dataclass(frozen=True)
 class RunSecretsMessage:
-    """First party to each other party, once: what all share. Without opening `shared` there is no shared key."""
+    """First party to each other party, once: the parties' common keys; a shared key only under opening `shared`."""
 
     digest_key: bytes = sealed("the key under which parties compare model digests")
     shared_key: bytes = sealed("opening `shared`: the key from which every party's round secret follows")
@@ -129,7 +129,7 @@ class MaskedBlockMessage:
 class StatementMessage:
     """Party to aggregator after its last block: the digest of all blocks, signed with its share digests.
 
-    `salt` is what the party's secret follows from under opening `shared`; empty otherwise.
+    Under opening `shared` the party's secret follows from `salt`; otherwise it is empty.
     """
 
     upload_digest: bytes = public()
@@ -221,7 +221,7 @@ class WholeSumBlockMessage:
 class OpenedMessage:
     """Party to aggregator: whether releases fitted together, and members whose did not fit the others'.
 
-    One that finds a sum that does not open although they fit says nothing here: it ends the run.
+    A party whose releases fit and whose sum does not open sends no such message: it ends the run.
     """
 
     opened: bool = public()

@@ -5,10 +5,11 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
     1. the aggregator begins an upload: its number, its participants
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
     3. mask the update block by block -> aggregator; sign what was sent
-       (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
+       (a party outside of the round's sample leaves 2 and 3 out, but for the member's check)
     4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
     5. open the sum of the secrets, unmask the sum block by block, decode
-       where releases do not fit together the sum is not looked at; where they do and it does not open, the run ends
+       if the releases do not fit together, the party does not look at the sum; if they do and it does not open, the
+       run ends
     6. the sum stands, or the update is masked anew under another number
 """
 
@@ -159,10 +160,10 @@ class MaskedAggregation(PartySide):
         super().finish_round(step, model_digest, finished)
 
     def _agree(self, request: SumRequest, bits: int) -> bytes:
-        """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
+        """A keyed digest of all that the parties must agree on: every upload is signed with it.
 
-        An aggregator that told parties different bounds, or sums, would otherwise single one update out. The members
-        are among it: no sum opens with the updates of parties that take different ones for members.
+        Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
+        covers the members: no sum opens with updates of parties that know different members.
         """
         members = [member.encode() for member in self._opening.members]
         sizes = [encode_number(size) for size in (bits, len(members), len(request.bounds), len(request.counters))]
@@ -214,7 +215,7 @@ class MaskedAggregation(PartySide):
     def _masking(
         self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, block_slots: int
     ) -> Iterator[Encryptor]:
-        """What masks this upload under a fresh secret that is dealt; wiped however the upload ends."""
+        """An encryptor under a fresh secret that is dealt; both are wiped, however the upload ends."""
         self._before(leg.step, "deal")
         secret = self._opening.deal(leg, parameters, stream.slot_count)
         try:
@@ -250,10 +251,11 @@ class MaskedAggregation(PartySide):
         included: IncludedSet,
         stated: IncludedMessage,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
-        """The aggregate; or None, and why the releases give no sum of secrets: then nothing of the sum is looked at.
+        """The aggregate; or None, and why the releases give no sum of secrets: then the sum is left unread.
 
-        Raises AlteredSumError where they do and it does not open: at the first time, since whether it does may hang on
-        what the updates are. The aggregator is told of releases that do not fit; of that it learns once, by the end.
+        Raises AlteredSumError where they do and the sum does not open, already at the first time: whether it opens may
+        depend on the updates. The party tells the aggregator of releases that do not fit; of an altered sum the
+        aggregator learns by the end of the run alone.
         """
         self._before(leg.step, "open")
         released = self._receive(leg.name("sum"), SumBeginMessage).released
@@ -288,8 +290,8 @@ class MaskedAggregation(PartySide):
     ) -> Aggregate | None:
         """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped.
 
-        Raises BoundError where one does not open, or where the `whole` sum is not that of the uploads, once all are
-        here: not even the block shows when this party leaves.
+        Raises BoundError where a block does not open, or the `whole` sum is not the uploads' sum, once all blocks are
+        here: the time at which this party leaves does not tell which block it was.
         """
         decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)

@@ -51,15 +51,16 @@ class MemberRecord:
         return self._load().word
 
     def commitments(self) -> dict[str, bytes]:
-        """What all parties had signed when this one was about to reveal its word; empty before that."""
+        """The commitments that all parties had signed before this party revealed its word; empty until then."""
         return dict(self._load().commitments) if self.exists() else {}
 
     def members(self) -> tuple[str, ...]:
-        """Who was drawn; none before the draw has ended."""
+        """The members; none before the draw has ended."""
         return self._load().members if self.exists() else ()
 
     def settle(self, commitments: Mapping[str, bytes]) -> None:
-        """Note durably what all parties signed; only then the word may be revealed. Never changed afterwards.
+        """Note durably the commitments that all parties signed, before the word is revealed; they never change
+        afterwards.
 
         Raises ProtocolError where something else was noted before.
         """

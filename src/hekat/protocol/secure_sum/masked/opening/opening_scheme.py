@@ -1,4 +1,4 @@
-"""An opening scheme: who opens a sum, as a dealing party, a member and an opening party call it."""
+"""What a dealing party, a member and an opening party call, whoever opens the sum."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OpeningScheme(Protocol):
         ...
 
     def describe(self) -> str:
-        """Who opens, in a sentence for the ledger."""
+        """The openers, in a sentence for the ledger."""
         ...
 
     def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
@@ -59,7 +59,7 @@ class OpeningScheme(Protocol):
         ...
 
     def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
-        """What a member releases for the set of the keys of `kept`: the sum over them."""
+        """What a member releases for the parties in `kept`: the sum over them."""
         ...
 
     def open(

@@ -34,10 +34,10 @@ from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, 
 def make_opening_scheme(
     settings: SumSettings, shared_key: bytes = b"", members: Sequence[str] | None = None
 ) -> OpeningScheme:
-    """The way that the settings name; `shared_key` is for `shared`, at parties alone.
+    """The scheme that the settings name; `shared_key` is for `shared`, at parties alone.
 
-    `members` of the committee are those that were drawn, None where all parties are members. Raises InputError for a
-    committee of others.
+    `members`: of the committee, as drawn; None where all parties are members. Raises InputError for a committee that no
+    draw gives.
     """
     if settings.opening == "authority":
         assert settings.authority is not None  # checked by the settings
@@ -53,7 +53,7 @@ def needs_draw(settings: SumSettings) -> bool:
 
 
 def members_for_sizes(settings: SumSettings) -> tuple[str, ...] | None:
-    """Names that stand for members before these are drawn: for what only depends on how many there are, never in a run.
+    """Names that stand for members before a draw, for what depends on their number alone; never used in a run.
 
     None where no draw is needed.
     """
@@ -193,7 +193,7 @@ class AuthorityScheme:
 
 
 class SharedKeyScheme:
-    """Every party derives all secrets from one key, and opens by itself."""
+    """Every party derives all secrets from one key and opens sums by itself."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key

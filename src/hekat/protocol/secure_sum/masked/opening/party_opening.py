@@ -1,4 +1,4 @@
-"""A party's side of opening sums: it deals its secret, signs its upload, checks whose are included, opens the sum."""
+"""A party's side of opening sums: it deals its secret, signs its upload, checks the included set, opens the sum."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
 
 class PartyOpening:
-    """One upload after another; what is kept of one goes with the next."""
+    """One upload after another; the next one replaces what is kept of the last."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class PartyOpening:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Who opens sums, in the order of their points."""
+        """The openers of sums, in the order of their points."""
         return self._scheme.members
 
     def deal(self, leg: Leg, parameters: LatticeParameters, slot_count: int) -> SecretKey:
-        """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
+        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests."""
         context = self._context(leg, parameters)
         with self._stopwatch.measure("deal"):
             dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters)
@@ -114,7 +114,7 @@ class PartyOpening:
     def check_included(
         self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
     ) -> IncludedSet:
-        """The included set, checked. Raises ProtocolError where the aggregator states what parties did not sign."""
+        """The included set, checked. Raises ProtocolError for statements that parties did not sign."""
         context = self._context(leg, parameters)
         included = included_set_of(context, stated, commitment)
         kept = None if self._member is None else self._member.share_digests
@@ -137,7 +137,7 @@ class PartyOpening:
     def release(self, leg: Leg, included: IncludedSet) -> None:
         """A member releases its sum of shares for that set; every other party notes it before anything is opened.
 
-        Raises ProtocolError where other parties were released for in this group before.
+        Raises ProtocolError where this role released for other parties in this group before.
         """
         if self._member is not None:
             self._member.release(leg, included)

@@ -1,4 +1,4 @@
-"""The file of a release record: what stands in it, read and written whole, and held against everybody else.
+"""The file of a release record: its lines, read and written as a whole, under a lock.
 
 `hekat releases 2`: an entry a line, then a checksum. Keys and digests are in hex.
 
