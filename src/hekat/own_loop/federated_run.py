@@ -49,7 +49,7 @@ _log = logging.getLogger("hekat.own_loop")
 
 @dataclass(frozen=True)
 class Federated:
-    """What a loop left: each party's result, and what it cost; `print` shows it.
+    """The outcome of a loop: each party's result, and the costs; `print` shows it.
 
     `results`: what each party's code returned; for a party that dropped out, the exception that says why.
     """
@@ -94,10 +94,10 @@ def federate(
     Each party's code runs in a thread of its own, one party's at a time, in the order of `parties`; messages between
     roles are sealed and signed. `weight_max` is a public bound on any party's weight. `protection`, `opening`,
     `value_bits`, `clipping` and `alpha` as in a job; `authority` names the role that opens for opening "authority".
-    In `folder`, new or empty, lie afterwards the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+    `folder`, new or empty, receives the ledgers (`hekat audit FOLDER`), upload numbers and costs.
 
-    Where a party fails and the protection bears drop-outs, the others go on, and its result is what it raised.
-    Raises what a party's code raised where they cannot go on; ProtocolError where parties call for different things;
+    Where a party fails and the protection bears drop-outs, the others go on, and its result is what it raised. Raises
+    what a party's code raised where the others cannot go on; ProtocolError where parties call for different things;
     InputError and PolicyError for arguments that cannot be, before anything starts.
     """
     start = time.perf_counter()
@@ -146,7 +146,7 @@ def federate(
 
 
 class _Notes:
-    """What is said once of a run, in its log and in its result."""
+    """Caveats of a run, each said once, in its log and in its result."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -191,7 +191,7 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -
 
 
 def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
-    """What the first party raised of its own, else what the run ended with."""
+    """What the first party raised by itself; otherwise what the run ended with."""
     for party, error in roles.errors.items():
         if not isinstance(error, (PartyStoppedError, PartyLostError)):
             if not isinstance(error, ProtocolError):

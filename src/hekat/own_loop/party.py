@@ -36,7 +36,7 @@ _START_LABEL = "the state to start from"
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What one party may know of one finished call of `aggregate`: aggregates only.
+    """What one party knows of one finished call of `aggregate`: aggregates only.
 
     `bounds`: by tensor, the clipping bound of value * weight / weight_max.
     """
@@ -104,12 +104,12 @@ class Party:
         """The state with every float tensor replaced by its weighted mean over all parties: sum(w * x) / sum(w).
 
         `state` maps names to NumPy arrays and torch tensors of float16, bfloat16, float32 or float64, as
-        `model.state_dict()` does; what comes back has the same names, order, kinds, shapes, dtypes and devices, in
-        tensors of its own. `weight` is this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden
-        from the others. `parameters`: shell patterns of the names to average, all where None. What they do not match,
-        and integer and bool tensors, comes back as it is and is not sent. Where a torch module is given instead, its
-        parameters with `requires_grad=False` are not sent either, its float buffers are, the means are loaded into it,
-        and it is what is returned.
+        `model.state_dict()` does; the result has the same names, order, kinds, shapes, dtypes and devices, in tensors
+        of its own. `weight` is this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden from the
+        others. `parameters`: shell patterns of the names to average, all where None. Tensors that they do not match,
+        and integer and bool tensors, come back as they are and are not sent. A torch module may be given instead: its
+        float buffers are sent as well, its parameters with `requires_grad=False` are not; it loads the means and is
+        returned.
 
         All parties must call alike. The first call sends the values themselves, each further one, and the first after
         `start_from`, their difference from what all parties hold, quantised to `value_bits`.
@@ -183,7 +183,7 @@ class Party:
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """The party's own code stands still meanwhile: its clock does, and once something has left its turn is over."""
+        """Meanwhile the party's own code and its clock stand still; once a message has left, its turn is over."""
         self._check_may_call()
         self._end_clock()
         calls = self._calls
@@ -248,7 +248,7 @@ class Party:
     def _describe(
         self, what: str, call: Call, *, fresh_bounds: bool = False, label: str = "", digest: bytes = b""
     ) -> CallMessage:
-        """The message of a call with tensors; their forms are told where they changed."""
+        """The message of a call with tensors; it tells their forms where these changed."""
         is_told = self._told_layout == call.layout
         forms = {} if is_told else call.layout
         self._told_layout = call.layout

@@ -1,4 +1,4 @@
-"""Whose code runs: the parties of one process take turns in their order, so that a run can be repeated."""
+"""Turns: the parties of one process run their code in their order, so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hekat.errors import PartyStoppedError
 class Turns:
     """Between two calls a party's code runs by itself, after the code of the parties named before it.
 
-    A random generator that the whole process shares (torch's, NumPy's) so gives every run the same numbers.
+    So a random generator that the whole process shares (torch's, NumPy's) gives every run the same numbers.
     """
 
     def __init__(self, parties: Sequence[str], turn: Lock | None = None) -> None:
-        """`turn`: the lock of the role that computes, where roles share one; it is given back while a party waits."""
+        """`turn`: the lock of the role that computes, where roles share one; a waiting party gives it back."""
         self._turn = turn
         self._changed = Condition()
         self._played = dict.fromkeys(parties, 0)

@@ -1,8 +1,8 @@
 """The role of a party: it has rows and labels, and with the others it opens sums of updates.
 
-    1. tell the aggregator the table's schema; wait until everybody is there
-    2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used up, draw the
-       committee's members with the others, and say what was released for before
+    1. tell the aggregator the table's schema; wait for all parties
+    2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used, draw the
+       committee's members with the others, and tell earlier releases
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
     3. agree on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
@@ -49,7 +49,7 @@ class PartyRun:
     names_are_keys: bool = False
 
     def for_sums(self, settings: HorizontalSettings) -> PartySumRun:
-        """What of it the party's side of the sums takes."""
+        """The part of it that the party's side of the sums takes."""
         resumed = self.local.resume_from
         return PartySumRun(
             stopwatch=self.local.stopwatch,

@@ -91,7 +91,7 @@ class TrainingSettings:
 
     @property
     def keeps_own_state(self) -> bool:
-        """Whether a party carries tensors from round to round that nobody else has."""
+        """Whether a party carries tensors of its own from round to round."""
         return self.has_control or self.error_feedback
 
 

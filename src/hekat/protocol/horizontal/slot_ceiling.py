@@ -1,6 +1,6 @@
 """How many slots an upload can have at most, from what all parties announced: names and shapes of tensors, columns.
 
-The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling parties that announce
+The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling, parties that announce
 more than they have could make it take any amount of memory.
 """
 
@@ -31,7 +31,7 @@ MOST_VALUES: Final = 1 << 40
 def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0) -> int:
     """No sum of a run has more slots in one upload. `tensors` are the announced ones, "... (3, 4)" each.
 
-    Raises InputError where one tells no shape, or they have more than 2^40 values together.
+    Raises InputError where one has no shape, or all have more than 2^40 values together.
     """
     value_count = sum(value_count_of(tensor) for tensor in tensors)
     if value_count > MOST_VALUES:

@@ -59,8 +59,7 @@ class MemberRecord:
         return self._load().members if self.exists() else ()
 
     def settle(self, commitments: Mapping[str, bytes]) -> None:
-        """Note durably the commitments that all parties signed, before the word is revealed; they never change
-        afterwards.
+        """Note durably, before the word is revealed, the commitments that all parties signed; they change no more.
 
         Raises ProtocolError where something else was noted before.
         """
