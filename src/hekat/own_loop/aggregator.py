@@ -2,7 +2,7 @@
 
 1. receive the public key (paillier), or agree on the first upload's number (lattice)
 2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
-3. answer: go on, where all call for the same; else what differs, and end
+3. answer: go on, where all call for the same; otherwise say what differs, and end
 4. a mean: serve its sums as in any training; hear that all parties hold the same result
 """
 

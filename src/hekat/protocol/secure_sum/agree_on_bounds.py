@@ -44,7 +44,7 @@ def _ranges_of(scaled: ScaledTensors, names: Sequence[str]) -> RangeMessage:
 
 
 def serve_bounds(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, first: bool) -> None:
-    """What the clipping policy asks for before the step's sum; `first` where its bounds begin anew."""
+    """Serve what the clipping policy asks for ahead of the step's sum; `first`: its bounds begin anew."""
     codec = settings.codec
     if settings.protection == "none":
         return
