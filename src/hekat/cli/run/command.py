@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--passphrase-file",
         type=Path,
-        help="a file with the passphrase of the leader's key file; without it the terminal is asked",
+        help="a file with the passphrase of the leader's key file; without it hekat asks at the terminal",
     )
     parser.add_argument(
         "--lose",
@@ -62,13 +62,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="every check, then what would run, and bytes and seconds of training by role; nothing is written or sent",
+        help="make every check, then say what would run and what it costs by role; write and send nothing",
     )
     parser.add_argument(
-        "--bandwidth", type=float, metavar="MBIT", help="with --dry-run: seconds on a line of so many Mbit/s"
+        "--bandwidth",
+        type=float,
+        metavar="MBIT",
+        help="with --dry-run: also estimate seconds on a network of MBIT Mbit/s",
     )
     parser.add_argument(
-        "--latency", type=float, metavar="MS", help="with --dry-run and --bandwidth: milliseconds on the way"
+        "--latency",
+        type=float,
+        metavar="MS",
+        help="with --dry-run and --bandwidth: the one-way latency in milliseconds",
     )
     parser.add_argument(
         "--processes",

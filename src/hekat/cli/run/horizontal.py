@@ -1,4 +1,4 @@
-"""`hekat run` of a horizontal job: the estimate of a dry run, then training with parties that may be lost."""
+"""`hekat run` of a horizontal job: the cost in a dry run, otherwise training, which parties may drop out of."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hekat.run.horizontal.upload_states import check_upload_states
 
 
 def run_horizontal(options: argparse.Namespace) -> int:
-    """Run the job that the options name, or only check it and reckon what a round costs."""
+    """Run the job that the options name, or only check it and estimate what a round costs."""
     refuse_options(options, "horizontal", "start_from")
     dropouts = gather_dropouts(options.lose)
     link = _link_of(options)
@@ -47,7 +47,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def _link_of(options: argparse.Namespace) -> NetworkLink | None:
-    """The line that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
+    """The network that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
     clashes = ("resume", options.resume), ("lose", options.lose)
     given = [f"--{name}" for name, value in clashes if value]
     if options.dry_run and given:
@@ -59,7 +59,7 @@ def _link_of(options: argparse.Namespace) -> NetworkLink | None:
         )
     if not options.dry_run and (options.bandwidth is not None or options.latency is not None):
         raise InputError(
-            "a line is only reckoned with, never slowed down",
+            "a network is only estimated, never slowed down",
             expected="--bandwidth and --latency with --dry-run",
             got="no --dry-run",
             cure="add --dry-run, or leave them out",
@@ -71,7 +71,7 @@ def _link_of(options: argparse.Namespace) -> NetworkLink | None:
     latency = options.latency or 0.0
     if not (math.isfinite(options.bandwidth) and options.bandwidth > 0 and math.isfinite(latency) and latency >= 0):
         raise InputError(
-            "no such line",
+            "no such network",
             expected="--bandwidth above 0 Mbit/s and --latency of 0 ms or more",
             got=f"{options.bandwidth:g} Mbit/s, {latency:g} ms",
             cure="correct them",
@@ -97,7 +97,7 @@ def gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
     dropouts = dict(pairs)
     if len(dropouts) < len(pairs):
         raise InputError(
-            "a party that is lost twice",
+            "a party that drops out twice",
             expected="one --lose for each party",
             got=", ".join(f"{party}:{number}" for party, number in pairs),
             cure="leave one of them out",
