@@ -1,4 +1,4 @@
-"""The example that the README shows runs as it stands."""
+"""The example that a tutorial shows runs as it stands."""
 
 import subprocess
 import sys
