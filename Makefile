@@ -9,18 +9,19 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
+.PHONY: help demo test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
 	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
+	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/explanation/gpu_kernels.md)"
 	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
+	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
@@ -74,12 +75,21 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-# One worker for each processor; each takes from the others what is left at the end.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# One worker for each processor; each takes from the others what is left at the end. A worker's libraries compute on one
+# thread: more would only wait for the other workers'. In CI no folder of tests may take longer than its ceiling.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+CEILINGS := $(if $(CI),--cpu-ceilings)
 
 test: lint test-native
 	$(BIN)/python security/estimate.py
-	$(PYTEST) -m "not long"
+	$(PYTEST) -m "not long" $(CEILINGS)
+
+# Every layer has a part in this, most of all those below the protocols.
+FAST := $(addprefix tests/,test_*.py bigint channel codec job ledger state wire conformance/test_known_answers.py \
+	protocol/psi protocol/secure_sum/masked/opening scheme/lattice run/test_file_formats.py cli/run/test_intersection_run.py)
+test-fast: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(PYTEST) -q -m "not long" $(filter-out tests/test_readme.py tests/test_first_steps.py,$(wildcard $(FAST)))
 
 # The same tests with the lines they reach, which takes half as long again.
 coverage: $(VENV)/.dev
@@ -111,7 +121,7 @@ WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
 	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
-	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py -k cpu && \
+	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py --engines cpu && \
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 

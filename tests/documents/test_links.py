@@ -16,7 +16,7 @@ REPOSITORY_PATH = re.compile(r"(?:src|tests|native|docs|examples|benchmarks|secu
 # What a command makes is not in the repository.
 MADE_BY_COMMANDS = {"benchmarks/results/"}
 # Flags of other programs.
-FOREIGN_FLAGS = {"--quick"}
+FOREIGN_FLAGS = {"--quick", "--engines"}
 CODE_THAT_NAMES_PAGES = ("src/**/*.py", "tests/**/*.py", "benchmarks/*.py", "examples/**/*.toml", "native/**/*.hpp")
 PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.md\b")
 

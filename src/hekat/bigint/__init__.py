@@ -15,16 +15,17 @@ def array(values: Any) -> BigIntArray:
     """The integers of `values` as a BigIntArray.
 
     Args:
-        values: an int, nested lists of ints, or an integer ndarray; integers of any size and sign.
+        values: An int, nested lists of ints, or an integer ndarray.
 
     Returns:
-        The array, in the shape of `values`.
+        An array of the same shape.
 
     Raises:
-        InputError: floats, booleans, text, and ragged lists.
+        InputError: `values` holds floats, booleans or text, or is ragged.
 
     Examples:
-        >>> bigint.array([2**100, -1]).tolist()
-        [1267650600228229401496703205376, -1]
+        >>> import hekat
+        >>> hekat.bigint.array([[2**64, -1]]).shape
+        (1, 2)
     """
     return BigIntArray(values)

@@ -12,61 +12,55 @@ from hekat.bigint.big_int_array import BigIntArray
 
 
 def add(a: Any, b: Any) -> BigIntArray:
-    """a + b, element by element.
+    """a + b.
 
     Args:
-        a: integers, as `array` takes them.
-        b: integers whose shape broadcasts with that of `a`.
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a.
 
     Returns:
-        The sums.
-
-    Raises:
-        InputError: shapes that do not broadcast, or what are no integers.
+        The sums, in the common shape.
 
     Examples:
-        >>> bigint.add([2**70, 1], 1).tolist()
-        [1180591620717411303425, 2]
+        >>> import hekat
+        >>> hekat.bigint.add([2**64, 1], 1).tolist()
+        [18446744073709551617, 2]
     """
     return BigIntArray(a) + BigIntArray(b)
 
 
 def sub(a: Any, b: Any) -> BigIntArray:
-    """a - b, element by element.
+    """a - b.
 
     Args:
-        a: integers, as `array` takes them.
-        b: integers whose shape broadcasts with that of `a`.
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a.
 
     Returns:
-        The differences.
-
-    Raises:
-        InputError: shapes that do not broadcast, or what are no integers.
+        The differences, in the common shape.
 
     Examples:
-        >>> bigint.sub([5, 1], [2, 2**70]).tolist()
-        [3, -1180591620717411303423]
+        >>> import hekat
+        >>> hekat.bigint.sub(2**64, [1, 2**64]).tolist()
+        [18446744073709551615, 0]
     """
     return BigIntArray(a) - BigIntArray(b)
 
 
 def mul(a: Any, b: Any) -> BigIntArray:
-    """a * b, element by element.
+    """a * b.
 
     Args:
-        a: integers, as `array` takes them.
-        b: integers whose shape broadcasts with that of `a`.
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a.
 
     Returns:
-        The products.
-
-    Raises:
-        InputError: shapes that do not broadcast, or what are no integers.
+        The products, in the common shape.
 
     Examples:
-        >>> bigint.mul([2**40, -3], 2**40).tolist()
-        [1208925819614629174706176, -3298534883328]
+        >>> import hekat
+        >>> hekat.bigint.mul([2**40, -3], 2**30).tolist()
+        [1180591620717411303424, -3221225472]
     """
     return BigIntArray(a) * BigIntArray(b)
 
@@ -75,37 +69,39 @@ def div(a: Any, b: Any) -> BigIntArray:
     """a // b, rounded towards minus infinity as in Python.
 
     Args:
-        a: integers, as `array` takes them.
-        b: divisors whose shape broadcasts with that of `a`.
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a; none is 0.
 
     Returns:
-        The quotients.
+        The quotients, in the common shape.
 
     Raises:
-        InputError: a zero divisor, by its index; shapes that do not broadcast.
+        InputError: A divisor is 0; the message names its index.
 
     Examples:
-        >>> bigint.div([7, -7], 2).tolist()
-        [3, -4]
+        >>> import hekat
+        >>> hekat.bigint.div([2**70, -7], 2).tolist()
+        [590295810358705651712, -4]
     """
     return BigIntArray(a) // BigIntArray(b)
 
 
 def mod(a: Any, b: Any) -> BigIntArray:
-    """a % b, with the sign of b as in Python.
+    """a % b, with the sign of b as in Python; b may be odd or even.
 
     Args:
-        a: integers, as `array` takes them.
-        b: divisors of any parity, one or one for each a.
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a; none is 0.
 
     Returns:
-        The remainders.
+        The remainders, in the common shape.
 
     Raises:
-        InputError: a zero divisor, by its index; shapes that do not broadcast.
+        InputError: A divisor is 0; the message names its index.
 
     Examples:
-        >>> bigint.mod([7, -7], 4).tolist()
-        [3, 1]
+        >>> import hekat
+        >>> hekat.bigint.mod([2**70, -7], 10).tolist()
+        [4, 3]
     """
     return BigIntArray(a) % BigIntArray(b)

@@ -15,8 +15,8 @@ from hekat.encrypted_array.fixed_point import (
 )
 from hekat.encrypted_array.packing import choose_packing
 from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.plaintexts import plaintext_of
 from hekat.encrypted_array.residency import check_reachable
-from hekat.encrypted_array.signed_limbs import plaintext_of
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey, PublicKey
@@ -34,37 +34,43 @@ def array(
     variant: str | None = None,
     engine: str | None = None,
 ) -> EncryptedArray:
-    """The values encrypted under `key`, one to a ciphertext, or `pack` of them along the last axis.
+    """Encrypt numbers under `key`, one to a ciphertext or several.
 
-    Integers (of any size) are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1).
-    A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays; what is beyond 64 bits at its
-    scale is then refused. bfloat16 counts as float32. Source: FLASH (NSDI 2023), Listing 1.
+    Integers of any size are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1). A torch
+    tensor or CuPy array on a GPU is encoded and encrypted there, and stays there; what is beyond 64 bits at its scale
+    is then refused. bfloat16 counts as float32.
 
     Args:
-        values: numbers, nested lists of them, an array or a tensor, of any shape.
-        key: with the private key encryption is faster.
-        scale_bits: bits after the point, for floats.
-        bound: a public bound |x| <= bound in the values' own units, never taken from the values. None: what the dtype
-            can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
-        pack: how many values lie in a ciphertext, along the last axis. None: one.
-        lane_bits: bits of a value's slot, with `pack`. None: as wide as the key allows.
-        variant: how randomisers are made: "crt", "djn" or "standard". None: the fastest for the key.
-        engine: such as "cpu" or "cuda:0"; for values on a GPU that GPU. None: the active one.
+        values: Numbers, nested lists of them, a NumPy or CuPy array, or a torch tensor.
+        key: The public key; with the private key encryption is faster.
+        scale_bits: Bits behind the point that floats keep.
+        bound: What no |x| passes, in the values' own units; public, never taken from the values. By default what the
+            dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
+        pack: Values to one ciphertext along the last axis; None gives each its own.
+        lane_bits: Bits of one packed value's slot; by default as wide as the key allows.
+        variant: How ciphertexts are randomised: "standard", "djn", or with the private key "crt".
+        engine: What encrypts; the selected engine if None, the GPU of `values` where they lie on one.
 
     Returns:
-        The encrypted array, of the shape of `values`.
+        The encrypted array, in the shape of `values`.
 
     Raises:
-        InputError: a value that is not a finite number.
-        BoundError: a value beyond the bound; the error does not hold it.
-        KeyRefusedError: anything but a key.
-        EngineError: values on a GPU that the engine is not on.
+        InputError: `values` holds what is not a finite number, or the packing does not fit.
+        BoundError: A value is beyond the bound; the message does not show it.
+        KeyRefusedError: `key` is no key.
+        EngineError: The values lie on a GPU that the engine does not reach.
+
+    Source: FLASH (NSDI 2023), Listing 1.
 
     Examples:
+        >>> import hekat
         >>> keys = hekat.paillier.generate_keys()
-        >>> x = hekat.array([1.5, -2.0], key=keys.public, bound=4)
-        >>> (3 * x + 1).decrypt(keys.private)
-        array([ 5.5, -5. ])
+        >>> x = hekat.array([1, 2, 3], key=keys.public)
+        >>> (3 * x - 1).decrypt(keys.private).tolist()
+        [2, 5, 8]
+        >>> packed = hekat.array([10, 20, 30, 40], key=keys.public, bound=1000, pack=4)
+        >>> (packed + packed).decrypt(keys.private)
+        array([20, 40, 60, 80])
     """
     if isinstance(values, EncryptedArray):
         raise InputError(

@@ -19,20 +19,22 @@ FloatVector = npt.NDArray[np.floating[Any]]
 
 
 def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[PublicKey, CkksOpeningKey]:
-    """Fresh keys, pk and sk: FedML-HE's first operation.
+    """Fresh keys, pk and sk.
 
     Args:
-        params: the scheme and its settings.
+        params: Scheme and settings.
 
     Returns:
-        With "lattice", for one aggregation: pk[i] is client i's alone, sk opens the sum of one set of clients. With
-        "ckks": one public key, and the private key that opens everything.
+        With "lattice", for one aggregation: a key for each client, its own alone, and the key that opens their sum.
+        With
+        "ckks": the public key of all clients, and the key that opens.
 
     Raises:
-        InputError: "ckks" without its library, or what is no `Params`.
+        InputError: `params` is no `Params`, or the library of "ckks" is missing.
 
     Examples:
-        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
+        >>> from hekat.fedml_he import Params, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
         >>> len(pk)
         3
     """
@@ -45,23 +47,24 @@ def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = Non
     """The encrypted model of one client.
 
     Args:
-        pk: with "lattice" the client's own key, which serves once; with "ckks" the public key.
+        pk: With "lattice" the client's own key, which is used up; with "ckks" the public key.
         vector: float32 or float64, shape (count,), as `flatten` gives it.
-        weight: with "lattice" alone: a whole number up to `weight_max`, which is the default.
+        weight: With "lattice" alone: a whole number, by default `weight_max`.
 
     Returns:
-        What may leave the client.
+        What the client sends to the server.
 
     Raises:
-        InputError: a vector or weight of another kind.
-        BoundError: a value beyond the bound; nothing is clipped.
-        KeyRefusedError: a client's key that was used.
+        InputError: Vector or weight are of another kind.
+        BoundError: A value is beyond the bound.
+        KeyRefusedError: The client's key was used before.
 
     Examples:
-        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
-        >>> models = [fedml_he.enc(key, np.full(2, x, np.float32)) for key, x in zip(pk, (0.1, 0.2, 0.6))]
-        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).round(3)
-        array([0.3, 0.3], dtype=float32)
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, enc, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> enc(pk[0], np.array([0.5, -0.25])).clients
+        (0,)
     """
     if isinstance(pk, ClientKey):
         return over_lattice.encrypt_model(pk, vector, pk.params.weight_max if weight is None else weight)
@@ -81,24 +84,27 @@ def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = Non
 def he_aggregate(
     enc_models: Sequence[EncryptedModel] | Sequence[Ciphertexts], weight_factors: Sequence[float] | None = None
 ) -> EncryptedModel | Ciphertexts:
-    """The encrypted global model, by the server, without any key.
+    """The encrypted global model; the server makes it without any key.
 
     Args:
-        enc_models: of the clients.
-        weight_factors: with "ckks" alone: one for each model, used as they are. None: 1/n each. With "lattice" the mean
-            is by the weights of the clients.
+        enc_models: What the clients' `enc` gave, all of one scheme and round.
+        weight_factors: With "ckks" alone: one for each model, used as they are; by default 1/n each. With "lattice" the
+            clients weigh.
 
     Returns:
-        What `dec` opens.
+        The encrypted sum.
 
     Raises:
-        InputError: no models, models of two schemes or rounds, and weights where the scheme takes none.
+        InputError: There are no models, the models are of two schemes or rounds, or the scheme takes no weights here.
 
     Examples:
-        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3, weight_max=3))
-        >>> models = [fedml_he.enc(key, np.ones(2, np.float32) / n, weight=n) for n, key in enumerate(pk, 1)]
-        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).round(3)
-        array([0.5, 0.5], dtype=float32)
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, dec, enc, he_aggregate, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> models = [np.array([0.25, value]) for value in (0.0, 0.5, 1.0)]
+        >>> total = he_aggregate([enc(key, model) for key, model in zip(pk, models)])
+        >>> dec(sk, total).round(3)
+        array([0.25, 0.5 ])
     """
     if not isinstance(enc_models, Sequence):
         raise InputError("no encrypted models", expected="a list of what enc gave", got=type(enc_models).__name__)
@@ -122,23 +128,25 @@ def dec(sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts
     """The global model as a flat vector.
 
     Args:
-        sk: what `key_gen` gave beside the clients' keys.
-        enc_model: what `he_aggregate` gave.
+        sk: The key of `key_gen` that opens.
+        enc_model: What `he_aggregate` gave.
 
     Returns:
-        With "lattice" the weighted mean, with "ckks" the sum by weight factors, shape (count,).
+        With "lattice" the weighted mean, with "ckks" the sum by weight factors; shape (count,).
 
     Raises:
-        InputError: a key and a model of two schemes.
-        PolicyError: a lattice sum that is not to be opened: of too few clients, or another set than the one opened.
-        KeyRefusedError: keys of others.
-        BoundError: CKKS' parameters leave no room to share a result.
+        InputError: Key and model are of two schemes.
+        PolicyError: A lattice sum of too few clients, or of others than were opened before.
+        KeyRefusedError: The model is under keys of another round.
+        BoundError: The parameters of CKKS leave no room to share a result, or a lattice sum does not open.
 
     Examples:
-        >>> pk, sk = fedml_he.key_gen(fedml_he.Params(client_count=3))
-        >>> models = [fedml_he.enc(key, np.zeros(2, np.float32)) for key in pk]
-        >>> fedml_he.dec(sk, fedml_he.he_aggregate(models)).shape
-        (2,)
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, dec, enc, he_aggregate, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3, weight_max=2))
+        >>> total = he_aggregate([enc(key, np.array([0.5]), weight=w) for key, w in zip(pk, (2, 1, 1))])
+        >>> dec(sk, total).round(3)
+        array([0.5])
     """
     if isinstance(sk, OpeningKey) and isinstance(enc_model, EncryptedModel):
         return over_lattice.decrypt_model(sk, enc_model)

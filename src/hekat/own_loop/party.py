@@ -16,16 +16,15 @@ from hekat.channel.channel import check_name
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step
-from hekat.own_loop.averaging import Call, References, SentTensor, restore
+from hekat.own_loop.averaging import Call, References, restore
 from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, AnswerMessage, CallMessage
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
-from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation
+from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.final_model import ModelTrail
-from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -66,7 +65,7 @@ class Party:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         aggregation: Aggregation,
         digest_key: bytes,
         surroundings: Surroundings,
@@ -312,7 +311,7 @@ class Party:
         bounds = policy.bounds_for(self._aggregation, step, scaled)
         with self._around.stopwatch.measure("encode"):
             counters = policy.counters_for(scaled, bounds, len(settings.parties))
-        aggregate = self._weighted_mean(step, call.tensors, bounds, weight, counters)
+        aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters))
         policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
@@ -330,18 +329,6 @@ class Party:
                 bounds=dict(bounds),
             )
         )
-
-    def _weighted_mean(
-        self, step: str, tensors: Mapping[str, SentTensor], bounds: Mapping[str, float], weight: int, counters: Any
-    ) -> Aggregate:
-        if isinstance(self._aggregation, MaskedAggregation):
-            return self._aggregation.weighted_mean(step, dict(tensors), bounds, weight, counters)
-        # The other protections hold whole ciphertexts or float64 messages anyway.
-        whole = {name: tensor.read(0, tensor.size).astype(np.float64) for name, tensor in tensors.items()}
-        aggregate = self._aggregation.weighted_mean(step, whole, bounds, weight, counters)
-        for name, tensor in tensors.items():
-            tensor.write_mean(0, aggregate.mean[name])
-        return aggregate
 
     def _check_weight(self, weight: int) -> None:
         is_whole = isinstance(weight, (int, np.integer)) and not isinstance(weight, bool)

@@ -91,7 +91,7 @@ def unusual_caveats(caveats: Iterable[str], *, told: Iterable[str] = ()) -> tupl
     Of many the first are given, and how many more the report lists.
     """
     said = set(told)
-    left = _join_parties(caveat for caveat in caveats if caveat not in said and not _is_routine(caveat))
+    left = join_parties(caveat for caveat in caveats if caveat not in said and not _is_routine(caveat))
     more = len(left) - _MOST_CAVEATS
     if more <= 0:
         return tuple(left)
@@ -159,8 +159,8 @@ def _is_routine(caveat: str) -> bool:
     return caveat.startswith(_ROUTINE) or _PLAIN_IDS.fullmatch(caveat) is not None
 
 
-def _join_parties(caveats: Iterable[str]) -> list[str]:
-    """ "a: note", "b: note" as "a, b: note"."""
+def join_parties(caveats: Iterable[str]) -> list[str]:
+    """The caveats, "a: note" and "b: note" as "a, b: note"; those without such a beginning come first."""
     found: dict[str, list[str]] = {}
     for caveat in caveats:
         who, colon, what = caveat.partition(": ")

@@ -6,15 +6,14 @@ from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
     ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
     LEAK_ACCEPTED,
-    FixedPoint,
-    LinearTraining,
     VerticalLinearSettings,
 )
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 
 _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",

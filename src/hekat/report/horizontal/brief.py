@@ -55,7 +55,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         _beyond_bound(summary),
         _clipped(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
-        _loss(summary),
+        loss_sentence(summary),
         *(sentence for sentence in sample_sentences(summary) if sentence.startswith("Rounds with fewer")),
         *not_compared,
     )
@@ -159,7 +159,8 @@ def _clipped(summary: Mapping[str, Any]) -> str | None:
     return clipping_sentence(summary) if clipped and clipped["count"] else None
 
 
-def _loss(summary: Mapping[str, Any]) -> str | None:
+def loss_sentence(summary: Mapping[str, Any]) -> str | None:
+    """That the training loss rose, or still fell when the rounds were over; None for neither."""
     made = summary["rounds"].get("encrypted" if is_encrypted(summary) else "plain", [])
     asked = summary["settings"].get("rounds")
     stopped_early = bool(made) and isinstance(asked, int) and made[-1]["round"] < asked

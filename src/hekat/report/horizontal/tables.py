@@ -67,8 +67,8 @@ def time_table(summary: Mapping[str, Any]) -> Table:
     rows.append(("all steps", "", "", "", format_fixed_seconds(total)))
     wall = summary["seconds"].get("encrypted" if summary["settings"]["protection"] != "none" else "plain")
     if wall is not None:
-        text = "greetings, ledgers, files that are kept, counting, checks, standardising"
-        rows.append(("no step", text, "", "", format_fixed_seconds(max(0.0, wall - total))))
+        text = "greetings, ledgers, keeping files, counting, checks, standardising"
+        rows.append(("outside these", text, "", "", format_fixed_seconds(max(0.0, wall - total))))
         rows.append(("from start to end", "", "", "", format_fixed_seconds(wall)))
     return Table(
         "Time by step, in seconds",

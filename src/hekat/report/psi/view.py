@@ -84,13 +84,13 @@ def render_page(summary: Mapping[str, Any]) -> str:
     """The whole page. Raises HekatError where matplotlib is not installed."""
     title = f"Hekat run: {summary['job']}"
     sections = [
-        head_html(summary, title, verdict(summary), cautions=()),
+        head_html(summary, title, verdict(summary), psi_brief(summary), cautions=()),
         section_html(
             "Who took part",
             html_of_tables(party_table(summary)),
             paragraphs_html(*size_sentences(summary)),
-            caveats_html(summary["notes"]),
         ),
+        caveats_html(summary),
         section_html(
             "Time",
             paragraphs_html(time_sentence(summary)),

@@ -41,11 +41,10 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
         ("bytes", sent_sentence(summary)),
         ("checked", exactness_sentences(summary)[0]),
     )
-    losses = [epoch["loss"] for epoch in summary["epochs"] if epoch["loss"] is not None]
     warnings = (
         *leak_cautions(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
-        loss_warning(losses, "epoch", stopped_early=summary["stopped_early"]),
+        loss_sentence(summary),
     )
     return Brief(
         brief_table(summary["results"], note),
@@ -80,3 +79,9 @@ def _time(summary: Mapping[str, Any]) -> str:
     timed = [epoch["seconds"] for epoch in summary["epochs"] if epoch["seconds"] is not None]
     each = f" An epoch took {format_seconds(sum(timed) / len(timed))} on average." if timed else ""
     return f"{' '.join(time_sentences(summary))}{each}"
+
+
+def loss_sentence(summary: Mapping[str, Any]) -> str | None:
+    """That the training loss rose, or still fell when the epochs were over; None for neither."""
+    losses = [epoch["loss"] for epoch in summary["epochs"] if epoch["loss"] is not None]
+    return loss_warning(losses, "epoch", stopped_early=summary["stopped_early"])

@@ -25,7 +25,7 @@ PARTS: Final = {
     "intersection": "finding the common rows",
     "keys": "making key pairs, once",
     "encrypt": "encrypting scores and residuals, adding them",
-    "products": "X^T d and the loss, on ciphertexts",
+    "products": "gradients and the loss, computed on ciphertexts",
     "decrypt": "opening masked values",
     "plain": "ordinary arithmetic: weights, scores, masks",
     "others": "messages, files, checks",
@@ -218,7 +218,8 @@ def _limit(found: Mapping[str, Any]) -> str:
 
 
 def _describe_role(role: str) -> str:
-    return "arbiter: opens masked values, has no rows" if role == "arbiter" else role
+    explained = {"guest": "guest: has the labels", "arbiter": "arbiter: opens masked values, has no rows"}
+    return explained.get(role, role)
 
 
 def _count(value: int | None) -> str:

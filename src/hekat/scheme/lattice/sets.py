@@ -50,18 +50,19 @@ def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
     """The set with the smallest upload that holds sums of `party_count` values of `value_bits` bits.
 
     Args:
-        value_bits: bits of a value, 1 to 32.
-        party_count: parties in a sum, 1 to 256.
+        value_bits: Bits of one value, signed, from 1 to 32.
+        party_count: How many parties add up, from 1 to 256.
 
     Returns:
         One of `SETS`.
 
     Raises:
-        InputError: value bits or a party count out of range.
+        InputError: A number is out of range.
 
     Examples:
-        >>> lattice.choose_parameters(16, 10).name
-        'A16-16'
+        >>> import hekat
+        >>> hekat.lattice.choose_parameters(8, 20).name
+        'A8-32'
     """
     if not 1 <= value_bits <= MAX_VALUE_BITS:
         raise InputError("bits of a value refused", expected=f"1 to {MAX_VALUE_BITS}", got=str(value_bits))

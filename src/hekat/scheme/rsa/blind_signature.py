@@ -29,7 +29,21 @@ from hekat.scheme.rsa.private_power import private_power, public_power, random_u
 
 
 class BlindingState:
-    """What the client keeps to unblind: r^-1 and the hashed items. Secret; never printed, pickled or sent."""
+    """What the client keeps to unblind: r^-1 and the hashed items. Secret; never printed, pickled or sent.
+
+    `blind` makes it, and `unblind` uses it.
+
+    Args:
+        hashed: The items that were blinded.
+        inverses: The inverse of each randomiser, residues modulo n.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann", b"bob"]))
+        >>> state.shape
+        (2,)
+    """
 
     __slots__ = ("_hashed", "_inverses")
 
@@ -70,25 +84,28 @@ class BlindingState:
 
 
 def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[BlindedItems, BlindingState]:
-    """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
+    """The hashed items times r^e, one fresh uniform unit r for each.
 
     Args:
-        hashed: what `hash_to_group` gave.
-        progress: called as `progress(done, total)` after every few thousand.
+        hashed: What `hash_to_group` made of the items.
+        progress: Called as `progress(done, total)` after every few thousand items.
 
     Returns:
-        What may leave: it is uniform, whatever the items are; and the state, which stays.
+        The blinded items, for the signer, and the state that `unblind` needs; both in the shape of `hashed`.
 
     Raises:
-        InputError: anything but HashedItems, or a hash of 0.
-        KeyRefusedError: an item shares a factor with n, which a sound key makes impossible to meet: no blinding hides
-            that factor.
+        InputError: `hashed` is no HashedItems, or holds a 0.
+        KeyRefusedError: An item shares a factor with n, which no blinding hides; a sound key makes that impossible to
+            meet.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> blinded, state = rsa.blind(rsa.hash_to_group(keys.public, [b"ada"]))
-        >>> blinded.shape
-        (1,)
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hashed = hekat.rsa.hash_to_group(keys.public, [b"ann", b"bob"])
+        >>> blinded, state = hekat.rsa.blind(hashed)
+        >>> signatures = hekat.rsa.unblind(state, hekat.rsa.sign(keys.private, blinded))
+        >>> hekat.rsa.verify(hashed, signatures)
+        array([ True,  True])
     """
     check_kind(hashed, HashedItems)
     _check_units(hashed)
@@ -115,28 +132,29 @@ def sign(key: PrivateKey, values: BlindedItems, *, progress: Progress | None = N
 def sign(
     key: PrivateKey, values: HashedItems | BlindedItems, *, progress: Progress | None = None
 ) -> Signatures | BlindSignatures:
-    """The values to the power d, in their shape: blind signatures of blinded items, signatures of hashed ones.
+    """The values to the power d: blind signatures of blinded items, signatures of hashed ones.
 
-    Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
+    A party that may ask for these gets the power d of anything: sign with a key that does nothing else.
 
     Args:
-        key: the private key.
-        values: blinded items of somebody else, or hashed items of one's own.
-        progress: called as `progress(done, total)` after every few thousand.
+        key: The signer's private key.
+        values: Blinded or hashed items under that key.
+        progress: Called as `progress(done, total)` after every few thousand values.
 
     Returns:
-        Blind signatures of blinded items, signatures of hashed ones.
+        The signatures, in the shape of `values`.
 
     Raises:
-        KeyRefusedError: another key's values, or no private key.
-        InputError: values of another kind.
-        FaultError: any signature fails s^e = m; nothing is returned.
+        InputError: `values` is of another kind.
+        KeyRefusedError: The values belong to another key, or `key` is no private key.
+        FaultError: A signature fails s^e = m; nothing is returned.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> hashed = rsa.hash_to_group(keys.public, [b"ada"])
-        >>> bool(rsa.verify(hashed, rsa.sign(keys.private, hashed)).all())
-        True
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hashed = hekat.rsa.hash_to_group(keys.public, [b"ann"])
+        >>> hekat.rsa.sign(keys.private, hashed).shape
+        (1,)
     """
     check_private_key(key)
     check_kind(values, HashedItems, BlindedItems)
@@ -147,27 +165,26 @@ def sign(
 
 
 def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress: Progress | None = None) -> Signatures:
-    """The signatures of the items that were blinded, each verified, in their shape.
+    """The signatures of the items that were blinded, each verified.
 
     Args:
-        state: what `blind` gave beside the blinded items.
-        blind_signatures: what the signer made of these.
-        progress: called as `progress(done, total)` after every few thousand.
+        state: What `blind` gave beside the blinded items.
+        blind_signatures: The signer's answer, in the order and shape of the blinded items.
+        progress: Called as `progress(done, total)` after every few thousand signatures.
 
     Returns:
-        The signatures, as the signer would make them of the items themselves.
+        The signatures, in the shape of the items.
 
     Raises:
-        InputError: one that does not hold, or another shape or kind; nothing is returned.
-        KeyRefusedError: another key's.
+        InputError: A signature does not hold, or shape or kind differ; nothing is returned.
+        KeyRefusedError: The signatures belong to another key.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> hashed = rsa.hash_to_group(keys.public, [b"ada"])
-        >>> blinded, state = rsa.blind(hashed)
-        >>> signatures = rsa.unblind(state, rsa.sign(keys.private, blinded))
-        >>> bool(rsa.verify(hashed, signatures).all())
-        True
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann"]))
+        >>> hekat.rsa.unblind(state, hekat.rsa.sign(keys.private, blinded)).shape
+        (1,)
     """
     if not isinstance(state, BlindingState):
         raise InputError("nothing to unblind with", expected="a BlindingState", got=f"a {type(state).__name__}")
@@ -188,25 +205,26 @@ def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress
 
 
 def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | None = None) -> BoolArray:
-    """Where s^e = m mod n, in the shape of both.
+    """Whether each signature holds: s^e = m mod n.
 
     Args:
-        hashed: the items' hashes.
-        signatures: of these, in their shape.
-        progress: called as `progress(done, total)` after every few thousand.
+        hashed: The hashed items.
+        signatures: Their signatures, in the same shape.
+        progress: Called as `progress(done, total)` after every few thousand signatures.
 
     Returns:
-        True where a signature holds.
+        Booleans, in the shape of both.
 
     Raises:
-        InputError: another shape or kind.
-        KeyRefusedError: different keys.
+        InputError: Shape or kind differ.
+        KeyRefusedError: The two belong to different keys.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> hashed = rsa.hash_to_group(keys.public, [b"ada", b"grace"])
-        >>> rsa.verify(hashed, rsa.sign(keys.private, hashed))
-        array([ True,  True])
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> ann, bob = (hekat.rsa.hash_to_group(keys.public, [name]) for name in (b"ann", b"bob"))
+        >>> hekat.rsa.verify(bob, hekat.rsa.sign(keys.private, ann))
+        array([False])
     """
     check_kind(hashed, HashedItems)
     check_kind(signatures, Signatures)

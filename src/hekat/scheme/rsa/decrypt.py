@@ -10,30 +10,30 @@ from hekat.scheme.rsa.private_power import private_power
 
 
 def decrypt(key: PrivateKey, ciphertexts: TextbookCiphertexts, *, progress: Progress | None = None) -> LimbArray:
-    """The messages of TEXTBOOK ciphertexts as canonical limbs.
+    """The messages of TEXTBOOK ciphertexts.
+
+    Args:
+        key: The private key.
+        ciphertexts: What `encrypt` or `multiply` gave under its public half.
+        progress: Called as `progress(done, total)` after every few thousand ciphertexts.
+
+    Returns:
+        uint64 limbs, little-endian, shape (*shape, limbs).
+
+    Raises:
+        InputError: `ciphertexts` is of another kind.
+        KeyRefusedError: The ciphertexts belong to another key.
+        FaultError: A result fails its check; nothing is returned.
 
     Source: RFC 8017, section 5.1.2; FLBooster (ICDE 2023), Table I.
 
-    Args:
-        key: the private key.
-        ciphertexts: what `encrypt` or `multiply` gave.
-        progress: called as `progress(done, total)` after every few thousand.
-
-    Returns:
-        Little-endian uint64 limbs, shape (*shape, limbs).
-
-    Raises:
-        KeyRefusedError: another key's ciphertexts.
-        InputError: ciphertexts of another kind.
-        FaultError: a result fails its check.
-
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> plain = np.zeros((1, 32), np.uint64)
-        >>> plain[0, 0] = 6
-        >>> six = rsa.encrypt(keys.public, plain)
-        >>> int(rsa.decrypt(keys.private, rsa.multiply(six, six))[0, 0])
-        36
+        >>> import hekat
+        >>> import numpy as np
+        >>> keys = hekat.rsa.generate_keys()
+        >>> ciphertexts = hekat.rsa.encrypt(keys.public, np.array([[42]], np.uint64))
+        >>> int(hekat.rsa.decrypt(keys.private, ciphertexts)[0, 0])
+        42
     """
     check_private_key(key)
     check_kind(ciphertexts, TextbookCiphertexts)

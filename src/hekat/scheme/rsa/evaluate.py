@@ -7,28 +7,28 @@ from hekat.scheme.rsa.keys import check_same_key
 
 
 def multiply(x: TextbookCiphertexts, y: TextbookCiphertexts) -> TextbookCiphertexts:
-    """TEXTBOOK ciphertexts of the products mod n of what x and y of one shape hold.
+    """TEXTBOOK ciphertexts of the products mod n of two arrays of messages.
+
+    Args:
+        x: Ciphertexts.
+        y: Ciphertexts of the same shape and key.
+
+    Returns:
+        Ciphertexts of the products, in the same shape.
+
+    Raises:
+        InputError: Shape or kind differ.
+        KeyRefusedError: The two belong to different keys.
 
     Source: FLBooster (ICDE 2023), Table I.
 
-    Args:
-        x: ciphertexts.
-        y: ciphertexts under the same key, in the same shape.
-
-    Returns:
-        The products' ciphertexts.
-
-    Raises:
-        InputError: other shapes and kinds.
-        KeyRefusedError: different keys.
-
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> plain = np.zeros((1, 32), np.uint64)
-        >>> plain[0, 0] = 7
-        >>> seven = rsa.encrypt(keys.public, plain)
-        >>> int(rsa.decrypt(keys.private, rsa.multiply(seven, seven))[0, 0])
-        49
+        >>> import hekat
+        >>> import numpy as np
+        >>> keys = hekat.rsa.generate_keys()
+        >>> x, y = (hekat.rsa.encrypt(keys.public, np.array([[m]], np.uint64)) for m in (6, 7))
+        >>> int(hekat.rsa.decrypt(keys.private, hekat.rsa.multiply(x, y))[0, 0])
+        42
     """
     for operand in (x, y):
         check_kind(operand, TextbookCiphertexts)

@@ -35,25 +35,26 @@ def hash_to_group(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> HashedItems:
-    """Each item's H(item) under the key and `context`. Public: anyone can compute it.
+    """Each item's hash H(item) in Z_n under the key and `context`. Public: anyone can compute it.
 
     Args:
-        public: the signer's key.
-        items: ids, as bytes.
-        context: keeps uses apart, such as the name of a run; equal items hash equal within a key and context only.
-        engine: None: the active one.
-        progress: called as `progress(done, total)` after every few thousand.
+        public: The key that the hashes belong to.
+        items: Bytes of any length.
+        context: Keeps uses apart, such as the name of a run: equal items hash equal within one key and context only.
+        engine: Where the hashes are kept; the selected engine if None.
+        progress: Called as `progress(done, total)` after every few thousand items.
 
     Returns:
         The hashes, shape (len(items),).
 
     Raises:
-        InputError: items that are not bytes.
-        KeyRefusedError: no RSA public key.
+        InputError: An item is not bytes.
+        KeyRefusedError: `public` is no RSA public key.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> rsa.hash_to_group(keys.public, [b"ada", b"grace"], context=b"run 1").shape
+        >>> import hekat
+        >>> public = hekat.rsa.generate_keys().public
+        >>> hekat.rsa.hash_to_group(public, [b"ann", b"bob"], context=b"run 7").shape
         (2,)
     """
     return hash_in_domain(ITEM_DOMAIN, public, items, context, engine, progress)

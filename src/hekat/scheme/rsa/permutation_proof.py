@@ -21,41 +21,41 @@ PROOF_DOMAIN: Final = b"hekat/rsa/permutation-proof/1"
 
 
 def prove_permutation(key: PrivateKey, *, engine: Engine | None = None) -> Signatures:
-    """The proof that x -> x^e is a permutation under the key's public half.
+    """The proof that x -> x^e is a permutation mod n: e-th roots of nine challenges.
 
     Args:
-        key: the private key.
-        engine: None: the active one.
+        key: The private key of the maker.
+        engine: What computes it; the selected engine if None.
 
     Returns:
         The proof, shape (9,).
 
     Raises:
-        FaultError: a computation failed its check, as in `sign`.
+        FaultError: A root fails its check; nothing is returned.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> rsa.prove_permutation(keys.private).shape
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.prove_permutation(keys.private).shape
         (9,)
     """
     return sign(check_private_key(key), _challenges(key.public, engine))
 
 
 def check_permutation(public: PublicKey, proof: Signatures) -> None:
-    """Raise KeyRefusedError unless `proof` shows that x -> x^e is a permutation mod n.
-
-    Without that property the key's owner could see through blinding.
+    """Check the proof that x -> x^e is a permutation mod n, before anything is blinded under the key.
 
     Args:
-        public: the signer's key.
-        proof: what `prove_permutation` gave.
+        public: The key that the proof is of.
+        proof: What its maker's `prove_permutation` gave.
 
     Raises:
-        KeyRefusedError: the proof does not hold, or is another key's.
+        KeyRefusedError: The proof does not hold, or is of another key.
 
     Examples:
-        >>> keys = rsa.generate_keys(2048)
-        >>> rsa.check_permutation(keys.public, rsa.prove_permutation(keys.private))
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.check_permutation(keys.public, hekat.rsa.prove_permutation(keys.private))
     """
     check_kind(proof, Signatures)
     check_same_key(check_public_key(public), proof.public)
