@@ -52,7 +52,7 @@ def test_the_corrections_cancel_out_although_bits_are_few_and_values_clipped(reh
 
 def test_a_lost_party_leaves_its_last_control_variate(rehearse_masked, masked_settings) -> None:
     settings = masked_settings(5, "committee", training=replace(LOCAL, algorithm="scaffold"))
-    rehearsal = rehearse_masked(settings, rehearsed_losses={"b": 2})
+    rehearsal = rehearse_masked(settings, rehearsed_dropouts={"b": 2})
     own = {}
     rehearsal.listener = replace(rehearsal.listener, save_own=lambda party, kept: own.update({party: kept}))
     state = rehearsal.run()

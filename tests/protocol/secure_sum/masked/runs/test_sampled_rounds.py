@@ -175,7 +175,7 @@ def test_a_party_that_is_lost_while_it_is_not_sampled_costs_the_round_nothing(sa
     settings = sampled(10, rounds=2)
     samples = [sample_of(settings, number) for number in (1, 2)]
     away = next(name for name in settings.parties if name not in samples[1])
-    rehearsal = rehearse_masked(settings, tables=tables, rehearsed_losses={away: 2})
+    rehearsal = rehearse_masked(settings, tables=tables, rehearsed_dropouts={away: 2})
     state = rehearsal.run()
     assert rehearsal.lost_names == [away]
     assert "left in the middle of round-2, as was asked for" in rehearsal.reasons
