@@ -9,7 +9,7 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build clean
+.PHONY: help demo test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -18,9 +18,10 @@ help:
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
-	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/gpu_notes.md)"
+	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/explanation/gpu_kernels.md)"
+	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
+	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
@@ -50,6 +51,10 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) \
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[dev,bench]'
 	touch $(VENV)/.demo $(VENV)/.dev $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,docs]'
+	touch $(VENV)/.demo $@
 
 build: $(VENV)/.demo
 
@@ -116,7 +121,7 @@ WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
 	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
-	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py -k cpu && \
+	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py --engines cpu && \
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
@@ -137,13 +142,13 @@ bench-cuda: $(VENV)/.bench
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
 	for file in $(filter-out benchmarks/bench_cuda.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
-	$(BIN)/python benchmarks/write_readme_table.py
+	$(BIN)/python benchmarks/write_measured_pages.py
 
 # CREDIT is a folder with UCI's credit files of two parties by columns; without it the AUC is left out.
 bench-vertical: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_psi.py
 	$(BIN)/python benchmarks/bench_vertical.py $(if $(CREDIT),--credit $(CREDIT))
-	$(BIN)/python benchmarks/write_readme_table.py
+	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
 bench-training: $(VENV)/.bench
@@ -152,6 +157,13 @@ bench-training: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_fedml_he.py
 	$(BIN)/python benchmarks/bench_loop_memory.py
 	$(BIN)/python benchmarks/write_benchmarks_page.py
+
+# The site: pages staged in build/docs, built with every warning an error, and looked through for foreign addresses.
+docs: $(VENV)/.docs
+	$(BIN)/python docs_build/stage.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs_build/check_site.py
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache

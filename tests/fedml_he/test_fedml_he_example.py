@@ -12,7 +12,7 @@ EXAMPLE = ROOT / "examples" / "fedml_he.py"
 
 
 def test_the_document_shows_the_file_that_runs() -> None:
-    text = (ROOT / "docs" / "ckks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how_to" / "fedml_he.md").read_text(encoding="utf-8")
     assert re.findall(r"```python\n(.*?)```", text, re.DOTALL) == [EXAMPLE.read_text(encoding="utf-8")]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.protocol.unsealed import unseal
 
 from hekat.channel import run_parties
-from hekat.launch.horizontal import federation
+from hekat.protocol import in_process
 
 PATCH = pytest.StashKey[pytest.MonkeyPatch]()
 
@@ -35,4 +35,4 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.fixture
 def roles_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Roles compute at once, as on machines of their own: one may wait otherwise than by its channel."""
-    monkeypatch.setattr(federation, "run_parties", lambda roles, *, turn, **others: run_parties(roles, **others))
+    monkeypatch.setattr(in_process, "run_parties", lambda roles, *, turn, **others: run_parties(roles, **others))

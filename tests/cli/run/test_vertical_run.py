@@ -113,7 +113,7 @@ def place(tmp_path, paillier_keys) -> Place:
 def finished(tmp_path_factory, paillier_keys) -> tuple[Place, str]:
     """A run with an arbiter that was played once for the tests that only look at it; and what it said."""
     place = make_place(tmp_path_factory.mktemp("vertical"), paillier_keys[2048][0].private)
-    code, out, err = place.run()
+    code, out, err = place.run("--verbose")
     assert code == 0, err
     return place, out
 

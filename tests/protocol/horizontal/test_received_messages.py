@@ -13,10 +13,11 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import StartMessage
 from hekat.protocol.horizontal.party import run_party
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
 from hekat.protocol.secure_sum.paillier.messages import UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts
 from hekat.wire import body, from_bytes, to_bytes

@@ -280,7 +280,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(algorithm, optimiser, rehearse) 
     def keep(party, own) -> None:
         owned[party, own.round] = own
 
-    whole.listener = replace(whole.listener, save_own=keep)
+    whole.save_own = keep
     state = whole.run()
     middle = whole.saved[3]
     assert middle.rounds_done == 4

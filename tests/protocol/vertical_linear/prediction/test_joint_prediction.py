@@ -20,7 +20,7 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     ScoresMessage,
     TargetSpreadMessage,
 )
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 
 HOSTS = [("insurer",), ("insurer", "grocer"), ("insurer", "grocer", "phone")]
 
@@ -316,8 +316,8 @@ def guess_columns(parts: np.ndarray, unit: float) -> int:
 
 
 def test_digits_beyond_the_twelfth_would_tell_which_cells_a_part_is_made_of() -> None:
-    """The old way told parts to 2^-32: of all weights and cells one choice alone fits, either way round; to 2^-12
-    thousands do."""
+    """Parts told to 2^-32 fit one choice of weights and cells alone, in either order; parts told to 2^-12 fit
+    thousands."""
     weights = 0.7 + np.array([7, 23]) * 2.0**-20
     parts = np.array([[0, 1], [1, 0], [1, 1]]) @ weights
     assert guess_columns(parts, 2.0**-32) == 2

@@ -14,7 +14,8 @@ from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
 from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares
 
 BOTH = ("bank", "shop")

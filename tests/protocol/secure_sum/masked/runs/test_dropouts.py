@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal.settings import CodecSettings
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.secure_sum.masked.messages import IncludedMessage, ReleasedMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 BEFORE_THE_STATEMENT = ("deal", "upload", "sign")
 AFTER_IT = ("release", "open")
@@ -258,14 +259,12 @@ def test_the_run_begins_with_everybody(party, rehearse_masked, masked_settings) 
     assert "no network today" in str(stop)
 
 
-def test_a_run_is_not_said_to_end_by_what_was_lost_only_after_its_end(rehearse_masked) -> None:
+def test_a_run_is_not_said_to_end_by_what_was_lost_only_after_its_end() -> None:
     """`e` raises by itself when the aggregator has given up already: the aggregator's own reason stands."""
-    rehearsal = rehearse_masked()
     stop = PartyStoppedError("too few parties are left", party="hub")
     stop.__cause__ = ProtocolError("too few parties are left")
     loss = PartyLostError("party 'e' was lost", party="e")
     loss.__cause__ = InputError("of its own")
-    rehearsal.lost = [loss]
-    assert rehearsal._traced_to_its_origin(stop).party == "e"
+    assert trace_to_origin(stop, [loss], "hub").party == "e"
     loss.after_stop = True
-    assert rehearsal._traced_to_its_origin(stop) is stop
+    assert trace_to_origin(stop, [loss], "hub") is stop

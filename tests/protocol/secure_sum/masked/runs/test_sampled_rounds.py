@@ -10,7 +10,6 @@ import pytest
 from hekat.data import Table
 from hekat.errors import ChannelError, PartyStoppedError
 from hekat.model import make_model
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     MaskedBlockMessage,
@@ -19,6 +18,7 @@ from hekat.protocol.secure_sum.masked.messages import (
 )
 from hekat.protocol.secure_sum.messages import RangeMessage
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 NAMES = tuple("abcdefghij")
 JOB_DIGEST = bytes(32)
@@ -51,7 +51,7 @@ def sampled(masked_settings):
 
 
 def sample_of(settings, number):
-    return Participation(settings, JOB_DIGEST).parties_in(f"round-{number}")
+    return Participation(settings.sums, JOB_DIGEST).parties_in(f"round-{number}")
 
 
 def expected_model(settings, tables, parties_by_round):
