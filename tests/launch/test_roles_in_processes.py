@@ -32,7 +32,7 @@ data = "visits"
 classes = ["no", "yes"]
 weight_max = 100
 allow_two_parties = {two}
-timeout_s = 30
+timeout_s = 120
 
 [training]
 rounds = {rounds}
@@ -262,10 +262,13 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     assert_same_arrays(model_in(apart_folder), model_in(folder))
     left = [{path.relative_to(one).as_posix() for path in one.rglob("*")} for one in (apart_folder, folder)]
     assert left[0] == left[1]
-    same = ("settings", "parties", "results", "rounds", "included", "aggregator_saw", "packing", "lost", "clipped")
+    same = ("settings", "parties", "results", "rounds", "included", "aggregator_saw", "packing", "clipped")
     for name in same:
         assert answers[0][name] == answers[1][name], name
-    assert [one["party"] for one in answers[0]["lost"]] == ["west"]
+    # Of an error in another process its kind is told, and no word of it.
+    lost = [{**one, "reason": ""} for answer in answers for one in answer["lost"]]
+    assert lost[0] == lost[1]
+    assert answers[0]["lost"][0]["reason"] == "ChannelError"
     assert main(["audit", str(apart_folder)]) == 0
 
 
@@ -305,7 +308,7 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
 def test_a_party_that_never_comes_is_named_by_all_others(tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     apart.preludes["east"] = "import sys; sys.exit(0)"
-    ended = apart.play(timeout_s=8.0)
+    ended = apart.play(timeout_s=20.0)
     for role in ("north", "hub"):
         assert ended[role].code == 2
         assert "no east" in ended[role].told["error"]
@@ -318,7 +321,7 @@ def test_another_job_at_one_party_is_told_to_it(tmp_path) -> None:
     job.write_text(job.read_text().replace("rounds = 2", "rounds = 3"))
     site = load_site(apart.folder_of("east") / "site.toml")
     approve(site, "east", load_job(job).digest, "clinics")
-    ended = apart.play(timeout_s=8.0)
+    ended = apart.play(timeout_s=20.0)
     assert ended["east"].code == 2
     assert "'east' was given another job" in ended["east"].told["error"]
     assert not any((apart.folder_of(role) / "runs").exists() for role in apart.roles)

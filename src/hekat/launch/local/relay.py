@@ -46,7 +46,7 @@ class LocalRelay:
         join_timeout_s: float | None = None,
         may_drop_out: Collection[str] = (),
     ) -> None:
-        """`timeout_s` is the time of one wait, `join_timeout_s` the time in which every role must join (None: the same).
+        """`timeout_s` is the time of one wait, `join_timeout_s` that in which every role must join (None: the same).
 
         Raises InputError where the path is too long for a socket, StateError where it cannot be made.
         """
