@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from tests.launch.roles_apart import RUN_ID, RolesApart
 
+from hekat.cli.main import main
+from hekat.job.approvals import approve
+from hekat.job.horizontal.job_file import load_job
+from hekat.job.site_file import load_site
 from hekat.launch.horizontal.run import run_job
 from hekat.launch.psi.run import run_intersection_job
 from hekat.launch.vertical_linear.run import run_vertical_job
@@ -28,7 +32,7 @@ data = "visits"
 classes = ["no", "yes"]
 weight_max = 100
 allow_two_parties = {two}
-timeout_s = 30
+timeout_s = 120
 
 [training]
 rounds = {rounds}
@@ -157,8 +161,8 @@ def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
         f'[intersection]\nkind = "{kind}"\nlearns = ["bank", "insurer"]\n'
     )
     if kind == "rsa_blind":
-        text += "key_bits = 2048\n"
-    apart = RolesApart(tmp_path, text, ("bank", "insurer"), sites, "min_key_bits = 2048")
+        text += "key_bits = 3072\n"
+    apart = RolesApart(tmp_path, text, ("bank", "insurer"), sites)
     ended = apart.play()
     assert {role: (one.code, one.told.get("common")) for role, one in ended.items()} == dict.fromkeys(
         apart.roles, (0, 20)
@@ -234,3 +238,90 @@ def joined(shares: list[np.ndarray]) -> np.ndarray:
     for row in range(len(limbs[0])):
         totals.append(sum(int(one[row][0]) + (int(one[row][1]) << 64) for one in limbs) % 2**128)
     return np.array([float(total - 2**128 if total >= 2**127 else total) for total in totals])
+
+
+# --- one command that starts them all ----------------------------------------------------------------------------
+
+
+def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
+    """A job without party keys: the command makes a key for each role, which nothing keeps."""
+    apart = clinics(tmp_path, 4, 'kind = "lattice"')
+    job = apart.together / "job.toml"
+    job.write_text(job.read_text().partition("[party_keys]")[0])
+    site = apart.together / "site.toml"
+    site.write_text("\n".join(line for line in site.read_text().splitlines() if "party_key" not in line))
+    answers = []
+    for number, more in enumerate((["--processes"], [])):
+        runs = tmp_path / f"runs-{number}"
+        # Each has state folders of its own: a record refuses other sums of the same rows.
+        site.write_text(site.read_text().replace("state/", "other/" if number else "state/"))
+        code = main(["run", str(job), "--runs", str(runs), "--json", "--lose", "west:2", *more])
+        answers.append(json.loads(capsys.readouterr().out))
+        assert code == 0, answers[-1]
+    apart_folder, folder = (Path(answer["folder"]) for answer in answers)
+    assert_same_arrays(model_in(apart_folder), model_in(folder))
+    left = [{path.relative_to(one).as_posix() for path in one.rglob("*")} for one in (apart_folder, folder)]
+    assert left[0] == left[1]
+    same = ("settings", "parties", "results", "rounds", "included", "aggregator_saw", "packing", "clipped")
+    for name in same:
+        assert answers[0][name] == answers[1][name], name
+    # Of an error in another process its kind is told, and no word of it.
+    lost = [{**one, "reason": ""} for answer in answers for one in answer["lost"]]
+    assert lost[0] == lost[1]
+    assert answers[0]["lost"][0]["reason"] == "ChannelError"
+    assert main(["audit", str(apart_folder)]) == 0
+
+
+# --- what is refused before anything is written --------------------------------------------------------------------
+
+
+def refusal(capsys, *words: object) -> str:
+    capsys.readouterr()
+    assert main(["run", *(str(word) for word in words)]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
+    apart = clinics(tmp_path, 3, 'kind = "lattice"')
+    folder = apart.folder_of("north")
+    job, site, runs, relay = folder / "job.toml", folder / "site.toml", folder / "runs", tmp_path / "relay"
+    words = (job, "--relay", relay, "--runs", runs)
+    assert "the job has no role 'nobody'" in refusal(capsys, *words, "--role", "nobody")
+    assert "the site file knows no party 'east'" in refusal(capsys, *words, "--role", "east")
+    assert "there is no relay at" in refusal(capsys, *words, "--role", "north")
+    assert "--role plays one role over a relay" in refusal(capsys, job, "--role", "north", "--runs", runs)
+    text = site.read_text()
+    site.write_text(text.replace('party_key = "north.party"', ""))
+    assert "the site file has no party key for north" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text.replace('state = "state/north"', ""))
+    assert "north" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text.replace("state/north", "state/new"))
+    assert "the job is not approved" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text)
+    job.write_text(job.read_text().partition("[party_keys]")[0])
+    told = refusal(capsys, *words, "--role", "north")
+    assert "only one process that plays all roles" in told
+    assert "--processes" in told
+    assert not runs.exists()
+
+
+def test_a_party_that_never_comes_is_named_by_all_others(tmp_path) -> None:
+    apart = clinics(tmp_path, 2, 'kind = "none"')
+    apart.preludes["east"] = "import sys; sys.exit(0)"
+    ended = apart.play(timeout_s=20.0)
+    for role in ("north", "hub"):
+        assert ended[role].code == 2
+        assert "no east" in ended[role].told["error"]
+        assert not (apart.folder_of(role) / "runs").exists()
+
+
+def test_another_job_at_one_party_is_told_to_it(tmp_path) -> None:
+    apart = clinics(tmp_path, 2, 'kind = "none"')
+    job = apart.folder_of("east") / "job.toml"
+    job.write_text(job.read_text().replace("rounds = 2", "rounds = 3"))
+    site = load_site(apart.folder_of("east") / "site.toml")
+    approve(site, "east", load_job(job).digest, "clinics")
+    ended = apart.play(timeout_s=20.0)
+    assert ended["east"].code == 2
+    assert "'east' was given another job" in ended["east"].told["error"]
+    assert not any((apart.folder_of(role) / "runs").exists() for role in apart.roles)

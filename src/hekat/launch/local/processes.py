@@ -22,6 +22,8 @@ from hekat.run.run_events import EVENTS_FILE
 from hekat.state import RunDirectory
 
 ROLES_FOLDER = "roles"
+# A process that ends is heard of at once; one that only loads much data is waited for.
+STARTS_WITHIN_S = 600.0
 ROLES_AT_ONCE = "every role ran in a process of its own on this machine; they shared its processors"
 
 
@@ -103,7 +105,12 @@ class RoleProcesses:
     def _relay(self, place: Path) -> LocalRelay:
         terms = RunTerms(self.directory.run_id, tuple(roles_of(self.job)))
         return LocalRelay(
-            place / "relay", terms, self.job.digest, timeout_s=self.job.timeout_s, may_drop_out=self.may_drop_out
+            place / "relay",
+            terms,
+            self.job.digest,
+            timeout_s=self.job.timeout_s,
+            join_timeout_s=max(self.job.timeout_s, STARTS_WITHIN_S),
+            may_drop_out=self.may_drop_out,
         )
 
     def _commands(self, place: Path) -> dict[str, list[str]]:

@@ -42,14 +42,18 @@ class FolderObserver(VerticalObserver):
 
     def note_common(self, role: str, count: int) -> None:
         self._folder.events.write("intersection", kind=self._job.intersection_kind, common=count)
-        if not self._is_training:
-            self._is_training = True
-            self._progress.begin(TRAINING, self._job.settings.training.epochs)
+        self._begin_training()
 
     def note_epoch(self, role: str, record: EpochRecord) -> None:
+        self._begin_training()  # an arbiter matches no rows
         self._folder.events.write("epoch", epoch=record.epoch, loss=record.loss)
         text = f"epoch {record.epoch}" + ("" if record.loss is None else f", loss {record.loss:.4f}")
         self._progress.advance(TRAINING, text)
+
+    def _begin_training(self) -> None:
+        if not self._is_training:
+            self._is_training = True
+            self._progress.begin(TRAINING, self._job.settings.training.epochs)
 
     def save(self, role: str, kept: PartyCheckpoint) -> None:
         save_party_checkpoint(self._folder.path / CHECKPOINTS_FOLDER, self._job, role, kept)
