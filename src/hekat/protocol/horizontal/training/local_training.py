@@ -7,7 +7,7 @@ import numpy as np
 from hekat.codec.clip import FloatArray
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.horizontal.training.algorithms.algorithm import LabelArray, LocalRows, LocalWork
+from hekat.protocol.horizontal.training.algorithms.algorithm import LabelArray, LocalRows, LocalTask, LocalWork
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
@@ -28,5 +28,5 @@ def local_update(
 
     `features` are standardised, shape (rows, columns); `correction` is c - c_i for each trained weight (`scaffold`).
     """
-    rows = LocalRows(features, labels)
-    return ALGORITHMS[training.algorithm].work(model, parameters, rows, training, rng, trained, correction)
+    task = LocalTask(model, parameters, LocalRows(features, labels), training, rng, trained, correction)
+    return ALGORITHMS[training.algorithm].work(task)

@@ -216,7 +216,7 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
     peaks = {}
     for party_count in (3, 12):
         parties = tuple("abcdefghijkl")[:party_count]
-        settings = replace(masked_settings(3, "shared"), parties=parties)
+        settings = replace(masked_settings(3, "shared").sums, parties=parties)
         channel = Senders(parties, parameters, value_count)
         roster = Roster(channel, settings)
         summation = MaskedSummation(channel, settings, roster, Stopwatch(), GroupParties(roster, {}), 0)

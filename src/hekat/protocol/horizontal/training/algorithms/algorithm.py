@@ -56,6 +56,27 @@ class LocalRows:
 
 
 @dataclass(frozen=True)
+class LocalTask:
+    """One party's task of one round: to train from the model `parameters`, which are only read, on its rows.
+
+    `correction` is c - c_i for each trained weight, where the algorithm has control variates.
+    """
+
+    model: Model
+    parameters: Tensors = field(repr=False)
+    rows: LocalRows
+    training: LocalSettings
+    rng: np.random.Generator
+    trained: TrainedTensors
+    correction: Tensors | None = field(default=None, repr=False)
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows of one batch."""
+        return min(self.training.batch_rows or len(self.rows), len(self.rows))
+
+
+@dataclass(frozen=True)
 class LocalWork:
     """One party's work of one round.
 
@@ -88,18 +109,6 @@ class Algorithm(Protocol):
         """Raise InputError for settings that have no effect under this algorithm."""
         ...
 
-    def work(
-        self,
-        model: Model,
-        parameters: Tensors,
-        rows: LocalRows,
-        training: LocalSettings,
-        rng: np.random.Generator,
-        trained: TrainedTensors,
-        correction: Tensors | None,
-    ) -> LocalWork:
-        """The work of one round from the model `parameters`, which are only read.
-
-        `correction` is c - c_i for each trained weight, where the algorithm has control variates.
-        """
+    def work(self, task: LocalTask) -> LocalWork:
+        """The work of one round."""
         ...

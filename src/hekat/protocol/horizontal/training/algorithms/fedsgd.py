@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hekat.model import Model
-from hekat.protocol.horizontal.training.algorithms.algorithm import Algorithm, LocalRows, LocalSettings, LocalWork
-from hekat.protocol.horizontal.training.algorithms.local_steps import batch_rows_of, refuse_proximal_mu
-from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.secure_sum.streamed_tensor import Tensors
+from hekat.protocol.horizontal.training.algorithms.algorithm import Algorithm, LocalSettings, LocalTask, LocalWork
+from hekat.protocol.horizontal.training.algorithms.local_steps import refuse_proximal_mu
 from hekat.protocol.setting_checks import refuse_setting
 
 
@@ -23,19 +18,10 @@ class FedSgd(Algorithm):
             refuse_setting("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
         refuse_proximal_mu(self.name, training)
 
-    def work(
-        self,
-        model: Model,
-        parameters: Tensors,
-        rows: LocalRows,
-        training: LocalSettings,
-        rng: np.random.Generator,
-        trained: TrainedTensors,
-        correction: Tensors | None,
-    ) -> LocalWork:
-        batch_rows = batch_rows_of(len(rows), training)
+    def work(self, task: LocalTask) -> LocalWork:
         # A batch of all rows is permuted too: what a model draws by its batch (dropout) then follows from the round,
         # and a run that is resumed draws as one that went through.
-        chosen = rng.permutation(len(rows))[:batch_rows]
-        loss, gradient = model.loss_and_gradient(parameters, rows.features[chosen], rows.labels[chosen])
-        return LocalWork({name: gradient[name] for name in trained.names}, loss, batch_rows, 1)
+        chosen = task.rng.permutation(len(task.rows))[: task.batch_rows]
+        features, labels = task.rows.features[chosen], task.rows.labels[chosen]
+        loss, gradient = task.model.loss_and_gradient(task.parameters, features, labels)
+        return LocalWork({name: gradient[name] for name in task.trained.names}, loss, task.batch_rows, 1)

@@ -9,10 +9,7 @@ import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
-from hekat.model import Model
-from hekat.protocol.horizontal.training.algorithms.algorithm import LocalRows, LocalSettings, LocalWork
-from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.secure_sum.streamed_tensor import Tensors
+from hekat.protocol.horizontal.training.algorithms.algorithm import LocalSettings, LocalTask, LocalWork
 
 DEFAULT_PROXIMAL_MU = 0.01
 
@@ -20,24 +17,16 @@ DEFAULT_PROXIMAL_MU = 0.01
 Slope = Callable[[str, FloatArray, FloatArray], FloatArray]
 
 
-def take_local_steps(
-    model: Model,
-    parameters: Tensors,
-    rows: LocalRows,
-    training: LocalSettings,
-    rng: np.random.Generator,
-    trained: TrainedTensors,
-    slope_of: Slope,
-) -> LocalWork:
+def take_local_steps(task: LocalTask, slope_of: Slope) -> LocalWork:
     """`local_epochs` times over all rows in batches; the update is the change of the trained tensors.
 
     `slope_of(name, gradient, current)` is what a weight is moved against. Tensors that are not trained stay.
     """
-    row_count = len(rows)
-    loss = model.loss(parameters, rows.features, rows.labels)
-    current = dict(parameters)
+    model, rows, training, trained = task.model, task.rows, task.training, task.trained
+    loss = model.loss(task.parameters, rows.features, rows.labels)
+    current = dict(task.parameters)
     step_count = 0
-    for batch in _batches(row_count, batch_rows_of(row_count, training), training.local_epochs, rng):
+    for batch in _batches(len(rows), task.batch_rows, training.local_epochs, task.rng):
         _, gradient = model.loss_and_gradient(current, rows.features[batch], rows.labels[batch])
         for name in trained.weights:
             slope = slope_of(name, gradient[name], current[name])
@@ -45,12 +34,8 @@ def take_local_steps(
         for name in trained.statistics:
             current[name] = current[name] - gradient[name]
         step_count += 1
-    return LocalWork({name: current[name] - parameters[name] for name in trained.names}, loss, row_count, step_count)
-
-
-def batch_rows_of(row_count: int, training: LocalSettings) -> int:
-    """Rows of one batch."""
-    return min(training.batch_rows or row_count, row_count)
+    update = {name: current[name] - task.parameters[name] for name in trained.names}
+    return LocalWork(update, loss, len(rows), step_count)
 
 
 def refuse_proximal_mu(algorithm: str, training: LocalSettings) -> None:

@@ -22,12 +22,9 @@ Source: Karimireddy et al. 2020, Algorithm 1, with weights n_i / n in place of 1
 
 from __future__ import annotations
 
-import numpy as np
-
-from hekat.model import Model
-from hekat.protocol.horizontal.training.algorithms.algorithm import Algorithm, LocalRows, LocalSettings, LocalWork
+from hekat.protocol.horizontal.training.algorithms.algorithm import Algorithm, LocalSettings, LocalTask, LocalWork
 from hekat.protocol.horizontal.training.algorithms.local_steps import refuse_proximal_mu, take_local_steps
-from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 ROW_COUNT_STEP = "scaffold/rows"
@@ -44,26 +41,10 @@ class Scaffold(Algorithm):
     def check(self, training: LocalSettings) -> None:
         refuse_proximal_mu(self.name, training)
 
-    def work(
-        self,
-        model: Model,
-        parameters: Tensors,
-        rows: LocalRows,
-        training: LocalSettings,
-        rng: np.random.Generator,
-        trained: TrainedTensors,
-        correction: Tensors | None,
-    ) -> LocalWork:
+    def work(self, task: LocalTask) -> LocalWork:
+        correction = task.correction
         assert correction is not None  # every party of the job has control variates
-        return take_local_steps(
-            model,
-            parameters,
-            rows,
-            training,
-            rng,
-            trained,
-            lambda name, gradient, current: gradient + correction[name],
-        )
+        return take_local_steps(task, lambda name, gradient, current: gradient + correction[name])
 
 
 def correction_of(shared: Tensors, own: Tensors) -> Tensors:
