@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.party_tables import check_ids, read_parties
+from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -87,10 +87,10 @@ def find_common_rows(
     check_ids(parties.values())
     names = tuple(parties)
     settings = IntersectionSettings(names[0], names[1:], kind=intersection)
-    machine = OneMachine("psi", timeout_s)
     roles = {name: partial(_role, parties[name], settings) for name in names}
-    rows = machine.play(roles, settings)
-    return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, machine.audits)
+    played = play_roles(roles, "psi", settings, timeout_s)
+    rows = played.results
+    return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, played.audits)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:
