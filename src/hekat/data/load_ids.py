@@ -22,7 +22,7 @@ def load_ids(kind: str, options: Mapping[str, Any], folder: Path, *, name: str) 
     """The ids of a source; its other columns may hold anything, also texts and gaps, and need not be there.
 
     Args:
-        kind: One of `SOURCE_KINDS`, as in the site file (docs/data.md).
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
         options: The options of that kind, as in the site file.
         folder: What paths are relative to.
         name: What errors call the source.

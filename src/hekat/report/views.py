@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hekat.report.brief import Brief
 from hekat.report.horizontal.view import HORIZONTAL_VIEW
 from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.vertical_linear.view import VERTICAL_VIEW
 from hekat.report.view import Facts, Finding, View
 
@@ -24,16 +25,54 @@ def render_page(summary: Facts) -> str:
     return view_of(summary).page(summary)
 
 
+def brief_of(summary: Facts) -> Brief:
+    """What a run prints unasked."""
+    return view_of(summary).brief(summary)
+
+
 def terminal_tables(summary: Facts) -> list[Table]:
-    """What a terminal shows as tables."""
+    """What a terminal shows as tables.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        Title, heads and rows of each, in reading order.
+
+    Examples:
+        >>> len(terminal_tables(load_summary(run_folder))) > 3
+        True
+    """
     return view_of(summary).terminal_tables(summary)
 
 
 def terminal_findings(summary: Facts) -> list[Finding]:
-    """What a terminal shows as paragraphs."""
+    """What a terminal shows as paragraphs.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        Title and text of each, in reading order.
+
+    Examples:
+        >>> all(finding.title for finding in terminal_findings(load_summary(run_folder)))
+        True
+    """
     return view_of(summary).terminal_findings(summary)
 
 
 def verdict(summary: Facts) -> str:
-    """One sentence: who did what together, and what came out."""
+    """One sentence: who did what together, and what came out.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        The sentence.
+
+    Examples:
+        >>> "trained one model" in verdict(load_summary(run_folder))
+        True
+    """
     return view_of(summary).verdict(summary)

@@ -22,7 +22,7 @@ def events_of(folder) -> list[dict]:
 def test_a_job_with_rows_held_out_is_run_and_told_of_everywhere(validating) -> None:
     validating.edit("job.toml", "weight_max = 100", "weight_max = 100\n\n[compare]\nalone = true\nplain = true")
     validating.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "none"]')
-    answer = validating.run()
+    answer = validating.run("--verbose")
     assert answer.code == 0, answer.err
     assert "held out 0." in answer.out  # a line while it goes on
     assert "Each model on rows that the parties held out" in answer.out
@@ -64,7 +64,7 @@ def test_without_it_nothing_is_said_of_it(workplace) -> None:
 
 
 def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(validating, monkeypatch) -> None:
-    from hekat.protocol.horizontal import aggregator
+    from hekat.protocol.secure_sum.masked import aggregator
 
     serve = aggregator.MaskedSummation.serve
 
@@ -93,7 +93,7 @@ def test_a_resumed_run_ends_with_the_same_validation(validating, monkeypatch) ->
     whole = validating.run()
     assert whole.code == 0
     (first,) = validating.folders()
-    from hekat.protocol.horizontal import aggregator
+    from hekat.protocol.secure_sum.masked import aggregator
 
     serve = aggregator.MaskedSummation.serve
 
