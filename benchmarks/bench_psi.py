@@ -1,6 +1,6 @@
 """Whole set intersections, both parties on this machine: by Diffie-Hellman beside openmined.psi, by RSA beside gmpy2.
 
-Every result is checked against Python's sets before it is timed. Seconds are those of both parties together, in
+Every result is checked against Python's sets before it is timed. Seconds are both parties' together, in
 processor time on ONE core (the process and its engine are bound to it), with the wall time beside them; a run of two
 processes, a core for each party, is timed by the wall. openmined.psi (P-256, its Golomb-compressed set) runs in turns
 with ours, on the same core and the same sets, where `--openmined` names a Python that has it; it needs no other package
@@ -238,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=COUNT, help="ids of each party")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="ids of each party that gmpy2 works through")
-    parser.add_argument("--turns", type=int, default=TURNS, help="runs of ecdh, of which the median counts")
+    parser.add_argument("--turns", type=int, default=TURNS, help="runs of ecdh; their median counts")
     parser.add_argument("--openmined", metavar="PYTHON", help="a Python that has openmined.psi")
     parser.add_argument("--ecdh-only", action="store_true", help="no RSA; keeps it as psi-COUNT")
     parser.add_argument("--quick", action="store_true", help="small sets: shows that it works, keeps nothing")

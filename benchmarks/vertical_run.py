@@ -21,7 +21,8 @@ from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats

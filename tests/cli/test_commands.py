@@ -227,10 +227,22 @@ def hospitals(workplace):
     return workplace
 
 
-def test_the_hospitals_run_report_and_audit(hospitals) -> None:
+def rows_on_a_screen(text: str, columns: int, folder: Path) -> int:
+    """How many rows of a terminal `text` takes, the run being in a folder of the usual length."""
+    lines = text.replace(str(folder), f"runs/{folder.name}").splitlines()
+    return sum(max(1, -(-len(line) // columns)) for line in lines)
+
+
+@pytest.mark.drawn
+def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     answer = hospitals.run()
     assert answer.code == 0, answer.err
     (folder,) = hospitals.folders()
+    # A run is told on one screen, progress and all.
+    assert rows_on_a_screen(answer.out, 80, folder) <= 40
+    for label in ("result", "protected", "time", "bytes", "checked", "run folder", "summary", "ledgers", "report"):
+        assert re.search(rf"^{label} ", answer.out, re.MULTILINE), label
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     parties = tomllib.loads((hospitals.folder / "job.toml").read_text())["parties"]
     ledgers = {f"ledger/{name}.jsonl" for name in (*parties, "aggregator")}
@@ -245,11 +257,12 @@ def test_the_hospitals_run_report_and_audit(hospitals) -> None:
     assert {row["name"] for row in summary["results"]} >= {"plain federated", "encrypted federated"}
     assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     assert not any("UNENCRYPTED" in line for line in summary["aggregator_saw"])
-    # The README quotes a run: what does not depend on key or machine must be what runs print.
-    readme = (HOSPITALS.parents[1] / "README.md").read_text()
-    quoted = re.search(r"numbers masked \(values, weight, counters\)\s+(\d+)", readme)
-    assert quoted is not None
-    assert int(quoted[1]) == summary["packing"]["lane_count"]
+    assert summary["packing"]["lane_count"] == 42
+    # The documents quote this run: what does not depend on key or machine must be what it prints.
+    root = HOSPITALS.parents[1]
+    documents = [root / "README.md", *(root / "docs").rglob("*.md")]
+    quote = re.compile(r"right for\s+([\d.]+%)\s+of\s+(\d+)\s+test\s+rows")
+    assert quote.findall(answer.out)[0] in {found for path in documents for found in quote.findall(path.read_text())}
     (folder / "report.html").unlink()
     redrawn = hospitals.call("report", folder, "--json")
     assert redrawn.code == 0

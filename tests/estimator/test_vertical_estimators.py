@@ -251,7 +251,7 @@ def test_a_fitted_model_predicts_so_many_rows_and_no_more(tumours, small) -> Non
     X, y = tumours
     made = VerticalLogisticRegression(**{**small, "protection": "none", "max_predictions": 200}).fit(X, y)
     made.predict(X)
-    with pytest.raises(PolicyError, match="may be predicted with the part of") as refused:
+    with pytest.raises(PolicyError, match="does not allow so many predictions with its part") as refused:
         made.predict(X)
     assert refused.value.got == "120 rows after 120"
     made.predict(X[:80])

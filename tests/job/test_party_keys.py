@@ -130,6 +130,13 @@ def test_a_run_makes_no_key_where_the_job_names_one(tmp_path) -> None:
         load_party_keys(site, ("a", "b"), {"a": KEYS["a"].public, "b": KEYS["b"].public})
 
 
+def test_the_cure_names_the_section_as_the_site_file_has_it(tmp_path) -> None:
+    with pytest.raises(JobError) as refusal:
+        load_party_keys(site_with(tmp_path), (), {"St. Anne": KEYS["a"].public})
+    assert refusal.value.got == 'no party_key under [party."St. Anne"]'
+    assert refusal.value.cure.startswith('add party_key to [party."St. Anne"]; ')
+
+
 def test_a_session_holds_everybody_to_the_keys_of_the_job() -> None:
     """b signs with a key of its own: without pinned keys the session opens, with those of the job it does not."""
     keys = {"a": KEYS["a"], "b": KEYS["other"]}

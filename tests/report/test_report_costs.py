@@ -19,8 +19,8 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import compared_metric, plain_value, precision_sentence, precision_table
+from hekat.report.horizontal.tables import role_byte_table
 from hekat.report.page.drawing import shorten_names
-from hekat.report.tables import role_byte_table
 
 LONG = "encoder.layers.{}.self_attention.output_projection.weight"
 

@@ -13,8 +13,8 @@ from hekat.report.horizontal.dropouts import dropout_headline, dropout_sentences
 from hekat.report.horizontal.findings import difference_sentences, key_warning, time_sentences
 from hekat.report.horizontal.page import render_page
 from hekat.report.horizontal.steps import explain_step, step_names
+from hekat.report.horizontal.tables import party_table
 from hekat.report.summary import load_summary
-from hekat.report.tables import party_table
 
 
 def lose(summary: dict[str, Any], party: str, number: int | None, reason: str = "disk full") -> None:

@@ -24,7 +24,7 @@ from hekat.report.horizontal.findings import (
     round_sentence,
     time_sentences,
 )
-from hekat.report.tables import party_table, role_byte_table, role_time_table
+from hekat.report.horizontal.tables import party_table, role_byte_table, role_time_table
 
 SAMPLE: dict[str, Any] = json.loads(Path(__file__).with_name("sample_summary.json").read_text(encoding="utf-8"))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hekat.report import terminal_tables
 from hekat.report.horizontal.byte_text import byte_table
+from hekat.report.horizontal.tables import party_table, result_table, role_time_table, time_table
 from hekat.report.number_text import (
     format_byte_count,
     format_count,
@@ -19,7 +20,6 @@ from hekat.report.number_text import (
     format_seconds,
     pluralise,
 )
-from hekat.report.tables import party_table, result_table, role_time_table, time_table
 
 
 def test_the_best_of_each_column_is_marked_and_equal_texts_share_it(sample: dict[str, Any]) -> None:

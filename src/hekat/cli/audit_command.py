@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyPublicKey
+from hekat.cli.exit_codes import ExitCode
 from hekat.cli.printable import printable
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
@@ -17,8 +18,6 @@ from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
-
-NOT_WHOLE = 1
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         _tell_stopped(reports)
         _tell_predictions(options.paths)
         _warn(missing, unsigned, agree=agree)
-    return 0 if agree and not missing and not unsigned else NOT_WHOLE
+    return ExitCode.DONE if agree and not missing and not unsigned else ExitCode.NOT_WHOLE
 
 
 def _show(reports: list[AuditReport], reconciled: list[str]) -> None:

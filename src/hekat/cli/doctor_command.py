@@ -12,6 +12,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from hekat.cli.exit_codes import ExitCode
 from hekat.cli.printable import printable
 from hekat.engine.cuda.kernel_cache import CACHE_VARIABLE
 from hekat.engine.select import (
@@ -71,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{title}\n")
             for name, value in facts.items():
                 sys.stdout.write(f"  {name:<20} {printable(value)}\n")
-    return 0 if findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"] else 2
+    works = findings["engines"][DEFAULT_ENGINE] == READY and "problem" not in findings["active engine"]
+    return ExitCode.DONE if works else ExitCode.REFUSED
 
 
 def examine(site: Path | None = None) -> dict[str, dict[str, str]]:

@@ -1,7 +1,6 @@
 """Entry of the `hekat` command: picks the subcommand, and turns every refusal into a short answer and an exit code.
 
-Exit codes: 0 done; 1 `audit` found ledgers that disagree, are missing or are not signed;
-2 refused or failed, with the cure; 130 interrupted.
+The exit codes are those of `hekat.cli.exit_codes`.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from typing import Any, NoReturn
 
 import hekat
 from hekat.cli import audit_command, doctor_command, job_command, keys_command, report_command
+from hekat.cli.exit_codes import ExitCode
 from hekat.cli.init import command as init_command
 from hekat.cli.predict import command as predict_command
 from hekat.cli.printable import printable
 from hekat.cli.run import command as run_command
 from hekat.errors import HekatError, PartyStoppedError
 
-INTERRUPTED = 130
+INTERRUPTED = ExitCode.INTERRUPTED
 DEBUG_VARIABLE = "HEKAT_DEBUG"
 _COMMANDS = (
     init_command,
@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         sys.stderr.write(f"error: {printable(message)}\n  cure: {self.prog} --help\n")
-        raise SystemExit(2)
+        raise SystemExit(ExitCode.REFUSED)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -76,12 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has left (`hekat audit RUN | head`): nothing is wrong, and nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return ExitCode.DONE
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             raise
         _show_parts(_explain_defect(error), _notes_of(error), as_json=getattr(options, "json", False))
-        return HekatError.exit_code
+        return ExitCode.REFUSED
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -37,9 +37,9 @@ from hekat.scheme.lattice import (
     choose_parameters,
     generate_secret,
     public_key,
-    read_contribution,
     sum_secrets,
 )
+from hekat.scheme.lattice.evaluate import read_contribution
 from hekat.scheme.paillier import PrivateKey, add, decrypt, encrypt
 
 LEAST_S = 0.03

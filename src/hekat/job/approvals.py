@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.site_file import Site
 from hekat.state import replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.toml_text import toml_key
 
 FOLDER = "approved"
@@ -96,7 +96,7 @@ def _folder_of(site: Site, party: str) -> Path:
     if held is None or held.state is None:
         raise JobError(
             f"{party} has no place for its approvals",
-            expected=f"state under [party.{party}] of the site file",
+            expected=f"state under [{toml_key('party', party)}] of the site file",
             got="no such party" if held is None else "no state",
             cure=f'add state = "state/{party}" to [{toml_key("party", party)}]',
         )

@@ -14,14 +14,11 @@ from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
-from hekat.protocol.vertical_linear.prediction.predict_scores import (
-    LEAST_SCORE_BITS,
-    MAX_PREDICTIONS,
-    MOST_SCORE_BITS,
-    SCORE_BITS,
-)
+from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS
+from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
+from hekat.toml_text import toml_key
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -115,12 +112,12 @@ def find_source(site: Site, party: str | None, name: str) -> DataSource:
     """The table a job calls `name` at `party` (None: the common ones)."""
     sources = site.common_data if party is None else site.parties[party].data
     if name not in sources:
-        where = "common_data" if party is None else f"party.{party}.data"
+        where = ("common_data",) if party is None else ("party", party, "data")
         raise JobError(
             f"the site file has no data called {name!r} for {party or 'all parties'}",
             expected=f"one of {', '.join(sorted(sources)) or 'nothing yet'}",
             got=name,
-            cure=f"add [{where}.{name}] to the site file, or correct the job's data name",
+            cure=f"add [{toml_key(*where, name)}] to the site file, or correct the job's data name",
         )
     return sources[name]
 
@@ -169,7 +166,7 @@ def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
                 f"parties {other} and {name} keep their state in one folder",
                 expected="a folder for each",
                 got=str(party.state),
-                cure=f"change party.{name}.state",
+                cure=f"change {toml_key('party', name, 'state')}",
             )
 
 

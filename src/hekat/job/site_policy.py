@@ -9,6 +9,7 @@ from hekat.job.horizontal.committee_policy import check_committee
 from hekat.job.horizontal.job_file import Job
 from hekat.job.site_file import Site, SitePolicy
 from hekat.protocol.secure_sum.settings import PROTECTIONS
+from hekat.toml_text import toml_key
 
 
 def check_site_allows(site: Site, job: Job) -> None:
@@ -91,7 +92,7 @@ def check_has_tables(site: Site, parties: Iterable[str]) -> None:
                 f"the site file knows no party {party!r}",
                 expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
                 got=party,
-                cure=f"add [party.{party}] to the site file, or correct the job's parties",
+                cure=f"add [{toml_key('party', party)}] to the site file, or correct the job's parties",
             )
 
 
@@ -106,7 +107,7 @@ def check_holds_nothing(site: Site, name: str, role: str) -> None:
             expected="an aggregator that can add ciphertexts and open none"
             if role == "aggregator"
             else "an authority without keys: it is sent what it opens",
-            got=f"paillier_key under [party.{name}]",
+            got=f"paillier_key under [{toml_key('party', name)}]",
             cure=f"remove the key from the {role}'s site",
         )
     check_holds_no_rows(site, name, role)
@@ -119,6 +120,6 @@ def check_holds_no_rows(site: Site, name: str, role: str) -> None:
         raise PolicyError(
             f"the {role} is given data",
             expected=f"a {role} without rows of its own" if role != "aggregator" else "an aggregator without rows",
-            got=f"data under [party.{name}]",
+            got=f"data under [{toml_key('party', name)}]",
             cure="move the data to a party",
         )

@@ -1,4 +1,4 @@
-"""Puts rows of an audit together that say the same of other peers, steps or fields, so that people can read them."""
+"""Joins rows of an audit that say the same of other peers, steps or fields, so that people can read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compares two parties' ledgers: whatever one says it sent, the other must say it received, and the reverse.
 
-What did not get there is told apart: a message of which its sender noted that it was not handed over counts as not
-sent, and where one of the two stopped before the end, the last messages may have been on their way.
+A message that did not arrive is told apart: where its sender noted that it was not handed over, it counts as not sent,
+and where one of the two stopped before the end, the last messages may have been on their way.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _place(sender: AuditReport, receiver: AuditReport, step: str) -> str:
 
 
 def _not_handed_over(report: AuditReport) -> set[int]:
-    """The lines of messages of which the next line notes that they were not handed over."""
+    """The lines of messages whose next line notes that they were not handed over."""
     return {
         entry.index
         for entry, following in zip(report.entries, report.entries[1:], strict=False)

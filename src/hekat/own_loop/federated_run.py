@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import Channel, PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
@@ -32,7 +33,6 @@ from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_uplo
 from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
 from hekat.state import replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 PROTOCOL = "horizontal-loop"
 STATE_FOLDER = "state"

@@ -119,3 +119,8 @@ def pluralise(value: int, noun: str) -> str:
     if value == 1:
         return noun
     return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+
+
+def capitalise(text: str) -> str:
+    """`text` with its first letter large; the rest stays."""
+    return text[:1].upper() + text[1:]

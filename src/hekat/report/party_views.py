@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report import shape
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 HOWS = {
     "disclosed": "readable to it",

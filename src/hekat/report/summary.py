@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from hekat.errors import StateError
 from hekat.report import shape
 from hekat.report.psi.summary import PSI_SUMMARY
-from hekat.report.tables import METRIC_ORDER
+from hekat.report.table import METRIC_ORDER
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
 from hekat.summary.summary_format import SUMMARY_FORMAT
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hekat.report.tables import Table
+from hekat.report.brief import Brief
+from hekat.report.table import Table
 
 Facts = Mapping[str, Any]
 
@@ -21,10 +22,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class View:
-    """What shows a summary of one protocol. `tables` and `plots` are by name, None where a run has nothing for one;
-    `shown_tables` and `shown_plots` are what a notebook shows unasked, `caution` what it says before them."""
+    """What shows a summary of one protocol.
+
+    `brief` is what a run prints unasked. `tables` and `plots` are by name, None where a run has nothing for one;
+    `shown_tables` and `shown_plots` are what a notebook shows unasked, `caution` what it says before them.
+    """
 
     page: Callable[[Facts], str]
+    brief: Callable[[Facts], Brief]
     terminal_tables: Callable[[Facts], list[Table]]
     terminal_findings: Callable[[Facts], list[Finding]]
     verdict: Callable[[Facts], str]

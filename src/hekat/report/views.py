@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hekat.report.brief import Brief
 from hekat.report.horizontal.view import HORIZONTAL_VIEW
 from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.vertical_linear.view import VERTICAL_VIEW
 from hekat.report.view import Facts, Finding, View
 
@@ -22,6 +23,11 @@ def view_of(summary: Facts) -> View:
 def render_page(summary: Facts) -> str:
     """The whole page of a run. Raises HekatError where matplotlib is not installed."""
     return view_of(summary).page(summary)
+
+
+def brief_of(summary: Facts) -> Brief:
+    """What a run prints unasked."""
+    return view_of(summary).brief(summary)
 
 
 def terminal_tables(summary: Facts) -> list[Table]:

@@ -9,6 +9,7 @@ from hekat.channel import PartyKey, PartyPublicKey
 from hekat.errors import JobError
 from hekat.job.site_file import Site
 from hekat.scheme.paillier import KeyPair
+from hekat.toml_text import toml_key
 from hekat.wire.keyfile import describe_key_file, load_private_key
 
 
@@ -27,8 +28,9 @@ def load_party_keys(
             raise JobError(
                 f"the site file has no party key for {name}",
                 expected=f"the private half of key {public.fingerprint}, which the job gives {name}",
-                got=f"no party_key under [party.{name}]",
-                cure=f"add party_key to [party.{name}]; if the job's is not yours, ask its writer for another job",
+                got=f"no party_key under [{toml_key('party', name)}]",
+                cure=f"add party_key to [{toml_key('party', name)}]; "
+                "if the job's is not yours, ask its writer for another job",
             )
         if keys[name].public != public:
             raise JobError(

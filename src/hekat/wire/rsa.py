@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from hekat.errors import InputError, WireCorruptError
+from hekat.scheme.factored_key import check_strength
 from hekat.scheme.rsa.blind_signature import BlindingState
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
@@ -19,7 +20,7 @@ from hekat.scheme.rsa.group_elements import (
     Signatures,
     TextbookCiphertexts,
 )
-from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_strength
+from hekat.scheme.rsa.keys import PrivateKey, PublicKey
 from hekat.wire.kinds import Kind, ReadingContext, register, withhold
 from hekat.wire.residues import ResidueFormat, integer_items, integers_of
 

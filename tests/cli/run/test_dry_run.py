@@ -13,7 +13,7 @@ def paths(workplace) -> list[str]:
 
 def test_it_tells_bytes_and_seconds_and_writes_nothing(workplace) -> None:
     before = paths(workplace)
-    answer = workplace.run("--dry-run")
+    answer = workplace.run("--dry-run", "--verbose")
     assert answer.code == 0, answer.err
     assert paths(workplace) == before
     for words in ("Round 2 under lattice", "north", "hub", "Seconds of that round", "Eqs. 11 to 13", "paillier"):

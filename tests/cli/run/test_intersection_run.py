@@ -32,7 +32,7 @@ def clients(workplace):
 
 
 def test_a_run_says_what_came_out_and_where_it_lies(clients) -> None:
-    answer = clients.run()
+    answer = clients.run("--verbose")
     assert answer.code == 0, answer.err
     (folder,) = clients.folders()
     assert "north and east compared 20 and 30 ids" in " ".join(answer.out.split())
@@ -44,6 +44,7 @@ def test_a_run_says_what_came_out_and_where_it_lies(clients) -> None:
         assert {row["client"] for row in csv.DictReader(file)} == {f"person-{number}" for number in range(10, 20)}
 
 
+@pytest.mark.drawn
 def test_the_report_is_drawn_anew(clients) -> None:
     assert clients.run("--json").code == 0
     (folder,) = clients.folders()

@@ -8,13 +8,14 @@ import re
 import pytest
 from rich.console import Console
 
+from hekat.cli.run import progress as progress_module
 from hekat.cli.run.progress import RunProgress
 
 
-def shown(is_terminal: bool, play) -> str:
+def shown(is_terminal: bool, play, *, verbose: bool = True) -> str:
     out = io.StringIO()
     console = Console(file=out, force_terminal=is_terminal, width=120, color_system=None)
-    with RunProgress(console) as progress:
+    with RunProgress(console, verbose=verbose) as progress:
         play(progress)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
 
@@ -43,6 +44,65 @@ def test_elsewhere_finished_work_is_told_once() -> None:
         "training on the common rows ...",
         "  1/2  epoch 1, loss 0.6931  T",
         "  2/2  epoch 2, loss 0.5012  T",
+    ]
+
+
+def test_in_short_only_bars_of_unfinished_work_and_of_phases_stay() -> None:
+    def play(progress: RunProgress) -> None:
+        progress.reach("bank: masking own ids", 128, 256)
+        compare(progress)
+        progress.reach("shop: masking ids of bank", 10, 256)
+
+    text = shown(True, play, verbose=False)
+    last = text.split("\r")[-1]
+    assert "bank: masking own ids" in text
+    assert "own ids" not in last
+    assert re.search(r"shop: masking ids of bank +\S* +10/256", last)
+    assert re.search(r"training on the common rows +\S* +2/2 .*epoch 2, loss 0.5012", last)
+
+
+def lines_in_short(play) -> list[str]:
+    lines = shown(False, play, verbose=False).splitlines()
+    return [re.sub(r"\d+\.\d s$", "T", line) for line in lines]
+
+
+def test_in_short_a_phase_gets_one_line() -> None:
+    assert lines_in_short(compare) == ["training on the common rows          2/2  epoch 2, loss 0.5012  T"]
+
+
+def test_in_short_a_phase_that_ends_early_is_told_where_it_stood() -> None:
+    def stop_early(progress: RunProgress) -> None:
+        progress.begin("plain", 9)
+        for number in (1, 2):
+            progress.advance("plain", f"loss 0.{number}")
+        progress.begin("encrypted", 9)
+        progress.advance("encrypted", "loss 0.3")
+
+    assert lines_in_short(stop_early) == [
+        "federated, nothing encrypted         2/9  loss 0.2  T",
+        "federated, every update encrypted    1/9  loss 0.3  T",
+    ]
+
+
+def test_in_short_what_takes_long_is_told_every_half_minute(monkeypatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress_module.time, "perf_counter", lambda: now)
+
+    def take_long(progress: RunProgress) -> None:
+        nonlocal now
+        for done in range(11):
+            progress.reach("bank: masking own ids", 10 * done, 100)
+            now += 7
+        progress.begin("training", 9)
+        for number in range(1, 10):
+            now += 7
+            progress.advance("training", f"epoch {number}")
+
+    assert lines_in_short(take_long) == [
+        "bank: masking own ids: 50 of 100  T",
+        "bank: masking own ids: 100 of 100  T",
+        "training on the common rows          5/9  epoch 5  T",
+        "training on the common rows          9/9  epoch 9  T",
     ]
 
 

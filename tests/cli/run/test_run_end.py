@@ -14,25 +14,27 @@ from rich.console import Console
 from hekat.cli import audit_command
 from hekat.cli.predict import command as predict_command
 from hekat.cli.run import end as run_end
+from hekat.cli.tables import LABEL_COLUMNS
 from hekat.errors import AlteredSumError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.launch.run_result import RunResult
+from hekat.report import Brief
 
 
 @pytest.fixture
 def suggested(tmp_path, monkeypatch):
     """suggested(a folder of the run, ...): the words of each command that its end suggests, by name."""
     monkeypatch.setattr(run_end, "write_report", lambda folder: folder / "report.html")
-    monkeypatch.setattr(run_end, "terminal_tables", lambda summary: [])
-    monkeypatch.setattr(run_end, "terminal_findings", lambda summary: [])
+    monkeypatch.setattr(run_end, "brief_of", lambda summary: Brief(None, ()))
 
     def end(*folders: str) -> dict[str, list[str]]:
         run = tmp_path / "my runs" / "1"
         for name in folders:
             (run / name).mkdir(parents=True)
         said = io.StringIO()
-        run_end.show_run(RunResult(run, {}), Console(file=said, width=60), as_json=False)
-        lines = (line.split(maxsplit=1) for line in said.getvalue().splitlines() if " hekat " in line)
-        return {name: shlex.split(command) for name, command in lines}
+        options = argparse.Namespace(json=False, verbose=False)
+        run_end.show_run(RunResult(run, {}), Console(file=said, width=60), options)
+        lines = (line for line in said.getvalue().splitlines() if " hekat " in line)
+        return {line[:LABEL_COLUMNS].rstrip(): shlex.split(line[LABEL_COLUMNS:]) for line in lines}
 
     return end
 
@@ -48,7 +50,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 def test_a_run_with_parts_of_a_model_suggests_to_predict(suggested, tmp_path) -> None:
     commands = suggested("parts", "ledger")
-    assert list(commands) == ["audit", "predict"]
+    assert list(commands) == ["all tables", "audit", "predict"]
+    assert commands["all tables"] == ["hekat", "report", str(tmp_path / "my runs" / "1")]
     assert commands["audit"] == ["hekat", "audit", str(tmp_path / "my runs" / "1")]
     options = parsed(commands["predict"])
     assert options.model == tmp_path / "my runs" / "1"
@@ -58,7 +61,7 @@ def test_a_run_with_parts_of_a_model_suggests_to_predict(suggested, tmp_path) ->
 
 
 def test_a_run_without_parts_does_not(suggested) -> None:
-    assert list(suggested("ledger")) == ["audit"]
+    assert list(suggested("ledger")) == ["all tables", "audit"]
 
 
 @pytest.mark.parametrize(

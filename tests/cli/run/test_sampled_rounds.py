@@ -37,7 +37,7 @@ def test_the_summary_tells_whose_updates_are_in_the_sums(protection, sampled) ->
         sampled.edit("job.toml", 'kind = "lattice"', 'kind = "none"')
         sampled.edit("job.toml", r"exactness = true", "exactness = false")
         sampled.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["none"]')
-    answer = sampled.run()
+    answer = sampled.run("--verbose")
     assert answer.code == 0, answer.err
     folder = sampled.folders()[-1]
     summary = json.loads((folder / "summary.json").read_text())

@@ -22,7 +22,7 @@ def events_of(folder) -> list[dict]:
 def test_a_job_with_rows_held_out_is_run_and_told_of_everywhere(validating) -> None:
     validating.edit("job.toml", "weight_max = 100", "weight_max = 100\n\n[compare]\nalone = true\nplain = true")
     validating.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "none"]')
-    answer = validating.run()
+    answer = validating.run("--verbose")
     assert answer.code == 0, answer.err
     assert "held out 0." in answer.out  # a line while it goes on
     assert "Each model on rows that the parties held out" in answer.out

@@ -113,7 +113,7 @@ def place(tmp_path, paillier_keys) -> Place:
 def finished(tmp_path_factory, paillier_keys) -> tuple[Place, str]:
     """A run with an arbiter that was played once for the tests that only look at it; and what it said."""
     place = make_place(tmp_path_factory.mktemp("vertical"), paillier_keys[2048][0].private)
-    code, out, err = place.run()
+    code, out, err = place.run("--verbose")
     assert code == 0, err
     return place, out
 
@@ -150,6 +150,7 @@ def test_an_audit_says_equations_over_rows(finished) -> None:
     assert not re.search(r"disclosed .*(gradient|loss)", learned)
 
 
+@pytest.mark.drawn
 def test_a_report_is_drawn_anew(finished) -> None:
     place, _ = finished
     (folder,) = place.folders()

@@ -67,7 +67,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--latency", type=float, metavar="MS", help="with --dry-run and --bandwidth: milliseconds on the way"
     )
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
+    parser.add_argument(
+        "--verbose", action="store_true", help="print every table and finding, and more of the progress"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON instead of text")
     parser.set_defaults(handle=run)
 
 

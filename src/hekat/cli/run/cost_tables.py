@@ -10,11 +10,14 @@ from hekat.report.number_text import format_byte_count, format_count, format_sec
 _STEPS = ("train", "encode", "encrypt", "aggregate", "decrypt", "check", "decode", "shares", "seal")
 
 
-def cost_tables(found: HorizontalCost) -> list[Table]:
-    """Each role's round under the job's own protection, how numbers are packed, and the protections side by side."""
+def cost_tables(found: HorizontalCost, *, verbose: bool) -> list[Table]:
+    """Each role's round under the job's own protection, and the protections side by side.
+
+    With `verbose` also the seconds by step, and how numbers are packed.
+    """
     own = found.costs[0]
-    tables = [_bytes_table(found, own), _seconds_table(own)]
-    if own.packing is not None:
+    tables = [_bytes_table(found, own), *([_seconds_table(own)] if verbose else [])]
+    if own.packing is not None and verbose:
         tables.append(_packing_table(found, own))
     return [*tables, _comparison(found)]
 
@@ -137,9 +140,10 @@ def _comparison(found: HorizontalCost) -> Table:
     left_out = "".join(f" {name} is left out: {reason}." for name, reason in found.left_out.items())
     return Table(
         "The protections that this site allows",
-        ("protection", "with", "a party sends", "receives", "all, a round", "all rounds", "a party", "aggregator"),
+        ("protection", "with", "sends", "receives", "a round", "in all", "party", "aggregator"),
         tuple(rows),
-        "The first is the job's own; a party's figures are the largest of all parties'. All rounds: "
-        f"{found.round_count}, at most, with the sums before and after them; the session's opening apart.{left_out}",
+        "The first is the job's own. Sends, receives, party: the largest of all parties' figures. A round: all roles. "
+        f"In all: {found.round_count} rounds at most, with the sums before and after them; the session's opening "
+        f"apart.{left_out}",
         text_columns=2,
     )

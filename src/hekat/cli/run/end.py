@@ -16,10 +16,12 @@ from rich.markup import escape
 from hekat.cli.predict.vertical_linear import holds_parts
 from hekat.cli.printable import printable
 from hekat.cli.run.progress import RunProgress
-from hekat.cli.tables import show_findings, show_tables
+from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.errors import HekatError
 from hekat.launch.run_result import RunResult
-from hekat.report import terminal_findings, terminal_tables, write_report
+from hekat.protocol.role_session import LEDGER_FOLDER
+from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
+from hekat.report.summary import SUMMARY_FILE
 
 RUNS_FOLDER = Path("runs")
 
@@ -59,19 +61,26 @@ def _resume_command(options: argparse.Namespace, folder: Path) -> str:
     return shlex.join(str(word) for word in (*words, "--resume", folder))
 
 
-def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapping[str, Path] | None = None) -> int:
-    """Write the report and print the run's tables, findings and places; as JSON the summary alone.
+def show_run(
+    result: RunResult, console: Console, options: argparse.Namespace, *, places: Mapping[str, Path] | None = None
+) -> int:
+    """Write the report and print the run in short and where the rest lies; the summary alone with --json.
 
-    `places` are further things that the run left, by what they are called. Returns the exit code.
+    With --verbose every table and finding is printed. `places` are further things that the run left, by what they are
+    called. Returns the exit code.
     """
     report = _write_report(result, console)
-    if as_json:
+    if options.json:
         sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
         return 0
-    show_tables(console, terminal_tables(result.summary))
-    show_findings(console, terminal_findings(result.summary))
+    if options.verbose:
+        show_tables(console, terminal_tables(result.summary))
+        show_findings(console, terminal_findings(result.summary))
+    else:
+        show_brief(console, brief_of(result.summary))
     print_path(console, f"\nrun folder  {result.folder}")
-    for name, path in (places or {}).items():
+    left = {"summary": result.folder / SUMMARY_FILE, "ledgers": result.folder / LEDGER_FOLDER, **(places or {})}
+    for name, path in left.items():
         print_path(console, f"{name:<11} {path}")
     if report is not None:
         print_path(console, f"report      {report}")
@@ -83,7 +92,7 @@ def show_run(result: RunResult, console: Console, *, as_json: bool, places: Mapp
 def _next_commands(folder: Path) -> dict[str, str]:
     """What a shell takes to go on with a finished run, by what it does; words in capitals are the reader's to say."""
     run = shlex.quote(str(folder))
-    commands = {"audit": f"hekat audit {run}"}
+    commands = {"all tables": f"hekat report {run}", "audit": f"hekat audit {run}"}
     if holds_parts(folder):
         # No option says how rows are matched, by ids or by their order: the parts know.
         commands["predict"] = f"hekat predict {run} --site SITE.toml --source NAME --out SCORES.csv"

@@ -36,9 +36,9 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console) as progress, going_on(progress, options, _has_checkpoint):
+    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, _has_checkpoint):
         result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
-    return show_run(result, console, as_json=options.json)
+    return show_run(result, console, options)
 
 
 def _has_checkpoint(folder: Path) -> bool:
@@ -86,7 +86,7 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
         sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")
         return 0
     console = Console()
-    show_tables(console, cost_tables(found))
+    show_tables(console, cost_tables(found, verbose=options.verbose))
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
 

@@ -18,16 +18,21 @@ _TITLES = {
     "encrypted": "federated, every update encrypted",
     "training": "training on the common rows",
 }
-
-
 _KEYS = "keys"
+# While a phase goes on, so many seconds lie between two lines where there is no terminal to draw bars on.
+_LINE_EVERY_S = 30.0
 
 
 class RunProgress:
-    """Shows phases as they go; also a context manager, so that the terminal is left as it was."""
+    """Shows phases as they go; also a context manager, so that the terminal is left as it was.
 
-    def __init__(self, console: Console) -> None:
+    Without a terminal a phase gets one line at its end, and one each half minute before. `verbose` adds a line where it
+    begins, after each quarter, and for each finished piece of work; on a terminal the bars of such pieces then stay.
+    """
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self._console = console
+        self._verbose = verbose
         self.folder: Path | None = None
         self._bars: Progress | None = None
         if console.is_terminal:
@@ -42,6 +47,9 @@ class RunProgress:
         self._tasks: dict[str, TaskID] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._begun: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+        # The line that a phase or a piece of work still owes: how far it was when it last moved.
+        self._owed: dict[str, str] = {}
         self._reaching = threading.Lock()
 
     def open_folder(self, folder: Path) -> None:
@@ -49,12 +57,13 @@ class RunProgress:
         self.folder = folder
 
     def begin(self, phase: str, step_count: int) -> None:
-        title = _TITLES.get(phase, f"the same, encrypted at {phase}")
+        title = _title_of(phase)
+        self._tell_owed()
         self._counts[phase] = (0, step_count)
-        self._begun[phase] = time.perf_counter()
+        self._begun[phase] = self._told[phase] = time.perf_counter()
         if self._bars is not None:
             self._tasks[phase] = self._bars.add_task(title, total=step_count, text="")
-        else:
+        elif self._verbose:
             self._console.print(f"{title} ...", highlight=False)
 
     def advance(self, phase: str, text: str) -> None:
@@ -63,24 +72,36 @@ class RunProgress:
         self._counts[phase] = (done, total)
         if self._bars is not None:
             self._bars.update(self._tasks[phase], completed=done, text=text)
-        elif done == total or done % max(1, total // 4) == 0:
-            seconds = time.perf_counter() - self._begun[phase]
-            self._console.print(f"  {done}/{total}  {text}  {seconds:.1f} s", highlight=False)
+            return
+        seconds = time.perf_counter() - self._begun[phase]
+        if self._verbose:
+            if done == total or done % max(1, total // 4) == 0:
+                self._console.print(f"  {done}/{total}  {text}  {seconds:.1f} s", highlight=False)
+            return
+        self._owed[phase] = f"{_title_of(phase):<36} {done}/{total}  {text}  {seconds:.1f} s"
+        if done == total or time.perf_counter() - self._told[phase] >= _LINE_EVERY_S:
+            self._tell_owed()
+            self._told[phase] = time.perf_counter()
 
     def reach(self, work: str, done: int, total: int) -> None:
-        """Show how far `work` is; without a terminal it is told once, at its end."""
+        """Show how far `work` is; without a terminal it is told at its end where `verbose`, else each half minute."""
         with self._reaching:
             if self._bars is not None:
                 if work not in self._tasks:
                     self._tasks[work] = self._bars.add_task(printable(work), total=total, text="")
-                self._bars.update(self._tasks[work], completed=done, total=total)
+                is_shown = self._verbose or done < total
+                self._bars.update(self._tasks[work], completed=done, total=total, visible=is_shown)
                 return
-            begun = self._begun.setdefault(work, time.perf_counter())
-            if done >= total and work not in self._counts:
+            now = time.perf_counter()
+            begun = self._begun.setdefault(work, now)
+            is_new_end = done >= total and work not in self._counts
+            if is_new_end:
                 self._counts[work] = (done, total)
-                seconds = time.perf_counter() - begun
-                line = f"  {work}: {total:,}  {seconds:.1f} s"
-                self._console.print(printable(line), highlight=False, markup=False)
+            if self._verbose and is_new_end:
+                self._print(f"  {work}: {total:,}  {now - begun:.1f} s")
+            elif not self._verbose and now - self._told.setdefault(work, begun) >= _LINE_EVERY_S:
+                self._print(f"{work}: {done:,} of {total:,}  {now - begun:.1f} s")
+                self._told[work] = now
 
     def search_key(self, tried: int, found: int) -> None:
         """Show how the search for a key's two primes goes: on the last bar, or with none on one of its own."""
@@ -108,3 +129,17 @@ class RunProgress:
     ) -> None:
         if self._bars is not None:
             self._bars.stop()
+        self._tell_owed()
+
+    def _tell_owed(self) -> None:
+        """Print how far each phase is, where it moved since it was last told."""
+        for line in self._owed.values():
+            self._print(line)
+        self._owed.clear()
+
+    def _print(self, line: str) -> None:
+        self._console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _title_of(phase: str) -> str:
+    return _TITLES.get(phase, f"the same, encrypted at {phase}")

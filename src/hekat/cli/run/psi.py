@@ -27,12 +27,12 @@ def run_psi(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(inputs, options)
-    with RunProgress(console) as progress, going_on(progress, options, lambda folder: False):
+    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, lambda folder: False):
         result = run_intersection_job(inputs, options.runs, progress)
     # Of whoever learns how many only, nothing lies there.
     is_counted = inputs.job.settings.cardinality_only
     places = {} if is_counted else {"common ids": result.folder / INTERSECTION_FOLDER}
-    return show_run(result, console, as_json=options.json, places=places)
+    return show_run(result, console, options, places=places)
 
 
 def _show_checked(inputs: IntersectionInputs, options: argparse.Namespace) -> int:

@@ -19,7 +19,6 @@ from hekat.cost.vertical_linear import cost_of_vertical_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_linear.run import run_vertical_job
-from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.report import Table
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
@@ -47,12 +46,12 @@ def run_vertical(options: argparse.Namespace) -> int:
         return _show_checked(inputs, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
-    with RunProgress(console) as progress, going_on(progress, options, has_checkpoints):
+    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, has_checkpoints):
         result = run_vertical_job(
             inputs, options.runs, progress, resume_from=options.resume, start_from=options.start_from
         )
-    places = {"parts": result.folder / PARTS_FOLDER, "ledgers": result.folder / LEDGER_FOLDER}
-    return show_run(result, console, as_json=options.json, places=places)
+    places = {"parts": result.folder / PARTS_FOLDER}
+    return show_run(result, console, options, places=places)
 
 
 def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:

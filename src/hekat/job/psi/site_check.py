@@ -5,6 +5,7 @@ from __future__ import annotations
 from hekat.errors import JobError, PolicyError
 from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.site_file import Site
+from hekat.toml_text import toml_key
 
 
 def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
@@ -23,5 +24,5 @@ def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
                 f"the site file knows no party {party!r}",
                 expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
                 got=party,
-                cure=f"add [party.{party}] to the site file, or correct the job's guest and hosts",
+                cure=f"add [{toml_key('party', party)}] to the site file, or correct the job's guest and hosts",
             )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hekat.channel import PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import ModelsDifferError, PartyLostError, PartyStoppedError, StateError
 from hekat.job.horizontal.committee_policy import check_members
@@ -37,7 +38,6 @@ from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise

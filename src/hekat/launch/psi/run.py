@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.load_any_job import check_may_run
 from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
@@ -19,7 +20,6 @@ from hekat.run.psi.role import IntersectionContext, IntersectionRole
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.party_views import views_of_parties
 from hekat.summary.psi.summary import summarise
 from hekat.summary.summary_format import SUMMARY_FILE

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hekat.channel import PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyStoppedError, StateError
 from hekat.job.load_any_job import check_may_run
@@ -46,7 +47,6 @@ from hekat.run.vertical_linear.role import OwnStart, PartyOutcome, VerticalConte
 from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
 from hekat.scheme.paillier import generate_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.party_views import PartyView, views_of_parties
 from hekat.summary.summary_format import SUMMARY_FILE
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun

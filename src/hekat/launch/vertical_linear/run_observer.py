@@ -10,12 +10,12 @@ from hekat.errors import PartyStoppedError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.protocol.vertical_linear.timing_labels import TRAINING
 from hekat.run.progress import Progress
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint
 from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
 from hekat.run.vertical_linear.role import VerticalObserver
 from hekat.state import EventLog
-from hekat.summary.vertical_linear.summary import TRAINING
 
 
 class RunObserver(VerticalObserver):

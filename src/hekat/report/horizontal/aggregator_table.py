@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 _SEEN_LINE = re.compile(
     r"(?P<step>[^\s:]+): (?P<cls>disclosed|sealed|ciphertext|public)(?: \((?P<what>.*)\))?, from (?P<peers>.+)",

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report.horizontal.steps import step_names
+from hekat.report.horizontal.tables import role_names
 from hekat.report.number_text import format_byte_count, format_count
-from hekat.report.tables import Table, role_names
+from hekat.report.table import Table
 
 # Kinds of steps, each with what is told of it; a step that is not named is protection.
 STEP_KINDS = {

@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     format_times,
     pluralise,
 )
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 _FLOAT32_BITS = 32
 
@@ -46,7 +46,7 @@ def byte_table(summary: Mapping[str, Any]) -> Table:
         rows += _paillier_rows(summary)
         note = (
             "Compression ratio and plaintext-space use as in FLBooster (ICDE 2023), Eqs. 11 and 12, "
-            "with this layout's own lanes."
+            "with this layout's own slots."
         )
     return Table("Bytes of one update", ("what", "figure"), tuple(rows), note)
 
@@ -58,7 +58,7 @@ def _lattice_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("the same, received", format_byte_count(sizes.get("from_openers_sealed"))),
         ("the masked numbers alone, before they are sealed", format_byte_count(sizes.get("update_written"))),
         ("numbers masked (values, weight, counters)", format_count(packing["lane_count"])),
-        ("bits of a number's lane", format_count(packing["lane_bits"])),
+        ("bits of a number's slot", format_count(packing["lane_bits"])),
         ("room in one chunk, in numbers", format_count(packing["lanes_per_ciphertext"])),
         ("one full chunk", format_byte_count(sizes["ciphertext_bytes"])),
         ("chunks in one update", format_count(packing["ciphertext_count"])),

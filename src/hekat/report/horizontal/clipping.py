@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report.number_text import format_count, format_number, format_share
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 
 def clip_table(summary: Mapping[str, Any]) -> Table | None:

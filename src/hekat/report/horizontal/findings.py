@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hekat.report.brief import RECOMMENDED_KEY_BITS
 from hekat.report.horizontal.byte_text import fills_partly
 from hekat.report.number_text import (
     count_in_words,
@@ -18,9 +19,8 @@ from hekat.report.number_text import (
     format_times,
     pluralise,
 )
-from hekat.report.tables import METRIC_ORDER, metric_names
+from hekat.report.table import METRIC_ORDER, metric_names
 
-RECOMMENDED_KEY_BITS = 3072
 # Beside this share of the bound, what clipping moved is rounding of the check itself.
 _LEAST_EXCESS = 1e-3
 _SMALL_MODEL = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from hekat.report.horizontal import findings, plots
 from hekat.report.horizontal.aggregator_table import aggregator_table
+from hekat.report.horizontal.brief import horizontal_brief, loss_sentence
 from hekat.report.horizontal.by_role import byte_step_table
 from hekat.report.horizontal.byte_text import byte_sentences, byte_table
 from hekat.report.horizontal.clipping import clip_table
@@ -15,6 +16,7 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
 from hekat.report.page.html_table import table_html
 from hekat.report.page.parts import (
@@ -26,13 +28,6 @@ from hekat.report.page.parts import (
     paragraphs_html,
     section_html,
     settings_html,
-)
-from hekat.report.tables import (
-    party_table,
-    result_table,
-    role_byte_table,
-    role_time_table,
-    time_table,
 )
 
 _SETTING_NAMES = {
@@ -86,7 +81,6 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "Who took part",
             table_html(party_table(summary)),
             paragraphs_html(*sample_sentences(summary), *dropout_sentences(summary)),
-            caveats_html(summary["notes"]),
         ),
         section_html(
             "Results",
@@ -95,10 +89,11 @@ def render_page(summary: Mapping[str, Any]) -> str:
             figure_html(plots.plot_results(summary)),
             table_html(validation_table(summary)),
         ),
+        caveats_html(summary),
         _bits(summary),
         section_html(
             "How training went",
-            paragraphs_html(findings.round_sentence(summary), validation_sentence(summary)),
+            paragraphs_html(findings.round_sentence(summary), loss_sentence(summary), validation_sentence(summary)),
             figure_html(plots.plot_convergence(summary)),
             table_html(validation_round_table(summary), small=True),
         ),
@@ -142,6 +137,7 @@ def _head(summary: Mapping[str, Any], title: str) -> str:
         summary,
         title,
         findings.verdict(summary),
+        horizontal_brief(summary),
         alarm=None if findings.is_encrypted(summary) else alarm,
         cautions=(dropout_headline(summary), findings.key_warning(summary)),
     )

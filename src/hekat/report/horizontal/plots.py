@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hekat.report.horizontal.findings import is_encrypted
 from hekat.report.horizontal.steps import step_names
+from hekat.report.horizontal.tables import seconds_of
 from hekat.report.horizontal.validation_tables import validation_points
 from hekat.report.number_text import describe_metric, format_byte_count, format_number, format_seconds
 from hekat.report.page import svg
@@ -20,7 +21,7 @@ from hekat.report.page.drawing import (
     spread_panels,
     style_axes,
 )
-from hekat.report.tables import metric_names, seconds_of
+from hekat.report.table import metric_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     format_number,
     format_share,
 )
-from hekat.report.tables import METRIC_ORDER, Table
+from hekat.report.table import METRIC_ORDER, Table
 
 TRAINING_LOSS = "loss"
 # Below it the share is not spelt out.

@@ -12,8 +12,9 @@ from hekat.report.horizontal.clipping import clip_table
 from hekat.report.horizontal.dropouts import dropout_sentences, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, difference_sentences, exactness_sentences, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.tables import result_table, time_table
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
-from hekat.report.tables import Table, metric_names, result_table, time_table
+from hekat.report.table import Table, metric_names
 from hekat.report.view import Finding
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report.number_text import describe_metric, format_count, format_metric, format_number
-from hekat.report.tables import METRIC_ORDER, Table, metric_title
+from hekat.report.table import METRIC_ORDER, Table, metric_title
 
 # So many rounds are listed at most: the first, the last, and some at equal distances.
 _MOST_ROUNDS = 12

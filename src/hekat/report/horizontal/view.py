@@ -6,6 +6,7 @@ from typing import Final
 
 from hekat.report.horizontal import plots
 from hekat.report.horizontal.aggregator_table import aggregator_table
+from hekat.report.horizontal.brief import horizontal_brief
 from hekat.report.horizontal.by_role import byte_step_table
 from hekat.report.horizontal.byte_text import byte_table
 from hekat.report.horizontal.clipping import clip_table
@@ -16,13 +17,14 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_table
+from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.terminal import terminal_findings, terminal_tables
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_table
-from hekat.report.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.view import View
 
 HORIZONTAL_VIEW: Final = View(
     page=render_page,
+    brief=horizontal_brief,
     terminal_tables=terminal_tables,
     terminal_findings=terminal_findings,
     verdict=verdict,

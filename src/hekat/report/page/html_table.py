@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
 
 def table_html(table: Table | None, *, small: bool = False) -> str:

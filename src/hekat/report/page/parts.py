@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hekat.report.brief import Brief, join_parties
+from hekat.report.number_text import capitalise
 from hekat.report.page.html_table import table_html
 from hekat.report.page.style import STYLE
-from hekat.report.tables import Table
+from hekat.report.table import Table
 
+_UTC = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\+00:00")
 # The browser itself then refuses whatever might come from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -27,16 +31,25 @@ def page_html(title: str, sections: Sequence[str]) -> str:
 
 
 def head_html(
-    summary: Mapping[str, Any], title: str, verdict: str, *, alarm: str | None = None, cautions: Iterable[str | None]
+    summary: Mapping[str, Any],
+    title: str,
+    verdict: str,
+    brief: Brief,
+    *,
+    alarm: str | None = None,
+    cautions: Iterable[str | None],
 ) -> str:
-    """What stands on top: which run, the verdict, cautions; with `alarm`, that nothing was protected, and why."""
-    run_id, finished_at = escaped(summary["run_id"]), escaped(summary["finished_at"])
+    """What stands on top: which run, the verdict, cautions, the run in short.
+
+    With `alarm` it says first that nothing was protected, and why.
+    """
+    run_id, finished_at = escaped(summary["run_id"]), escaped(_shown_time(summary["finished_at"]))
     parts = [f"<h1>{escaped(title)}</h1>", f'<p class="when">Run <code>{run_id}</code>, finished {finished_at}</p>']
     if alarm is not None:
         parts.append(f'<p class="alarm" role="alert"><strong>This run was NOT protected.</strong> {alarm}</p>')
     parts.append(f'<p class="verdict">{escaped(verdict)}</p>')
     parts += [f'<p class="caution">{escaped(caution)}</p>' for caution in cautions if caution is not None]
-    return "<header>\n" + "\n".join(parts) + "\n</header>"
+    return "<header>\n" + "\n".join([*parts, brief_html(brief)]) + "\n</header>"
 
 
 def section_html(title: str, *parts: str) -> str:
@@ -49,10 +62,20 @@ def paragraphs_html(*sentences: str | None) -> str:
     return "\n".join(f"<p>{escaped(sentence)}</p>" for sentence in sentences if sentence)
 
 
-def caveats_html(lines: Iterable[str]) -> str:
-    """What to keep in mind, as a list."""
-    items = "\n".join(f"<li>{escaped(line[:1].upper() + line[1:])}</li>" for line in lines)
-    return f"<p>Keep in mind:</p>\n<ul>\n{items}\n</ul>" if items else ""
+def brief_html(brief: Brief) -> str:
+    """What the run prints in short but for its first fact, which is the verdict: a term and its sentences each."""
+    items = "\n".join(
+        f"<dt>{escaped(capitalise(label))}</dt><dd>{escaped(text)}</dd>" for label, text in brief.facts[1:]
+    )
+    return f'<dl class="brief">\n{items}\n</dl>'
+
+
+def caveats_html(summary: Mapping[str, Any]) -> str:
+    """What to keep in mind, as a section; empty where there is nothing."""
+    names = tuple(party["name"] for party in summary["parties"])
+    lines = [caveat if caveat.startswith(names) else capitalise(caveat) for caveat in join_parties(summary["notes"])]
+    items = "\n".join(f"<li>{escaped(line)}</li>" for line in lines)
+    return section_html("Keep in mind", f"<ul>\n{items}\n</ul>") if items else ""
 
 
 def html_of_tables(*tables: Table | None) -> str:
@@ -100,6 +123,12 @@ def checks_html(summary: Mapping[str, Any]) -> str:
 def escaped(text: str) -> str:
     """`text` as it stands, nothing of it markup."""
     return html.escape(text, quote=True)
+
+
+def _shown_time(text: str) -> str:
+    """A time of the summary, such as 2026-01-02T10:00:00+00:00, as people read it; any other text as it stands."""
+    found = _UTC.fullmatch(text)
+    return f"{found[1]} {found[2]} UTC" if found else text
 
 
 def _shown(value: Any) -> str:

@@ -43,6 +43,10 @@ li { margin: .2rem 0; }
 .alarm { background: var(--alarm); color: var(--alarm-ink); padding: 1rem 1.25rem; font-size: 1.1rem; max-width: none; }
 .alarm strong { font-size: 1.3rem; display: block; }
 .caution { background: var(--caution); color: var(--caution-ink); padding: .75rem 1.25rem; max-width: none; }
+.brief { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: 1rem 0; }
+.brief dt { color: var(--quiet); font-weight: 600; }
+.brief dd { margin: 0; max-width: 46rem; }
+@media (max-width: 36rem) { .brief { grid-template-columns: 1fr; } .brief dd { margin-bottom: .4rem; } }
 .wide { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .95rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }

@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     join_names,
     pluralise,
 )
-from hekat.report.tables import Table, format_fixed_seconds
+from hekat.report.table import Table, format_fixed_seconds
 
 KINDS: Final = {
     "ecdh": "Diffie-Hellman on Curve25519",

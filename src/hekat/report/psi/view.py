@@ -20,6 +20,7 @@ from hekat.report.page.parts import (
 )
 from hekat.report.page.stacked_bars import draw_stacks
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
+from hekat.report.psi.brief import psi_brief
 from hekat.report.psi.tables import (
     KINDS_OF_TIME,
     byte_table,
@@ -30,7 +31,7 @@ from hekat.report.psi.tables import (
     time_table,
     verdict,
 )
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.view import Finding, View
 
 _SETTING_NAMES: Final = {
@@ -83,13 +84,13 @@ def render_page(summary: Mapping[str, Any]) -> str:
     """The whole page. Raises HekatError where matplotlib is not installed."""
     title = f"Hekat run: {summary['job']}"
     sections = [
-        head_html(summary, title, verdict(summary), cautions=()),
+        head_html(summary, title, verdict(summary), psi_brief(summary), cautions=()),
         section_html(
             "Who took part",
             html_of_tables(party_table(summary)),
             paragraphs_html(*size_sentences(summary)),
-            caveats_html(summary["notes"]),
         ),
+        caveats_html(summary),
         section_html(
             "Time",
             paragraphs_html(time_sentence(summary)),
@@ -120,6 +121,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 PSI_VIEW: Final = View(
     page=render_page,
+    brief=psi_brief,
     terminal_tables=terminal_tables,
     terminal_findings=terminal_findings,
     verdict=verdict,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.report.brief import RECOMMENDED_KEY_BITS
 from hekat.report.number_text import (
     count_in_words,
     describe_metric,
@@ -16,9 +17,9 @@ from hekat.report.number_text import (
     join_names,
     pluralise,
 )
-from hekat.report.vertical_linear.tables import learned_with_total, metric_names
+from hekat.report.table import metric_names
+from hekat.report.vertical_linear.tables import learned_with_total
 
-RECOMMENDED_KEY_BITS = 3072
 _BESIDE = {
     "centralised": "trained centrally on the joined rows",
     "scikit-learn": "by scikit-learn on the joined rows",
@@ -73,15 +74,15 @@ def _test_rows(summary: Mapping[str, Any]) -> str:
     return "the test rows" if rows is None else f"{format_count(rows)} test {pluralise(rows, 'row')}"
 
 
-def cautions(summary: Mapping[str, Any]) -> list[str]:
-    """What a reader has to be told before anything else."""
+def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
+    """What the job let gradients tell beyond the limits of the protocol."""
     found = []
     waived = [one for one in summary["learned"] if one["waived"] and one["party"] in summary["settings"]["hosts"]]
     if waived:
         names = join_names([one["party"] for one in waived])
         found.append(
             f"The job WAIVED the limit on what gradients tell of labels: {names} may be able to solve for labels of "
-            "the guest. The table of equations over rows below says how many equations there are."
+            "the guest. The report's table of equations over rows says how many equations there are."
         )
     guest = summary["settings"]["guest"]
     if any(one["waived"] for one in summary["learned"] if one["party"] == guest):
@@ -89,6 +90,12 @@ def cautions(summary: Mapping[str, Any]) -> list[str]:
             f"The job WAIVED the limit on what the guest's gradients tell of hosts: {guest} may be able to solve for "
             "scores and columns of hosts."
         )
+    return found
+
+
+def cautions(summary: Mapping[str, Any]) -> list[str]:
+    """What a reader has to be told before anything else."""
+    found = leak_cautions(summary)
     bits = summary["settings"].get("key_bits")
     if is_encrypted(summary) and bits is not None and bits < RECOMMENDED_KEY_BITS:
         found.append(
@@ -103,16 +110,22 @@ def first_caution(summary: Mapping[str, Any]) -> str | None:
     return " ".join(cautions(summary)) or None
 
 
+def start_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """Whose weights training began with; empty where it began with weights of zero."""
+    started_from = summary.get("started_from")
+    if started_from is None:
+        return []
+    found = [f"Training began with the weights of run {started_from}, each party with its own part."]
+    if summary["settings"].get("standardise", True):
+        found.append("They were taken as they are, in standardised units: by means and spreads of this run's rows.")
+    return found
+
+
 def training_sentences(summary: Mapping[str, Any]) -> list[str]:
     """What training began with, how the loss went, whether the stop rule ended it, and how long an epoch took."""
     epochs = summary["epochs"]
     losses = [epoch["loss"] for epoch in epochs if epoch["loss"] is not None]
-    found = []
-    started_from = summary.get("started_from")
-    if started_from is not None:
-        found.append(f"Training began with the weights of run {started_from}, each party with its own part.")
-        if summary["settings"].get("standardise", True):
-            found.append("They were taken as they are, in standardised units: by means and spreads of this run's rows.")
+    found = start_sentences(summary)
     if losses:
         count = f"{format_count(len(epochs))} {pluralise(len(epochs), 'epoch')}"
         found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")
@@ -124,7 +137,7 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
+def score_sentences(summary: Mapping[str, Any]) -> list[str]:
     """How far the scores are from those of centralised training; empty where that was not trained."""
     compared = summary["compared"]
     if compared is None:
@@ -137,7 +150,13 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
     ]
     if summary.get("started_from") is not None:
         found.append("Centralised training began with weights of zero, this run did not: differences show that too.")
-    if compared["loss"] is not None and compared["centralised_loss"] is not None:
+    return found
+
+
+def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """How far scores and loss are from those of centralised training; empty where that was not trained."""
+    found, compared = score_sentences(summary), summary["compared"]
+    if compared is not None and compared["loss"] is not None and compared["centralised_loss"] is not None:
         difference = abs(compared["loss"] - compared["centralised_loss"])
         found.append(
             f"The last epoch's losses differ by {format_number(difference)} "

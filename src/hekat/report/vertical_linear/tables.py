@@ -13,7 +13,7 @@ from hekat.report.number_text import (
     format_number,
     format_share,
 )
-from hekat.report.tables import METRIC_ORDER, Table, format_fixed_seconds, metric_title
+from hekat.report.table import Table, format_fixed_seconds, metric_names, metric_title
 
 _DIGITS = re.compile(r"\d+")
 # So many epochs are listed at most: the first, the last, and some at equal distances.
@@ -25,18 +25,12 @@ PARTS: Final = {
     "intersection": "finding the common rows",
     "keys": "making key pairs, once",
     "encrypt": "encrypting scores and residuals, adding them",
-    "products": "X^T d and the loss, on ciphertexts",
+    "products": "gradients and the loss, computed on ciphertexts",
     "decrypt": "opening masked values",
     "plain": "ordinary arithmetic: weights, scores, masks",
     "others": "messages, files, checks",
     "idle": "waiting for the others, who take turns",
 }
-
-
-def metric_names(summary: Mapping[str, Any]) -> list[str]:
-    """The metrics that at least one result has, best known first."""
-    found = dict.fromkeys(name for result in summary["results"] for name in result["metrics"])
-    return [name for name in METRIC_ORDER if name in found] + [name for name in found if name not in METRIC_ORDER]
 
 
 def result_table(summary: Mapping[str, Any]) -> Table | None:
@@ -224,7 +218,8 @@ def _limit(found: Mapping[str, Any]) -> str:
 
 
 def _describe_role(role: str) -> str:
-    return "arbiter: opens masked values, has no rows" if role == "arbiter" else role
+    explained = {"guest": "guest: has the labels", "arbiter": "arbiter: opens masked values, has no rows"}
+    return explained.get(role, role)
 
 
 def _count(value: int | None) -> str:

@@ -17,8 +17,9 @@ from hekat.report.page.parts import (
     settings_html,
 )
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
-from hekat.report.tables import Table
+from hekat.report.table import Table
 from hekat.report.vertical_linear import findings, plots
+from hekat.report.vertical_linear.brief import loss_sentence, vertical_brief
 from hekat.report.vertical_linear.tables import (
     byte_table,
     epoch_table,
@@ -76,14 +77,16 @@ def render_page(summary: Mapping[str, Any]) -> str:
             summary,
             title,
             findings.verdict(summary),
+            vertical_brief(summary),
             alarm=None if findings.is_encrypted(summary) else _ALARM,
             cautions=findings.cautions(summary),
         ),
-        section_html("Who took part", html_of_tables(party_table(summary)), caveats_html(summary["notes"])),
+        section_html("Who took part", html_of_tables(party_table(summary))),
         _results(summary),
+        caveats_html(summary),
         section_html(
             "How training went",
-            paragraphs_html(*findings.training_sentences(summary)),
+            paragraphs_html(*findings.training_sentences(summary), loss_sentence(summary)),
             figure_html(plots.plot_loss(summary)),
             html_of_tables(epoch_table(summary)),
         ),
@@ -136,6 +139,7 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 VERTICAL_VIEW: Final = View(
     page=render_page,
+    brief=vertical_brief,
     terminal_tables=terminal_tables,
     terminal_findings=terminal_findings,
     verdict=findings.verdict,

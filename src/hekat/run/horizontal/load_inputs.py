@@ -33,6 +33,7 @@ from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.summary.horizontal.role_result import TableFacts
+from hekat.toml_text import toml_key
 
 MAX_PARAMETERS = 2**31
 # The largest power of two that the encrypted histogram of a column's exponents tells.
@@ -230,7 +231,7 @@ def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) 
             raise JobError(
                 f"party {party} has a paillier_key but does not lead",
                 expected=f"a key at the leader, {settings.leader}",
-                got=f"paillier_key under [party.{party}]",
+                got=f"paillier_key under [{toml_key('party', party)}]",
                 cure="remove it: the leader gives the key to the others",
             )
     path = site.parties[settings.leader].paillier_key

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -35,7 +36,6 @@ from hekat.protocol.secure_sum.sum_plan import samples_ahead
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.run_events import EVENTS_FILE
 from hekat.state import Counter, is_run_id
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.toml_text import toml_key
 
 STATE_FOLDER = "state"

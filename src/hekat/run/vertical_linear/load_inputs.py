@@ -22,6 +22,7 @@ from hekat.run.vertical_linear.leak_check import check_leaks
 from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
+from hekat.toml_text import toml_key
 
 MIN_ROWS = 2
 
@@ -106,7 +107,7 @@ def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], b
             raise JobError(
                 f"party {name} has a paillier_key but makes no key in form '{settings.form}'",
                 expected=f"a key at {' or '.join(makers)}",
-                got=f"paillier_key under [party.{name}]",
+                got=f"paillier_key under [{toml_key('party', name)}]",
                 cure="remove it from the site file",
             )
         if name in makers:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,12 @@ from hekat.data import Table
 from hekat.errors import InputError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_roles import MatchedTable, Matching, match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical_linear.load_inputs import MIN_ROWS
@@ -34,7 +34,6 @@ from hekat.run.vertical_linear.row_identity import RowIdentity
 from hekat.scheme.paillier import KeyPair
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.summary.vertical_linear.role_result import Match, ResumedPart, TableFacts, TimedEpoch, VerticalResult
-from hekat.summary.vertical_linear.summary import PREDICTION, TRAINING
 from hekat.summary.vertical_linear.traffic import role_traffic_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -154,43 +153,39 @@ class VerticalRole:
         if context.table is None:
             run_role(channel, None, job.settings, self._party_run(None))
             return None
-        rows = self._match(channel, context.table)
-        _check_enough(rows)
-        identity = self._identify(rows)
-        self._note_start(channel)
-        self._last = time.perf_counter()
-        with self._phases.measure(TRAINING):
-            part = run_role(channel, rows, job.settings, self._party_run(identity))
-        assert part is not None  # guest and hosts have one
+        begin = partial(self._begin_training, channel)
+        trained = match_and_train(channel, context.table, job.settings, self._matching(), begin)
+        part, rows = trained.part, trained.matched.table
         context.observer.save_part(part)
         if context.test_table is None:
             return PartyOutcome(part, rows, None, None)
-        test_rows = self._match(channel, context.test_table)
-        with self._phases.measure(PREDICTION):
-            run = PartyRun(
-                self._stopwatch,
-                key_pair=context.key_pair,
-                count_predictions=lambda count: context.count_predictions(part, count),
-            )
-            scores = predict_scores(channel, part, test_rows, job.prediction, run)
-        return PartyOutcome(part, rows, test_rows, scores)
 
-    def _match(self, channel: RecordedChannel, table: Table) -> Table:
-        """The rows of `table` that all parties have, in the order common to all."""
-        context, intersection = self._context, self._context.job.intersection
+        def begin_prediction(matched: MatchedTable) -> PartyRun:
+            self._note_matched(matched)
+            count = partial(context.count_predictions, part)
+            return PartyRun(self._stopwatch, key_pair=context.key_pair, count_predictions=count)
 
-        def report(work: str, done: int, total: int) -> None:
-            context.observer.note_matching(context.role, work, done, total)
+        predicted = match_and_predict(
+            channel, part, context.test_table, job.prediction, self._matching(), begin_prediction
+        )
+        return PartyOutcome(part, rows, predicted.matched.table, predicted.scores)
 
-        start = time.perf_counter()
-        rows = table
-        if intersection is not None:
-            rows = table.take(common_rows_of(channel, table, intersection, self._stopwatch, report))
-        seconds = time.perf_counter() - start
-        self._matches.append(Match(len(rows), seconds))
-        self._phases.seconds[INTERSECTION] += seconds
-        context.observer.note_common(context.role, len(rows))
-        return rows
+    def _matching(self) -> Matching:
+        context = self._context
+        report = partial(context.observer.note_matching, context.role)
+        return Matching(context.job.intersection, self._stopwatch, self._phases, report)
+
+    def _begin_training(self, channel: RecordedChannel, matched: MatchedTable) -> PartyRun:
+        self._note_matched(matched)
+        _check_enough(matched.table)
+        identity = self._identify(matched.table)
+        self._note_start(channel)
+        self._last = time.perf_counter()
+        return self._party_run(identity)
+
+    def _note_matched(self, matched: MatchedTable) -> None:
+        self._matches.append(Match(len(matched.table), matched.seconds))
+        self._context.observer.note_common(self._context.role, len(matched.table))
 
     def _identify(self, rows: Table) -> RowIdentity:
         """Of the rows that are trained on. Raises StateError where a resumed run trained on others."""

@@ -138,7 +138,10 @@ def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> It
         yield _who_opens(settings)
         if older_committee:
             yield OLDER_COMMITTEE
-        yield "protection 'lattice' has had no review from outside yet: docs/security.md says what it rests on"
+        yield (
+            "protection 'lattice' has had no review from outside yet: "
+            "docs/explanation/security.md says what it rests on"
+        )
 
 
 def _who_opens(settings: HorizontalSettings) -> str:

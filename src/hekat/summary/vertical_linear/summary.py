@@ -9,7 +9,7 @@ from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.exactness_check import StepCheck
-from hekat.protocol.vertical_linear.timing_labels import PARTS
+from hekat.protocol.vertical_linear.timing_labels import PARTS, PREDICTION, TRAINING
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import facts_of_run
@@ -31,7 +31,6 @@ from hekat.summary.vertical_linear.summary_shape import (
 )
 
 IDLE, OTHERS = "idle", "others"
-TRAINING, PREDICTION = "training", "prediction"
 
 
 def summarise_vertical(

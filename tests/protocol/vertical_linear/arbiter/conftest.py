@@ -21,12 +21,8 @@ from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    LinearTraining,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 GUEST, ARBITER = "bank", "judge"

@@ -17,7 +17,8 @@ from hekat.protocol.in_process import make_sessions
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 
 CLASSES = {1: ("no", "yes"), 3: ("low", "middle", "high")}
 

@@ -21,11 +21,12 @@ from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_f
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
 from hekat.protocol.vertical_linear.shared_weights.host import run_host
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 GUEST, HOST = "bank", "shop"
@@ -159,10 +160,10 @@ def settings_of() -> Callable[..., VerticalLinearSettings]:
     return make_settings
 
 
-@pytest.fixture(params=["kept", "residuals"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of computing gradients, whatever the costs say."""
-    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "kept")
+@pytest.fixture(params=["gram", "residuals"])
+def gradient_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each method of computing gradients, whatever it costs."""
+    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "gram")
     return request.param
 
 

@@ -36,7 +36,8 @@ from hekat.protocol.secure_sum.masked.opening.sum_check import (
 from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, Verify
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.scheme.lattice import Accumulator, LatticeParameters, read_contribution, write_rounded
+from hekat.scheme.lattice import Accumulator, LatticeParameters
+from hekat.scheme.lattice.evaluate import read_contribution, write_rounded
 
 CHECKS_SUMS = "every sum is checked against the uploads that its parties signed; an aggregator alone cannot alter one"
 _PURPOSE = "hekat/lattice/sum-part/1"

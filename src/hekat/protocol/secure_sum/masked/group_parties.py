@@ -139,7 +139,7 @@ def choose_parties(
                 expected=f"{needed} that released for the same ones, or for none yet",
                 got="; ".join(f"{name}: {_describe(left_out)}" for name, left_out in claims.items()),
                 cure="find out which of them say what they have released for; where all do, their operators may allow "
-                "a new job on the same rows: docs/security.md",
+                "a new job on the same rows: docs/explanation/security.md",
             )
         bound[group] = tuple(party for party in participation.parties_in(group) if party not in best)
     return bound

@@ -24,6 +24,7 @@ from hekat.protocol.secure_sum.masked.opening.committee import (
     threshold_of,
 )
 from hekat.protocol.secure_sum.masked.opening.field import PRIME, evaluate_at, to_field
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.release_record import ReleaseRecord
 from hekat.protocol.secure_sum.masked.opening.shamir import share_secret
 from hekat.protocol.secure_sum.masked.opening.share_check import judge_dealers
@@ -40,6 +41,17 @@ def released(member_count: int, party_count: int, seed: int) -> tuple[npt.NDArra
     shares = [share_secret(secret, member_count, threshold_of(member_count)) for secret in secrets]
     sums = {x: sum_shares([share[x - 1] for share in shares], DEGREE) for x in range(1, member_count + 1)}
     return secrets.sum(axis=0, dtype=np.int32), sums
+
+
+@pytest.mark.parametrize(
+    ("parties", "told"),
+    [
+        (3, "3 of 3 members (a, b, c): 0 may be lost; 1 party may work with the aggregator"),
+        (5, "4 of 5 members (a, b, c, d, e): 1 may be lost; 2 parties may work with the aggregator"),
+    ],
+)
+def test_a_committee_says_how_many_may_work_with_the_aggregator(parties, told) -> None:
+    assert CommitteeScheme(form_committee("abcdefgh"[:parties])).describe() == f"sums are opened by {told}"
 
 
 def altered(row: npt.NDArray[np.uint16], by: int = 1, where: int = 0) -> npt.NDArray[np.uint16]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -180,12 +179,6 @@ def one_step_of(parties: Iterable[str], tables: Mapping[str, Table], training: T
         / rows
         for name, values in parameters.items()
     }
-
-
-@pytest.fixture(autouse=True)
-def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No machine stops in these tests: counters and records are written, and not waited for until they are on disk."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 @pytest.fixture(autouse=True)

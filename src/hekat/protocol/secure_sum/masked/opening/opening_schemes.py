@@ -73,6 +73,13 @@ def least_parties(settings: SumSettings, party_count: int | None = None) -> int:
     return max(least, settings.min_parties)
 
 
+def _count_colluders(parties: int, members: int) -> str:
+    if not parties:
+        return "no party"
+    count = "1 party" if parties == 1 else f"{parties} parties"
+    return count if members == parties else f"{count}, {members} of them members,"
+
+
 class CommitteeScheme:
     """Every secret is shared out to members; t of them open a sum."""
 
@@ -93,7 +100,7 @@ class CommitteeScheme:
         among = min(parties, equivocation_bound(len(self.members), self.quorum))
         return (
             f"sums are opened by {self.quorum} of {len(self.members)} members ({', '.join(self.members)}): "
-            f"{spare} may be lost; {parties} parties, {among} of them members, may work with the aggregator"
+            f"{spare} may be lost; {_count_colluders(parties, among)} may work with the aggregator"
         )
 
     def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:

@@ -1,0 +1,33 @@
+"""What a command ends with: every exit code by name, what it means, and what to do then."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from hekat.errors import HekatError
+
+
+class ExitCode(IntEnum):
+    """The exit codes of `hekat`; a code's `meaning` and `cure` are those of the reference in the documentation."""
+
+    meaning: str
+    cure: str
+
+    def __new__(cls, code: int, meaning: str, cure: str) -> ExitCode:
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning, member.cure = meaning, cure
+        return member
+
+    DONE = 0, "done; also where a party dropped out and the others finished", ""
+    NOT_WHOLE = (
+        1,
+        "`hekat audit` found ledgers that disagree, are missing, or are not signed",
+        "ask both sides for their files",
+    )
+    REFUSED = (
+        HekatError.exit_code,
+        "refused or failed; `error`, `expected`, `got` and `cure` say why",
+        "do what `cure` says",
+    )
+    INTERRUPTED = 130, "interrupted by Ctrl-C", "`--resume` goes on, where a checkpoint was saved"
