@@ -23,7 +23,7 @@ from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
-from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
 from hekat.protocol.stopwatch import Stopwatch

@@ -25,9 +25,9 @@ from hekat.protocol.horizontal.slot_ceiling import most_slots
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
-from hekat.protocol.secure_sum.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.roster import Roster
-from hekat.protocol.secure_sum.round_end import serve_round_end
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
 from hekat.protocol.stopwatch import Stopwatch

@@ -24,10 +24,10 @@ from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, TrainingState, digest_model, train
+from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.protocol.secure_sum.message_checks import refuse_answer
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
 from hekat.protocol.secure_sum.sum_run import PartySumRun
 from hekat.scheme.paillier import KeyPair

@@ -37,7 +37,7 @@ from hekat.protocol.secure_sum.aggregation import (
     scale_by_weight,
     sum_counters,
 )
-from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.stopwatch import Stopwatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.protocol.secure_sum.message_checks import refuse_size
+from hekat.protocol.secure_sum.agreement.message_checks import refuse_size
 from hekat.scheme.paillier import Ciphertexts
 
 

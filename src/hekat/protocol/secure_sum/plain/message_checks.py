@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hekat.errors import InputError
+from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer, refuse_size
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
-from hekat.protocol.secure_sum.message_checks import refuse_answer, refuse_size
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 
 

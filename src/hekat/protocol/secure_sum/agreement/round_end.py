@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.messages import RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.roster import Roster
 
 

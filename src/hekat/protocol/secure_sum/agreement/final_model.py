@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ChannelTimeoutError, ModelsDifferError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.messages import FinalModelMessage
+from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.timeouts import Deadline
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hekat.codec.clip import FloatArray
 from hekat.errors import InputError, WireCorruptError
-from hekat.protocol.secure_sum.messages import RangeMessage
+from hekat.protocol.secure_sum.agreement.messages import RangeMessage
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
 
 
