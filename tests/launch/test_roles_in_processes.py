@@ -16,6 +16,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.horizontal.run import run_job
 from hekat.launch.psi.run import run_intersection_job
 from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.report import brief_of, load_summary, terminal_findings, terminal_tables
 from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
@@ -95,6 +96,16 @@ def assert_same_arrays(one: dict[str, np.ndarray], other: dict[str, np.ndarray])
         assert np.array_equal(values, other[name]), name
 
 
+def assert_reported_alone(folder: Path) -> None:
+    """What one role knows makes a report, which says that it is of one role."""
+    summary = load_summary(folder)
+    shown = " ".join(table.note for table in terminal_tables(summary))
+    assert "By the clock of this one role" in shown
+    assert any("figures of the other roles are at their sites" in text for text in summary["notes"])
+    assert terminal_findings(summary)
+    assert brief_of(summary)
+
+
 @pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
 def test_horizontal_roles_train_what_one_process_trains(tmp_path, paillier_keys, protection) -> None:
     key = ""
@@ -115,6 +126,8 @@ def test_horizontal_roles_train_what_one_process_trains(tmp_path, paillier_keys,
         # Nothing of another role lies there.
         assert [path.name for path in (own / "ledger").iterdir()] == [f"{party}.jsonl"]
         assert json.loads((own / "summary.json").read_text())["rounds"] == summary["rounds"]
+    for role in apart.roles:
+        assert_reported_alone(apart.run_of(role))
     hub = json.loads((apart.run_of("hub") / "summary.json").read_text())
     assert hub["included"] == summary["included"]
     assert hub["aggregator_saw"] == summary["aggregator_saw"]
@@ -174,6 +187,7 @@ def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
         # The order that is common to all follows fresh secrets; which rows are in it does not.
         assert sorted(own) == sorted(whole)
         assert [path.name for path in (apart.run_of(party) / "intersection").iterdir()] == [f"{party}.csv"]
+    assert_reported_alone(apart.run_of("insurer"))
     order = [(apart.run_of(party) / "intersection" / f"{party}.csv").read_text() for party in apart.roles]
     assert order[0] == order[1]
 
@@ -218,6 +232,8 @@ def test_vertical_roles_train_what_one_process_trains(tmp_path, paillier_keys, f
     ended = apart.play()
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(roles, (0, None))
     together = run_vertical_job(load_vertical_inputs(apart.together / "job.toml"), tmp_path / "runs")
+    for role in roles:
+        assert_reported_alone(apart.run_of(role))
     parts = {party: load_part(apart.run_of(party) / "parts" / f"{party}.npz").part.arrays for party in values}
     whole = {party: load_part(together.folder / "parts" / f"{party}.npz").part.arrays for party in values}
     if form == "arbiter":

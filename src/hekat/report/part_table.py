@@ -9,8 +9,11 @@ from hekat.report.table import Table, format_fixed_seconds
 NOT_ITS_PART = "–"
 
 
-def part_table(by_role: Mapping[str, Mapping[str, float]], parts: Mapping[str, str]) -> Table:
-    """Seconds of every role by part; `parts` in their order with what happens in each, others after them."""
+def part_table(by_role: Mapping[str, Mapping[str, float]], parts: Mapping[str, str], clock: str) -> Table:
+    """Seconds of every role by part; `parts` in their order with what happens in each, others after them.
+
+    `clock` says what these are seconds of.
+    """
     found = dict.fromkeys(part for seconds in by_role.values() for part in seconds)
     ordered = [part for part in parts if part in found] + [part for part in found if part not in parts]
     rows = [
@@ -26,7 +29,6 @@ def part_table(by_role: Mapping[str, Mapping[str, float]], parts: Mapping[str, s
         "Time of each role by part, in seconds",
         ("part", "what happens", *by_role),
         tuple(rows),
-        "All roles ran on this one machine and took turns, so each figure is what a machine of its own would take. "
-        f"{NOT_ITS_PART} : not this role's part.",
+        f"{clock}. {NOT_ITS_PART} : not this role's part.",
         text_columns=2,
     )

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from hekat.errors import StateError
 from hekat.report import shape
-from hekat.report.horizontal.summary import HORIZONTAL_SUMMARY
+from hekat.report.horizontal.summary import check_horizontal_summary
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
 from hekat.summary.summary_format import SUMMARY_FORMAT
@@ -20,7 +20,7 @@ MAX_SUMMARY_BYTES = 64 * 2**20
 Summary = dict[str, Any]
 
 _SHAPES: Mapping[str, shape.Check] = {
-    "horizontal": HORIZONTAL_SUMMARY,
+    "horizontal": check_horizontal_summary,
     "vertical_linear": VERTICAL_SUMMARY,
     "psi": PSI_SUMMARY,
 }

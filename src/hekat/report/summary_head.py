@@ -16,3 +16,5 @@ SUMMARY_HEAD: Final[Mapping[str, shape.Check]] = {
     "machine": shape.map_of(shape.scalar),
     "engine": shape.map_of(shape.nullable(shape.scalar)),
 }
+SUMMARY_HEAD_MORE: Final[Mapping[str, shape.Check]] = {"played": shape.one_of("in turn", "at once", "alone")}
+"""What summaries of earlier releases do not have."""

@@ -8,14 +8,20 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from hekat.engine.select import get_engine
 from hekat.summary.summary_format import SUMMARY_FORMAT
 
+Played = Literal["in turn", "at once", "alone"]
+
 
 class RunFacts(TypedDict):
-    """The first fields of every summary.json."""
+    """The first fields of every summary.json.
+
+    `played`: all roles in one process, "in turn"; each in a process of its own on one machine, "at once"; or one role
+    on its machine, "alone", so that what only other roles know is not in its summary.
+    """
 
     format: int
     run_id: str
@@ -25,9 +31,10 @@ class RunFacts(TypedDict):
     versions: dict[str, str]
     machine: dict[str, str | int]
     engine: dict[str, Any]
+    played: Played
 
 
-def facts_of_run(run_id: str, job_name: str, job_digest: bytes) -> RunFacts:
+def facts_of_run(run_id: str, job_name: str, job_digest: bytes, played: Played) -> RunFacts:
     """Those of a run that ends now."""
     return RunFacts(
         format=SUMMARY_FORMAT.newest,
@@ -38,6 +45,7 @@ def facts_of_run(run_id: str, job_name: str, job_digest: bytes) -> RunFacts:
         versions=_versions(),
         machine={"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
         engine={"name": get_engine().name, **get_engine().describe()},
+        played=played,
     )
 
 

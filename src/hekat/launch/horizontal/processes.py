@@ -110,6 +110,7 @@ class _Run:
             plain=comparisons.plain,
             compared=comparisons.bits,
             view=view_of_aggregator(folder / LEDGER_FOLDER / f"{aggregator}.jsonl", keys[aggregator].public),
+            played="at once",
             more_caveats=[ROLES_AT_ONCE, *([EXACTNESS_NEEDS_ONE_PROCESS] if job.check_exactness else [])],
         )
         write_summary(folder, summary)

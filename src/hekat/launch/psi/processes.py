@@ -56,6 +56,7 @@ def run_intersection_in_processes(
                 results,
                 seconds=processes.seconds,
                 views=views_of_parties(folder, public),
+                played="at once",
                 more_caveats=[ON_ONE_MACHINE, ROLES_AT_ONCE],
             )
             write_summary(folder, summary)

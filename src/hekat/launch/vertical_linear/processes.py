@@ -82,6 +82,7 @@ def run_vertical_in_processes(
                 run,
                 directory.run_id,
                 views=views_of_parties(folder, public),
+                played="at once",
                 more_caveats=[
                     ON_ONE_MACHINE,
                     ROLES_AT_ONCE,

@@ -7,6 +7,7 @@ from typing import Any
 
 from hekat.report.brief import RECOMMENDED_KEY_BITS
 from hekat.report.horizontal.byte_text import fills_partly
+from hekat.report.how_played import is_of_one_role
 from hekat.report.number_text import (
     count_in_words,
     describe_metric,
@@ -38,7 +39,8 @@ def is_encrypted(summary: Mapping[str, Any]) -> bool:
 
 def verdict(summary: Mapping[str, Any]) -> str:
     """One sentence: who trained how, and how good the model is next to the plain run and each party alone."""
-    who = count_in_words(len(summary["parties"]), "party")
+    # One role alone knows its own table.
+    who = "The parties" if is_of_one_role(summary) else count_in_words(len(summary["parties"]), "party")
     how = (
         "with every update encrypted"
         if is_encrypted(summary)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from hekat.report import shape
-from hekat.report.summary_head import SUMMARY_HEAD
+from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
 from hekat.report.table import METRIC_ORDER
 
 _METRICS = shape.map_of(shape.number)
@@ -116,11 +116,11 @@ _CLIP_HISTORY = shape.same_lengths(
 _INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
 _SECONDS = shape.nullable(shape.amount)
 
-HORIZONTAL_SUMMARY: Final = shape.record(
+_SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD,
         "settings": _SETTINGS,
-        "parties": shape.list_of(_PARTY, least=1),
+        "parties": shape.list_of(_PARTY),
         "test_rows": shape.nullable(shape.count),
         "task": shape.one_of("classification", "regression"),
         "results": shape.list_of(_RESULT, least=1),
@@ -138,6 +138,7 @@ HORIZONTAL_SUMMARY: Final = shape.record(
         "notes": shape.list_of(shape.text),
     },
     {
+        **SUMMARY_HEAD_MORE,
         "compared_bits": shape.list_of(_COMPARED),
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(_LOSS),
@@ -145,3 +146,11 @@ HORIZONTAL_SUMMARY: Final = shape.record(
         "aggregator_saw_steps": shape.list_of(shape.text),
     },
 )
+
+
+def check_horizontal_summary(value: Any) -> shape.Fault | None:
+    """The fault in a horizontal run's summary; only that of a role without rows names no party."""
+    fault = _SUMMARY(value)
+    if fault is None and not value["parties"] and value.get("played") != "alone":
+        return ".parties", "a list with at least 1 entries"
+    return fault

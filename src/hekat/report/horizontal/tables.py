@@ -7,6 +7,7 @@ from typing import Any
 
 from hekat.report.horizontal.dropouts import dropout_rounds
 from hekat.report.horizontal.steps import explain_step, step_names
+from hekat.report.how_played import clock_sentence
 from hekat.report.number_text import (
     describe_metric,
     format_byte_count,
@@ -74,8 +75,7 @@ def time_table(summary: Mapping[str, Any]) -> Table:
         "Time by step, in seconds",
         ("step", "what happens", "all parties", "aggregator", "total"),
         tuple(rows),
-        "Sums over all rounds. All roles ran on this one machine and took turns at these steps, so each figure is "
-        "what a machine of its own would take; waiting for others is not counted.",
+        f"Sums over all rounds. {clock_sentence(summary, ' at these steps')}; waiting for others is not counted.",
         text_columns=2,
     )
 

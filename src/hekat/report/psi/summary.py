@@ -6,7 +6,7 @@ from typing import Final
 
 from hekat.report import shape
 from hekat.report.party_views import PARTY_VIEW
-from hekat.report.summary_head import SUMMARY_HEAD
+from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
 
 _SETTINGS = shape.record(
     {
@@ -32,12 +32,13 @@ PSI_SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD,
         "settings": _SETTINGS,
-        "parties": shape.list_of(_PARTY, least=2),
-        "common": shape.count,
+        "parties": shape.list_of(_PARTY, least=1),
+        "common": shape.nullable(shape.count),
         "seconds": shape.record({"total": shape.amount}),
         "seconds_by_role": shape.map_of(shape.map_of(shape.amount)),
         "bytes": shape.record({"by_role": shape.map_of(shape.record({"sent": shape.count, "received": shape.count}))}),
         "seen": shape.list_of(PARTY_VIEW),
         "notes": shape.list_of(shape.text),
-    }
+    },
+    SUMMARY_HEAD_MORE,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hekat.report.how_played import clock_sentence
 from hekat.report.number_text import (
     format_byte_count,
     format_count,
@@ -66,19 +67,24 @@ def verdict(summary: Mapping[str, Any]) -> str:
     sizes = join_names([format_count(party["ids"]) for party in parties])
     common, learners = summary["common"], join_names(settings["learns"])
     learn = "learned how many, not which" if settings["cardinality_only"] else "learned which"
+    if common is None:
+        return (
+            f"{names} took part with {sizes} ids by {KINDS[settings['kind']]}, and did not learn how many are common."
+        )
     found = f"{format_count(common)} {'is' if common == 1 else 'are'} common to all" if common else "none is common"
     return f"{names} compared {sizes} ids by {KINDS[settings['kind']]}: {found}; {learners} {learn}."
 
 
 def size_sentences(summary: Mapping[str, Any]) -> list[str]:
     """What share of each party's ids is common, and what sizes the others were told."""
+    common = summary["common"]
     shares = [
-        f"{format_share(summary['common'] / party['ids'])} of {party['name']}'s"
+        f"{format_share(common / party['ids'])} of {party['name']}'s"
         for party in summary["parties"]
-        if party["ids"]
+        if party["ids"] and common is not None
     ]
     return [
-        f"Common ids are {join_names(shares)} ids.",
+        *([f"Common ids are {join_names(shares)} ids."] if shares else []),
         "Each party tells the others the size of its set rounded up to a step of a public ladder, and fills its list "
         "up to that size with ids that nobody has.",
     ]
@@ -114,7 +120,7 @@ def party_table(summary: Mapping[str, Any]) -> Table:
 
 def time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds of every role by part."""
-    return part_table(summary["seconds_by_role"], PARTS)
+    return part_table(summary["seconds_by_role"], PARTS, clock_sentence(summary))
 
 
 def byte_table(summary: Mapping[str, Any]) -> Table:

@@ -6,7 +6,7 @@ from typing import Final
 
 from hekat.report import shape
 from hekat.report.party_views import PARTY_VIEW
-from hekat.report.summary_head import SUMMARY_HEAD
+from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
 
 _SETTINGS = shape.record(
     {
@@ -88,7 +88,7 @@ VERTICAL_SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD,
         "settings": _SETTINGS,
-        "parties": shape.list_of(_PARTY, least=2),
+        "parties": shape.list_of(_PARTY, least=1),
         "task": shape.one_of("classification", "regression"),
         "test_rows": shape.nullable(shape.count),
         "results": shape.list_of(_RESULT),
@@ -107,5 +107,5 @@ VERTICAL_SUMMARY: Final = shape.record(
         "exactness": shape.list_of(_CHECK),
         "notes": shape.list_of(shape.text),
     },
-    {"started_from": shape.nullable(shape.text)},
+    {**SUMMARY_HEAD_MORE, "started_from": shape.nullable(shape.text)},
 )

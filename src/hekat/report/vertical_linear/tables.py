@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hekat.report.how_played import clock_sentence
 from hekat.report.number_text import (
     format_byte_count,
     format_count,
@@ -164,7 +165,7 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
 
 def time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds of every role by part, waiting among them."""
-    return part_table(summary["seconds_by_part"], PARTS)
+    return part_table(summary["seconds_by_part"], PARTS, clock_sentence(summary))
 
 
 def step_table(summary: Mapping[str, Any]) -> Table:

@@ -117,7 +117,9 @@ def _summarise(inputs: HorizontalInputs, folder: RoleFolder, played: HorizontalR
     if role == job.settings.aggregator:
         assert folder.session.ledger_path is not None
         view = view_of_aggregator(folder.session.ledger_path, folder.session.key.public)
-    return summarise(job, folder.directory.run_id, run, test_table=inputs.test_facts, view=view, more_caveats=caveats)
+    return summarise(
+        job, folder.directory.run_id, run, test_table=inputs.test_facts, view=view, more_caveats=caveats, played="alone"
+    )
 
 
 def phase_of(job: Job) -> str:

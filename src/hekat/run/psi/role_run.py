@@ -41,6 +41,7 @@ def run_intersection_role(inputs: IntersectionInputs, place: Place) -> dict[str,
             seconds=played.result.seconds,
             views=[folder.view_ledger()],
             more_caveats=[alone_caveat(role)],
+            played="alone",
         )
         folder.write_summary(summary)
         folder.events.write("finished", seconds=played.result.seconds)

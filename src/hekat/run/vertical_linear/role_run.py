@@ -97,6 +97,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]
             folder.directory.run_id,
             views=[folder.view_ledger()],
             more_caveats=[alone_caveat(role), *([EXACTNESS_NEEDS_ONE_PROCESS] if job.check_exactness else [])],
+            played="alone",
         )
         folder.write_summary(summary)
         folder.events.write("finished", epochs=len(run.epochs), seconds=run.seconds)

@@ -18,7 +18,7 @@ from hekat.summary.horizontal.described_settings import describe_settings
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
-from hekat.summary.run_facts import facts_of_run
+from hekat.summary.run_facts import Played, facts_of_run
 
 _ROUND = re.compile(r"round-(\d+)(?:/|$)")
 _METRIC_ORDER = ("accuracy", "log_loss", "auc", "rmse", "r2")
@@ -43,6 +43,7 @@ def summarise(
     compared: Sequence[FinishedRun] = (),
     view: AggregatorView | None = None,
     more_caveats: Sequence[str] = (),
+    played: Played = "in turn",
 ) -> dict[str, Any]:
     """The whole of summary.json, of the results that are known here; what is not known here is empty or None.
 
@@ -51,7 +52,7 @@ def summarise(
     settings = job.settings
     finished = [run for run in (plain, main) if run is not None]
     return {
-        **facts_of_run(run_id, job.name, job.digest),
+        **facts_of_run(run_id, job.name, job.digest, played),
         "settings": describe_settings(settings, main.members),
         "parties": [_describe_party(name, main.results[name]) for name in settings.parties if name in main.results],
         "test_rows": None if test_table is None else test_table.rows,

@@ -11,7 +11,7 @@ from hekat.protocol.psi.padding import padded_count
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.summary.party_views import PartyView
 from hekat.summary.psi.role_result import IntersectionResult
-from hekat.summary.run_facts import facts_of_run
+from hekat.summary.run_facts import Played, facts_of_run
 
 IDLE = "idle"
 
@@ -24,6 +24,7 @@ def summarise(
     seconds: float,
     views: Sequence[PartyView],
     more_caveats: Sequence[str] = (),
+    played: Played = "in turn",
 ) -> dict[str, Any]:
     """The whole of summary.json, of the parties whose results are known here; `seconds` are of the whole run.
 
@@ -31,7 +32,7 @@ def summarise(
     """
     common = next((found.common for found in results.values() if found.common is not None), None)
     return {
-        **facts_of_run(run_id, job.name, job.digest),
+        **facts_of_run(run_id, job.name, job.digest, played),
         "protocol": PROTOCOL,
         "settings": _describe(job.settings),
         "parties": [_describe_party(found, job.settings) for found in results.values()],

@@ -12,7 +12,7 @@ from hekat.protocol.vertical_linear.exactness_check import StepCheck
 from hekat.protocol.vertical_linear.timing_labels import PARTS, PREDICTION, TRAINING
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 from hekat.summary.party_views import PartyView
-from hekat.summary.run_facts import facts_of_run
+from hekat.summary.run_facts import Played, facts_of_run
 from hekat.summary.vertical_linear.caveats import list_vertical_caveats
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
@@ -41,6 +41,7 @@ def summarise_vertical(
     compared: Compared | None = None,
     compared_results: Sequence[Result] = (),
     more_caveats: Sequence[str] = (),
+    played: Played = "in turn",
 ) -> VerticalSummary:
     """The whole of summary.json, of the roles whose results are known here.
 
@@ -51,7 +52,7 @@ def summarise_vertical(
     matches = () if narrator is None else narrator.matches
     by_role = {name: dict(found.seconds_by_step) for name, found in run.results.items()}
     return VerticalSummary(
-        **facts_of_run(run_id, job.name, job.digest),
+        **facts_of_run(run_id, job.name, job.digest, played),
         protocol=PROTOCOL,
         settings=describe_vertical_settings(job),
         parties=_describe_parties(run),
