@@ -77,8 +77,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def names(finished: Path, monkeypatch: pytest.MonkeyPatch, paillier_keys: Any, rsa_keys: Any) -> dict[str, Any]:
     """What examples may use: the packages, stored keys in place of new ones, and a run that is finished."""
-    monkeypatch.setattr(paillier, "generate_keys", lambda bits=3072: paillier_keys[2048][0])
-    monkeypatch.setattr(rsa, "generate_keys", lambda bits=3072: rsa_keys[2048][0])
+    monkeypatch.setattr(paillier, "generate_keys", lambda bits=3072: paillier_keys[bits][0])
+    monkeypatch.setattr(rsa, "generate_keys", lambda bits=3072: rsa_keys[bits][0])
     pins = json.loads((finished / "parties.json").read_text(encoding="utf-8"))
     keys = {name: PartyPublicKey.from_line(line) for name, line in pins.items()}
     ledgers = {name: finished / "ledger" / f"{name}.jsonl" for name in keys}
