@@ -5,15 +5,9 @@ from __future__ import annotations
 import inspect
 
 from hekat import errors
-from hekat.cli.main import INTERRUPTED
+from hekat.cli.exit_codes import ExitCode
 from hekat.errors import HekatError
 
-EXIT_CODES = {
-    0: ("done; also where a party dropped out and the others finished", ""),
-    1: ("`hekat audit` found ledgers that disagree, are missing, or are not signed", "ask both sides for their files"),
-    HekatError.exit_code: ("refused or failed; `error`, `expected`, `got` and `cure` say why", "do what `cure` says"),
-    INTERRUPTED: ("interrupted by Ctrl-C", "`--resume` goes on, where a checkpoint was saved"),
-}
 # What helps against each kind in general; each single refusal brings a cure of its own.
 CURES = {
     "HekatError": "every error of Hekat is one: catch it to catch all",
@@ -82,7 +76,7 @@ def error_classes() -> dict[str, type[HekatError]]:
 
 def render_errors() -> str:
     """docs/reference/errors.md."""
-    codes = "\n".join(f"| {code} | {means} | {do} |" for code, (means, do) in EXIT_CODES.items())
+    codes = "\n".join(f"| {code.value} | {code.meaning} | {code.cure} |" for code in ExitCode)
     rows = []
     for name, error in error_classes().items():
         bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)

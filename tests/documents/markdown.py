@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(
-    path for pattern in ("*.md", "docs/**/*.md", "src/hekat/protocol/**/*.md") for path in ROOT.glob(pattern)
-)
+DOCUMENTS = sorted(path for pattern in ("*.md", "docs/**/*.md", "src/**/*.md") for path in ROOT.glob(pattern))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCUMENTS}
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.documents.markdown import ROOT, TEXTS
 
+from hekat.cli.exit_codes import ExitCode
 from hekat.engine.select import ENGINE_VARIABLE
 
 
@@ -55,7 +56,7 @@ def test_every_variable_that_the_code_reads_is_listed_and_no_other(load: Any) ->
 def test_every_kind_of_error_has_a_cure_and_every_exit_code_stands_there(load: Any) -> None:
     page = load("error_page")
     assert set(page.CURES) == set(page.error_classes())
-    assert {error.exit_code for error in page.error_classes().values()} <= set(page.EXIT_CODES)
+    assert {error.exit_code for error in page.error_classes().values()} <= set(ExitCode)
 
 
 def test_refusals_are_found_with_their_cures(load: Any) -> None:

@@ -105,7 +105,7 @@ def load_vertical_table(
     One row is enough here: how many rows there are is a matter of the intersection.
 
     Args:
-        kind: One of `SOURCE_KINDS`, as in the site file (docs/data.md).
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
         options: The options of that kind, as in the site file.
         folder: What paths are relative to.
         name: What errors call the table.
@@ -161,7 +161,7 @@ def named_columns(kind: str, options: Mapping[str, Any], folder: Path) -> tuple[
     """The names of all columns of a source.
 
     Args:
-        kind: One of `SOURCE_KINDS`, as in the site file (docs/data.md).
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
         options: The options of that kind, as in the site file.
         folder: What paths are relative to.
 

@@ -54,8 +54,20 @@ class Reconciliation:
 def reconcile(report_a: AuditReport, report_b: AuditReport) -> Reconciliation:
     """Match what each of two parties sent with what the other received, in order, by step, kind and digest.
 
+    Args:
+        report_a: of one party.
+        report_b: of another one of the same session.
+
+    Returns:
+        What agrees, what differs, and what was on its way when one of them left.
+
     Raises:
         LedgerError: the ledgers are of one party, or of two sessions, so that there is nothing to compare.
+
+    Examples:
+        >>> north, south = (audit(file, key) for file, key in two_ledgers)
+        >>> reconcile(north, south).agrees
+        True
     """
     if report_a.party == report_b.party:
         raise LedgerError(

@@ -92,13 +92,40 @@ def federate(
     """Run `play(party)` once for each party, in this process, and average what they pass to `party.aggregate`.
 
     Each party's code runs in a thread of its own, one party's at a time, in the order of `parties`; messages between
-    roles are sealed and signed. `weight_max` is a public bound on any party's weight. `protection`, `opening`,
-    `value_bits`, `clipping` and `alpha` as in a job; `authority` names the role that opens for opening "authority".
-    `folder`, new or empty, receives the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+    roles are sealed and signed. Where a party fails and the protection bears drop-outs, the others go on, and its
+    result is what it raised.
 
-    Where a party fails and the protection bears drop-outs, the others go on, and its result is what it raised. Raises
-    what a party's code raised where the others cannot go on; ProtocolError where parties call for different things;
-    InputError and PolicyError for arguments that cannot be, before anything starts.
+    Args:
+        play: the code of one party; it is given a `Party`, and what it returns is the party's result.
+        parties: their names, three or more.
+        weight_max: a public bound on any party's weight, 1 to 2^40 - 1.
+        protection: "lattice", "paillier" or "none", as in a job.
+        opening: who opens sums under "lattice": "committee", "authority" or "shared".
+        value_bits: bits of a value, 1 to 32.
+        clipping: "adaptive", "fixed" or "daciq".
+        alpha: the bound for "fixed", the first bound for "adaptive"; None: found from encrypted counts.
+        aggregator: the name of the role that adds.
+        authority: the name of the role that opens, for opening "authority".
+        key_bits: bits of the Paillier key, for protection "paillier".
+        allow_two_parties: whether two parties may learn each other's update.
+        folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+            None keeps nothing.
+
+    Returns:
+        Each party's result, who dropped out, and what it cost.
+
+    Raises:
+        InputError, PolicyError: arguments that cannot be, before anything starts.
+        ProtocolError: parties call for different things.
+        Exception: what a party's code raised, where the others cannot go on.
+
+    Examples:
+        >>> def play(party):
+        ...     rows = {"north": 1, "lake": 2, "county": 1}[party.name]
+        ...     return party.aggregate({"w": np.full(2, float(rows))}, weight=rows)
+        >>> run = hekat.federate(play, ["north", "lake", "county"], weight_max=2, clipping="fixed", alpha=2.0)
+        >>> run.results["north"]["w"].round(3)
+        array([1.5, 1.5])
     """
     start = time.perf_counter()
     check_code(play)

@@ -1,4 +1,4 @@
-"""A finished run in a notebook: its summary, tables and plots, each of which shows itself where it stands last."""
+"""A finished run in a notebook: its summary, tables and plots; a cell that ends with one shows it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,21 @@ class RunReport:
 
 
 def open_run(folder: str | Path) -> RunReport:
-    """The finished run in `folder`, such as runs/<id>. Raises StateError where there is none, or it is damaged."""
+    """The finished run in a folder, to show in a notebook.
+
+    Args:
+        folder: such as "runs/<id>".
+
+    Returns:
+        Its tables, plots and summary; as the last line of a cell it shows itself.
+
+    Raises:
+        StateError: there is none, or it is damaged.
+
+    Examples:
+        >>> "bytes_by_step" in open_run(run_folder).tables
+        True
+    """
     path = Path(folder)
     return RunReport(path, load_summary(path))
 

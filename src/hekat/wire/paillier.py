@@ -27,7 +27,18 @@ _ROOTS = SequenceField(tuple, IntField())
 
 
 def ciphertext_bytes(key: PublicKey) -> int:
-    """Bytes of one ciphertext under `key` on the wire."""
+    """Bytes of one ciphertext under `key` on the wire.
+
+    Args:
+        key: a Paillier public key.
+
+    Returns:
+        Twice the bytes of n.
+
+    Examples:
+        >>> wire.ciphertext_bytes(hekat.paillier.generate_keys(2048).public)
+        512
+    """
     return _format(key).width_bytes
 
 

@@ -28,7 +28,18 @@ E = TypeVar("E", bound=GroupElements)
 
 
 def signature_bytes(key: PublicKey) -> int:
-    """Bytes of one signature, or one blinded item, under `key` on the wire."""
+    """Bytes of one signature, or one blinded item, under `key` on the wire.
+
+    Args:
+        key: an RSA public key.
+
+    Returns:
+        The bytes of n.
+
+    Examples:
+        >>> wire.signature_bytes(rsa.generate_keys(2048).public)
+        256
+    """
     return _format(key, "signatures").width_bytes
 
 

@@ -46,6 +46,7 @@ learning_rate = 0.4
 standardise = false
 [compare]
 plain = true
+alone = false
 """
 POLICY = """format = 1
 [policy]
@@ -194,7 +195,7 @@ def test_rows_beyond_the_reach_of_the_module_get_no_answer(trained: Path, tmp_pa
 
 
 def test_a_run_that_is_resumed_ends_with_the_same_model(trained: Path, tmp_path: Path) -> None:
-    job = write(tmp_path)
+    job = write(tmp_path, job=JOB.replace("plain = true", "plain = false"))
     runs = tmp_path / "runs"
     lost = [part for party in "abc" for part in ("--lose", f"{party}:3")]
     assert main(["run", str(job), "--runs", str(runs), *lost]) == 2

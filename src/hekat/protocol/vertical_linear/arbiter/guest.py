@@ -166,14 +166,14 @@ class _Guest:
 
     def _play_epoch(self, epoch: int) -> bool:
         settings, step = self._settings, epoch_step(epoch)
-        own_parts: list[float] = []
+        own_losses: list[float] = []
         encrypted: list[Any] = []
         for number, rows in enumerate(self._own.batches):
-            own_part, target_part = self._play_batch(batch_step(epoch, number), rows)
-            own_parts.append(own_part)
+            own_loss, target_part = self._play_batch(batch_step(epoch, number), rows)
+            own_losses.append(own_loss)
             with self._stopwatch.measure(LOSS):
                 encrypted = [self._arithmetic.add([*encrypted, target_part])]
-        self._losses = (*self._losses, self._open_loss(step, own_parts, encrypted))
+        self._losses = (*self._losses, self._open_loss(step, own_losses, encrypted))
         finished = epoch == settings.training.epochs or should_stop(self._losses, settings.training)
         for party in settings.everyone[1:]:
             self._channel.send(party, f"{step}/{EPOCH_END}", EpochEndMessage(finished=finished))
@@ -182,13 +182,13 @@ class _Guest:
         self._run.end_epoch(self._channel, state, record)
         return finished
 
-    def _open_loss(self, step: str, own_parts: list[float], encrypted: list[Any]) -> float:
+    def _open_loss(self, step: str, own_losses: list[float], encrypted: list[Any]) -> float:
         settings, arithmetic = self._settings, self._arithmetic
         for host in settings.hosts:
             message = self._channel.receive(host, f"{step}/loss-part", LOSS_PARTS[settings.protection])
             encrypted.append(arithmetic.read_sum(message.values, host))
         with self._stopwatch.measure(LOSS):
-            encrypted.append(arithmetic.hold_sum(encode_loss_part(own_parts, self._layout)))
+            encrypted.append(arithmetic.hold_sum(encode_loss_part(own_losses, self._layout)))
             masked = arithmetic.mask(arithmetic.add(encrypted))
         return decode_loss(self._opening.open_loss(step, masked), self._own.residual, self._layout)
 
@@ -213,9 +213,9 @@ class _Guest:
             gradient = {WEIGHTS: values[:-1], INTERCEPT: values[-1]}
             own.check_exactness(step, rows, gradient)
             of_intercept = own.residual.score_factor * float(np.mean(own.parameters[INTERCEPT] * gradient[INTERCEPT]))
-            own_part = own.loss_part(gradient[WEIGHTS]) + of_intercept
+            own_loss = own.loss_part(gradient[WEIGHTS]) + of_intercept
             own.move(gradient)
-        return own_part, target_part
+        return own_loss, target_part
 
     def _add_residuals(self, step: str, rows: IntArray) -> Any:
         """Add up the residuals of a batch, (rows, K), and send them to all hosts."""

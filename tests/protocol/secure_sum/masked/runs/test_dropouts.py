@@ -22,7 +22,7 @@ def in_sum(parties, losses):
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("party", ["a", "c", "h"])
+@pytest.mark.parametrize("party", ["a", pytest.param("c", marks=pytest.mark.long), "h"])
 def test_a_round_goes_on_without_a_lost_party(
     party, part, rehearse_masked, masked_settings, expect_step, leave_at
 ) -> None:
@@ -54,7 +54,10 @@ def test_the_other_openers_bear_a_loss_too(
 
 @pytest.mark.parametrize(
     ("step", "party", "part"),
-    [("standardise/scale", "a", "sign"), ("standardise/variance", "h", "open")],
+    [
+        ("standardise/scale", "a", "sign"),
+        pytest.param("standardise/variance", "h", "open", marks=pytest.mark.long),
+    ],
 )
 def test_the_standardiser_is_agreed_on_without_a_lost_party(
     step, party, part, rehearse_masked, masked_settings, leave_at
@@ -77,8 +80,8 @@ def test_the_standardiser_is_agreed_on_without_a_lost_party(
     ("step", "party", "part"),
     [
         ("standardise/mean", "h", "deal"),
-        ("standardise/deviation", "c", "release"),
-        ("standardise/variance", "b", "sign"),
+        pytest.param("standardise/deviation", "c", "release", marks=pytest.mark.long),
+        pytest.param("standardise/variance", "b", "sign", marks=pytest.mark.long),
         ("round-1", "h", "sign"),
     ],
 )
@@ -99,8 +102,8 @@ def test_no_two_sums_of_the_same_rows_are_of_different_parties(
     "losses",
     [
         {"b": "sign", "g": "sign"},
-        {"b": "deal", "h": "open"},
-        {"a": "release", "g": "release"},
+        pytest.param({"b": "deal", "h": "open"}, marks=pytest.mark.long),
+        pytest.param({"a": "release", "g": "release"}, marks=pytest.mark.long),
         {"g": "upload", "c": "open"},
     ],
     ids=lambda losses: "-".join(f"{party}-{part}" for party, part in losses.items()),
@@ -151,7 +154,9 @@ def stopped(rehearsal) -> PartyStoppedError:
 
 
 @pytest.mark.parametrize("part", BEFORE_THE_STATEMENT)
-@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+@pytest.mark.parametrize(
+    "opening", ["committee", *(pytest.param(one, marks=pytest.mark.long) for one in ("authority", "shared"))]
+)
 def test_one_party_too_few_ends_the_run_and_names_the_lost(
     opening, part, rehearse_masked, masked_settings, leave_at
 ) -> None:
