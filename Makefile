@@ -9,17 +9,19 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build clean
+.PHONY: help demo test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
 	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
+	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
-	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/gpu_notes.md)"
+	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/explanation/gpu_kernels.md)"
+	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make bench-cuda   those of a GPU (under 10 minutes)"
+	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
@@ -50,6 +52,10 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[dev,bench]'
 	touch $(VENV)/.demo $(VENV)/.dev $@
 
+$(VENV)/.docs: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,docs]'
+	touch $(VENV)/.demo $@
+
 build: $(VENV)/.demo
 
 # LOSE=PARTY:ROUND, or several, stops parties in the middle of a round.
@@ -69,12 +75,21 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-# One worker for each processor; each takes from the others what is left at the end.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# One worker for each processor; each takes from the others what is left at the end. A worker's libraries compute on one
+# thread: more would only wait for the other workers'. In CI no folder of tests may take longer than its ceiling.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+CEILINGS := $(if $(CI),--cpu-ceilings)
 
 test: lint test-native
 	$(BIN)/python security/estimate.py
-	$(PYTEST) -m "not long"
+	$(PYTEST) -m "not long" $(CEILINGS)
+
+# Every layer has a part in this, most of all those below the protocols.
+FAST := $(addprefix tests/,test_*.py bigint channel codec job ledger state wire conformance/test_known_answers.py \
+	protocol/psi protocol/secure_sum/masked/opening scheme/lattice run/test_file_formats.py cli/run/test_intersection_run.py)
+test-fast: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(PYTEST) -q -m "not long" $(filter-out tests/test_readme.py tests/test_first_steps.py,$(wildcard $(FAST)))
 
 # The same tests with the lines they reach, which takes half as long again.
 coverage: $(VENV)/.dev
@@ -106,7 +121,7 @@ WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
 	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
-	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py -k cpu && \
+	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py --engines cpu && \
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
@@ -127,13 +142,13 @@ bench-cuda: $(VENV)/.bench
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
 	for file in $(filter-out benchmarks/bench_cuda.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
-	$(BIN)/python benchmarks/write_readme_table.py
+	$(BIN)/python benchmarks/write_measured_pages.py
 
 # CREDIT is a folder with UCI's credit files of two parties by columns; without it the AUC is left out.
 bench-vertical: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_psi.py
 	$(BIN)/python benchmarks/bench_vertical.py $(if $(CREDIT),--credit $(CREDIT))
-	$(BIN)/python benchmarks/write_readme_table.py
+	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
 bench-training: $(VENV)/.bench
@@ -142,6 +157,13 @@ bench-training: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_fedml_he.py
 	$(BIN)/python benchmarks/bench_loop_memory.py
 	$(BIN)/python benchmarks/write_benchmarks_page.py
+
+# The site: pages staged in build/docs, built with every warning an error, and looked through for foreign addresses.
+docs: $(VENV)/.docs
+	$(BIN)/python docs_build/stage.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs_build/check_site.py
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache

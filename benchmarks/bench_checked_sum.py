@@ -1,6 +1,6 @@
 """What `check_sum` adds to one sum of 1,663,370 values of 10 parties: seconds of a party and of the aggregator, bytes.
 
-A party's part is the inner products of its own upload, its check those of the whole sum, which it then rounds as the
+A party's part is the inner products of its own upload; its check takes the whole sum's, which it then rounds as the
 aggregator would have; the rounded sum is held against the aggregator's, and the parts against the sum, before anything
 is timed. Wall time on all cores, medians over turns; sealing, sending and signatures are in none of the figures.
 """
@@ -79,7 +79,7 @@ class Sum:
         return [write_whole(fields, self.bits) for fields in self.accumulator.blocks(self.block)]
 
     def check(self) -> list[bytes]:
-        """The rounded sum from the whole one. Raises AssertionError where the parts are not those of the sum."""
+        """The rounded sum from the whole one. Raises AssertionError where the parts do not add up to the sum."""
         products, rounded = self._products(), []
         for written, count in zip(self.whole, self.counts, strict=True):
             hashlib.sha256(written).digest()

@@ -4,7 +4,7 @@ Results are checked before they are timed. Figures are medians: `per_s` from CUD
 data on the GPU; `wall_per_s` by the caller's clock, and both by it where several threads' streams work, as in
 encryption as users call it. `of_ceiling` is the multiply-adds of the operation's formula
 (cuda_work.py) over those that the GPU did alone in the same run; `of_bandwidth` the bytes that have to be read and
-written over those of a copy. The CPU engine does the same on all cores in the same run. Results are written as they
+written, against a copy's. The CPU engine does the same on all cores in the same run. Results are written as they
 come, so that a run cut short leaves what it measured.
 
 Needs a GPU: exits with 2 where there is none. `--device emulated` shows that the file works, and keeps nothing.

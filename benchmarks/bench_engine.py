@@ -27,7 +27,7 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 
 GENERIC_BITS = (1024, 1536, 2048, 3072, 4096)
 ROOT_BITS = (1024, 1536, 2048, 3072)
-# Key halves take exponents of their own size, n^2 those of half of n's.
+# Key halves take exponents of their own size, n^2 takes exponents half as long as n.
 FIXED_EXPONENT_BITS = {1024: 1024, 1536: 1536, 2048: 1024, 3072: 1536}
 TARGET_S = 0.1  # of one timed call
 WORD_PRODUCT_NS = 0.06  # for choosing batch sizes

@@ -7,7 +7,7 @@
     rounds       3 to 200 parties: time by role, the aggregator's memory, the committee's steps
 
 Every result is checked before it is timed: the decoded mean is within the stated bound of the float mean. Medians over
-turns, a ratio is that of the same turn. On one core processor time, on two wall time. Sealing, sending and the ledger
+turns, a ratio compares times of one turn. On one core processor time, on two wall time. Sealing, sending and the ledger
 are in none of the figures; the committee's steps have their signatures.
 """
 

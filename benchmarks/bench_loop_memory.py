@@ -26,9 +26,9 @@ from hekat.channel import Channel, PartyKey, run_parties
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
+from hekat.protocol.secure_sum.settings import SumSettings
 
 PARTIES = ("north", "lake", "county")
 MEASURED = "lake"
@@ -41,16 +41,15 @@ ALLOWED_BESIDE_MIB = 200
 
 def make_roles(folder: Path, parties: tuple[str, ...]) -> LoopRoles:
     """The roles that play in this process; every process has the same settings and reads the same keys."""
-    settings = HorizontalSettings(
+    settings = SumSettings(
         parties=PARTIES,
         aggregator="aggregator",
-        classes=None,
         weight_max=1024,
-        training=TrainingSettings(round_count=1, standardise=False),
     )
     keys = {name: PartyKey.load(folder / f"{name}.key") for name in settings.everyone}
+    sessions = make_sessions(keys, run_id="loop-memory", protocol="loop-memory", job_digest=bytes(32))
     states = {name: open_upload_state(folder / "state" / name, bytes(32)) for name in parties}
-    return LoopRoles(settings, SealedRoles(keys, "loop-memory", "loop-memory", bytes(32)), Turns(parties), states)
+    return LoopRoles(settings, sessions, Turns(parties), states)
 
 
 def make_state(value_count: int, seed: int) -> dict[str, Any]:

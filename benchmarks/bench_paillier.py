@@ -319,7 +319,7 @@ class Bench:
 
 
 def two_threads(key: PrivateKey, sizes: Sizes, ciphertexts: LimbArray, repeats: int) -> list[dict[str, Any]]:
-    """Wall time of one thread over that of two, in turns; both must have the same results."""
+    """Wall time of one thread over wall time of two, in turns; both must have the same results."""
     sizes = dataclasses.replace(sizes, segment=min(sizes.segment, THREADS_SEGMENT))
     both = [Operations(key, CpuEngine(count), sizes, ciphertexts) for count in (1, 2)]
     one, two = (operations.shared() for operations in both)

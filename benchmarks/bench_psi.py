@@ -1,6 +1,6 @@
 """Whole set intersections, both parties on this machine: by Diffie-Hellman beside openmined.psi, by RSA beside gmpy2.
 
-Every result is checked against Python's sets before it is timed. Seconds are those of both parties together, in
+Every result is checked against Python's sets before it is timed. Seconds are both parties' together, in
 processor time on ONE core (the process and its engine are bound to it), with the wall time beside them; a run of two
 processes, a core for each party, is timed by the wall. openmined.psi (P-256, its Golomb-compressed set) runs in turns
 with ours, on the same core and the same sets, where `--openmined` names a Python that has it; it needs no other package
@@ -29,10 +29,10 @@ from piped_channel import PipedChannel, serve_pipe
 
 from hekat.channel import Channel, PartyKey, run_parties
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.ids import Ids, make_ids
 from hekat.protocol.psi.roles import Intersection, IntersectionRun, run_intersection
 from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.sealed_roles import SealedRoles
 
 GUEST, HOST = "guest", "host"
 COUNT, QUICK_COUNT = 100_000, 1000
@@ -84,22 +84,23 @@ class Meeting:
         start = time.process_time()
         self.ids: dict[str, Ids] = {name: make_ids([texts], name) for name, texts in self.texts.items()}
         self.ids_s = time.process_time() - start
-        self.roles = SealedRoles({name: PartyKey.generate() for name in self.ids}, "bench", "psi", bytes(32))
+        keys = {name: PartyKey.generate() for name in self.ids}
+        self.sessions = make_sessions(keys, run_id="bench", protocol="psi", job_digest=bytes(32))
 
     def play(self, channel: Channel) -> Intersection:
         def role(recorded: RecordedChannel) -> Intersection:
-            run = IntersectionRun(self.roles.stopwatches[recorded.party])
+            run = IntersectionRun(self.sessions[recorded.party].stopwatch)
             return run_intersection(recorded, self.ids[recorded.party], self.settings, run)
 
-        return self.roles.play(channel, role)
+        return self.sessions[channel.party].play(channel, role)
 
     def run(self) -> dict[str, Any]:
         """Both parties in turn, in this process; the columns of a row."""
         wall, start = time.perf_counter(), time.process_time()
-        results = run_parties(dict.fromkeys(self.ids, self.play), timeout_s=600.0, turn=self.roles.turn)
+        results = play_in_process(dict.fromkeys(self.ids, self.play), timeout_s=600.0)
         seconds, wall_s = time.process_time() - start, time.perf_counter() - wall
         parts = {
-            name: {part: round(s, 3) for part, s in sorted(self.roles.stopwatches[name].seconds.items())}
+            name: {part: round(s, 3) for part, s in sorted(self.sessions[name].stopwatch.seconds.items())}
             for name in self.ids
         }
         return {
@@ -237,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=COUNT, help="ids of each party")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="ids of each party that gmpy2 works through")
-    parser.add_argument("--turns", type=int, default=TURNS, help="runs of ecdh, of which the median counts")
+    parser.add_argument("--turns", type=int, default=TURNS, help="runs of ecdh; their median counts")
     parser.add_argument("--openmined", metavar="PYTHON", help="a Python that has openmined.psi")
     parser.add_argument("--ecdh-only", action="store_true", help="no RSA; keeps it as psi-COUNT")
     parser.add_argument("--quick", action="store_true", help="small sets: shows that it works, keeps nothing")

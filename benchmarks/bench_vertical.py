@@ -7,7 +7,7 @@
     elsewhere  100,000 rows: 80 + 1 columns as FLASH has, all rows in one batch as FATE does; and 330 columns
 
 A run is everything from opening sealed channels to the parts of the model: keys are there before and are timed apart,
-tables of randomisers are not and are made in it. Results are checked first: each run's weights are those of
+tables of randomisers are not and are made in it. Results are checked first: each run's weights equal those from
 centralised training in float64 up to fixed point, a peer's gradient is the plain one. Roles compute one after the
 other, each on all cores; figures are medians over turns in which clear and encrypted runs alternate.
 """
@@ -34,12 +34,8 @@ from vertical_run import TrainedModel, centralised_weights, joined_weights, scor
 from vertical_tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
 
 from hekat.engine.select import get_engine
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    LinearTraining,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import generate_keys
 
 SEED = 7

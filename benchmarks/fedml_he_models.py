@@ -89,7 +89,7 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def turns_for(values: int, most: int) -> int:
-    """Turns whose work stays about that of one turn of the largest model."""
+    """Turns whose work stays about as long as one turn of the largest model."""
     return max(1, min(most, 40_000_000 // values))
 
 

@@ -3,8 +3,8 @@
     python benchmarks/train_papers.py --data FOLDER [--only mlp cnn lstm credit] [--quick]
 
 FOLDER holds images/, shakespeare/ and credit/. Every finished run is written to results/training-NAME.json at once, so
-an interrupted measurement keeps what it has. Paillier's exact sums are those of lattice: it is run for a few rounds,
-local training cut short, its model is held against that of lattice bit for bit, and its time is that of the exchange.
+an interrupted measurement keeps what it has. Paillier's exact sums equal the lattice's: it is run for a few rounds,
+local training cut short, its model is held against the lattice's bit for bit, and its time is the exchange's.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _run_workload(workload: Workload) -> Iterator[dict[str, Any]]:
                     plain = _typical(tried[None])
                     yield _row(workload, _typical(curves), plain)
                     if algorithm == "fedsgd":
-                        continue  # Paillier's exchange is that of fedavg
+                        continue  # Paillier exchanges what fedavg does
                     if bits in workload.paillier_bits:
                         yield _row(workload, _run_paillier(workload, bits, algorithm), plain)
                     elif bits is None and rounds > 1:
@@ -88,7 +88,7 @@ def _typical(curves: list[Curve]) -> Curve:
 
 
 def _run_paillier(workload: Workload, bits: int, algorithm: str) -> Curve:
-    """A few rounds with little training, whose model must be that of lattice after the same rounds."""
+    """A few rounds with little training, whose model must equal the lattice's after the same rounds."""
     settings = {"rounds": workload.paillier_rounds, "most_batches": PAILLIER_BATCHES}
     paillier = train_federated(workload, "paillier", bits, algorithm, progress=print, **settings)
     lattice = train_federated(workload, "lattice", bits, algorithm, progress=print, **settings)

@@ -58,7 +58,7 @@ def draw_columns(row_count: int, guest_columns: int, host_columns: int, seed: in
 
 def read_credit(folder: Path) -> tuple[JoinedColumns, IntArray, IntArray]:
     """UCI's credit defaults from the guest's and the host's file of `folder`, joined by id; the rows to train on and
-    the rows to test on, which are those of the test file."""
+    the rows to test on, which are the test file's."""
     guest_ids, guest = _read_csv(folder / CREDIT_GUEST)
     host_ids, host = _read_csv(folder / CREDIT_HOST)
     test_ids, _ = _read_csv(folder / CREDIT_TEST)

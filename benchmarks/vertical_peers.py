@@ -1,6 +1,6 @@
 """What vertical training is measured beside: form `arbiter` with one ciphertext a value, one value at a time, in gmpy2.
 
-The steps are those of Hardy et al. 2017: the host encrypts its score of every row, the guest adds its own part to each
+The steps follow Hardy et al. 2017: the host encrypts its score of every row, the guest adds its own part to each
 and re-randomises it, each party raises every ciphertext to the power of every feature and multiplies, masks its
 gradient uniformly, the arbiter decrypts by the Chinese remainder theorem, the party takes the mask away. Randomisers
 are powers of one base to short exponents (`djn`) as Hekat's are, or full powers r^n as in the textbook. Inverses, for

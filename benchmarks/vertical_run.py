@@ -11,16 +11,18 @@ import numpy as np
 import numpy.typing as npt
 from vertical_data import stored_keys
 
-from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
@@ -60,7 +62,7 @@ def train(settings: VerticalLinearSettings, tables: Mapping[str, Table]) -> Trai
     """All roles of one training, with keys that are there before; seconds are of the whole run, sessions included."""
     trained = TrainedModel()
     keys = _keys_of_roles(settings)
-    roles = _sealed_roles(settings)
+    sessions = _make_sessions(settings)
 
     def play(channel: Channel) -> ModelPart | None:
         name = channel.party
@@ -70,27 +72,25 @@ def train(settings: VerticalLinearSettings, tables: Mapping[str, Table]) -> Trai
                 trained.losses.append(record.loss)
 
         def role(recorded: RecordedChannel) -> ModelPart | None:
-            run = PartyRun(roles.stopwatches[name], on_epoch=on_epoch, key_pair=keys.get(name))
+            run = PartyRun(sessions[name].stopwatch, on_epoch=on_epoch, key_pair=keys.get(name))
             return run_role(recorded, tables.get(name), settings, run)
 
-        def note_bytes(sealed: SealedChannel) -> None:
-            trained.sent_bytes[name] = sealed.bytes_sent
-
-        return roles.play(channel, role, note_bytes)
+        return sessions[name].play(channel, role)
 
     start, processor_start = time.perf_counter(), time.process_time()
-    results = run_parties(dict.fromkeys(settings.everyone, play), timeout_s=TIMEOUT_S, turn=roles.turn)
+    results = play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=TIMEOUT_S)
     trained.seconds = time.perf_counter() - start
     trained.processor_s = time.process_time() - processor_start
     trained.parts = {name: part for name, part in results.items() if part is not None}
-    trained.steps_s = {name: dict(stopwatch.seconds) for name, stopwatch in roles.stopwatches.items()}
+    trained.steps_s = {name: dict(session.stopwatch.seconds) for name, session in sessions.items()}
+    trained.sent_bytes = {name: session.sent_bytes for name, session in sessions.items()}
     return trained
 
 
 def score(settings: VerticalLinearSettings, parts: Mapping[str, ModelPart], tables: Mapping[str, Table]) -> FloatArray:
     """The guest's scores (rows, K) of a joint prediction."""
     keys = _keys_of_roles(settings)
-    roles = _sealed_roles(settings)
+    sessions = _make_sessions(settings)
 
     def play(channel: Channel) -> FloatArray | None:
         name = channel.party
@@ -99,9 +99,9 @@ def score(settings: VerticalLinearSettings, parts: Mapping[str, ModelPart], tabl
             run = PartyRun(Stopwatch(), key_pair=keys.get(name))
             return predict_scores(recorded, parts[name], tables[name], PredictionSettings.of(parts[name]), run)
 
-        return roles.play(channel, role)
+        return sessions[name].play(channel, role)
 
-    results = run_parties(dict.fromkeys(settings.parties, play), timeout_s=TIMEOUT_S, turn=roles.turn)
+    results = play_in_process(dict.fromkeys(settings.parties, play), timeout_s=TIMEOUT_S)
     scores = results[settings.guest]
     assert scores is not None
     return scores
@@ -141,9 +141,9 @@ def _keys_of_roles(settings: VerticalLinearSettings) -> dict[str, KeyPair]:
     return dict(zip(makers, stored_keys(settings.key_bits), strict=False))
 
 
-def _sealed_roles(settings: VerticalLinearSettings) -> SealedRoles:
-    return SealedRoles(
-        party_keys={name: PartyKey.generate() for name in settings.everyone},
+def _make_sessions(settings: VerticalLinearSettings) -> dict[str, RoleSession]:
+    return make_sessions(
+        {name: PartyKey.generate() for name in settings.everyone},
         run_id="benchmark",
         protocol=PROTOCOL,
         job_digest=hashlib.sha256(repr(settings).encode()).digest(),

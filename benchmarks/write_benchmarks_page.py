@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md and its plots from benchmarks/results: the papers' workloads; nothing is typed by hand."""
+"""Writes docs/measured/training.md and its plots, the papers' workloads, from benchmarks/results; nothing by hand."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from training.plots import plot_curves, plot_sizes, plot_times
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
-PAGE = ROOT / "docs" / "benchmarks.md"
-IMAGES = ROOT / "docs" / "images"
+PAGE = ROOT / "docs" / "measured" / "training.md"
+IMAGES = ROOT / "docs" / "measured" / "images"
 WORKLOADS = ("mlp", "cnn", "lstm")
 MOST_TIMES_PLAIN, MOST_POINTS, MOST_BIAS = 1.10, 0.3, 0.001
 
 _HEAD = """# The papers' workloads, measured
 
 Written by `benchmarks/write_benchmarks_page.py` from `benchmarks/results/`, where every figure has its machine,
-versions and date. `make bench-training DATA=FOLDER` measures anew; the figures of single operations are in the
-[README](../README.md#measured).
+versions and date. `make bench-training DATA=FOLDER` measures anew; [single operations](operations.md) and the other
+[measured pages](index.md) stand beside this one.
 """
 
 Row = Mapping[str, Any]

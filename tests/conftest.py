@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
+import sys
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,10 @@ from hypothesis import settings
 
 from hekat.scheme import paillier, rsa
 
+pytest_plugins = ["tests.durations", "tests.left_out"]
+
 VECTORS = Path(__file__).parent / "vectors"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 # What a test says that is skipped for want of an extra of pyproject.toml.
 NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 
@@ -50,6 +55,25 @@ def paillier_keys() -> StoredKeys:
 def rsa_keys() -> StoredKeys:
     """Stored RSA key pairs by size in bits."""
     return StoredKeys("rsa_keys.json", rsa.PrivateKey, rsa.KeyPair)
+
+
+@pytest.fixture
+def run_example(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """run_example("arrays.py"): what that file of examples/ prints where it runs as a program, but in this process."""
+
+    def run(name: str) -> str:
+        monkeypatch.chdir(EXAMPLES)
+        monkeypatch.syspath_prepend(EXAMPLES)
+        monkeypatch.setattr(sys, "argv", [name])
+        before = set(sys.modules)
+        capsys.readouterr()
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        for module in sys.modules.keys() - before:
+            if str(getattr(sys.modules[module], "__file__", "")).startswith(str(EXAMPLES)):
+                del sys.modules[module]
+        return capsys.readouterr().out
+
+    return run
 
 
 def tell_of_missing_extras(skipped: Iterable[tuple[str, str]]) -> list[str]:

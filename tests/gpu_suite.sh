@@ -88,7 +88,7 @@ sanitized() {
 for name in $STEPS; do
     case $name in
     conformance)
-        step "conformance on $DEVICE" "${PYTEST[@]}" "${PARALLEL[@]}" -m "not long" tests/conformance -k "$DEVICE"
+        step "conformance on $DEVICE" "${PYTEST[@]}" "${PARALLEL[@]}" -m "not long" tests/conformance --engines "$DEVICE"
         ;;
     sanitizer)
         if ! command -v compute-sanitizer >/dev/null; then

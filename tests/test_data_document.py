@@ -1,4 +1,4 @@
-"""docs/data.md: its examples run as they stand there, and its table of sources is what the site file takes."""
+"""docs/how_to/data_sources.md: its examples run as they stand, and its table of sources is what site files take."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hekat.cli.main import main
 from hekat.data import SOURCE_KINDS
 from hekat.job.horizontal.job_file import load_job
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "data.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "how_to" / "data_sources.md").read_text(encoding="utf-8")
 
 
 def blocks_of(kind: str) -> list[str]:
@@ -23,7 +23,7 @@ def test_an_example_runs(number: int, tmp_path: Path, monkeypatch: pytest.Monkey
     if number == 0:
         pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
     monkeypatch.chdir(tmp_path)
-    exec(compile(blocks_of("python")[number], "docs/data.md", "exec"), {})
+    exec(compile(blocks_of("python")[number], "docs/how_to/data_sources.md", "exec"), {})
     files = [block for block in blocks_of("toml") if block.startswith("format")]
     job, site = files[2 * number : 2 * number + 2]
     (tmp_path / "job.toml").write_text(job + "\n[training]\nrounds = 1\n")

@@ -17,7 +17,7 @@ from training.data import share_rows
 from training.workloads import Workload
 
 MEASURED_ROWS = 5000
-"""Losses and accuracy after every round are of so many rows; those of the last round of all."""
+"""Losses and accuracy after every round are of so many rows, after the last round of all rows."""
 
 
 @dataclass

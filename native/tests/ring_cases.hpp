@@ -58,7 +58,7 @@ inline ring::Prime make_prime(Limb p, std::size_t degree, CpuPath path) {
     return ring::Prime(p, find_root(p, degree), degree, path);
 }
 
-// Residues of which many are 0 or p - 1.
+// Residues; many are 0 or p - 1.
 inline Limbs make_residues(Source& source, std::size_t count, Limb p) {
     Limbs residues = source.limbs(count);
     for (Limb& x : residues) x = x == ~Limb{0} ? p - 1 : x % p;

@@ -102,7 +102,7 @@ void test_powers(Pools& pools, const RingCase& ring, std::size_t count, Source& 
 void test_lines(Pools& pools, const RingCase& ring, std::size_t count, Source& source) {
     const Limbs a = ring.values(count, source);
     const Limbs x = ring.load(pools, a);
-    // Every member once and some twice, on lines of which some are empty and one is long.
+    // Every member once and some twice, on lines; some lines are empty and one is long.
     std::vector<std::int64_t> members(2 * count);
     std::vector<std::int64_t> offsets{0, 0};
     for (std::size_t i = 0; i < 2 * count; ++i) {

@@ -1,41 +1,4 @@
 """Lattice aggregation, under the name users call it by: `hekat.lattice.choose_parameters(16, 10)`."""
 
-from hekat.scheme.lattice import (
-    SETS,
-    Accumulator,
-    Decryptor,
-    Encryptor,
-    LatticeParameters,
-    SecretKey,
-    SecretSum,
-    add,
-    block_values,
-    choose_parameters,
-    decrypt,
-    encrypt,
-    generate_secret,
-    make_parameters,
-    public_key,
-    secret_from_seed,
-    sum_secrets,
-)
-
-__all__ = [
-    "SETS",
-    "Accumulator",
-    "Decryptor",
-    "Encryptor",
-    "LatticeParameters",
-    "SecretKey",
-    "SecretSum",
-    "add",
-    "block_values",
-    "choose_parameters",
-    "decrypt",
-    "encrypt",
-    "generate_secret",
-    "make_parameters",
-    "public_key",
-    "secret_from_seed",
-    "sum_secrets",
-]
+from hekat.scheme.lattice import *  # noqa: F403
+from hekat.scheme.lattice import __all__ as __all__

@@ -4,48 +4,5 @@ Blind signatures: `hash_to_group`, `blind`, `sign`, `unblind`, `verify`. `encryp
 TEXTBOOK RSA: deterministic, no protection of anything that can be guessed; for comparison with papers only.
 """
 
-from hekat.scheme.rsa import (
-    BlindedItems,
-    BlindingState,
-    BlindSignatures,
-    HashedItems,
-    KeyPair,
-    PrivateKey,
-    PublicKey,
-    Signatures,
-    TextbookCiphertexts,
-    blind,
-    check_permutation,
-    decrypt,
-    encrypt,
-    generate_keys,
-    hash_to_group,
-    multiply,
-    prove_permutation,
-    sign,
-    unblind,
-    verify,
-)
-
-__all__ = [
-    "BlindSignatures",
-    "BlindedItems",
-    "BlindingState",
-    "HashedItems",
-    "KeyPair",
-    "PrivateKey",
-    "PublicKey",
-    "Signatures",
-    "TextbookCiphertexts",
-    "blind",
-    "check_permutation",
-    "decrypt",
-    "encrypt",
-    "generate_keys",
-    "hash_to_group",
-    "multiply",
-    "prove_permutation",
-    "sign",
-    "unblind",
-    "verify",
-]
+from hekat.scheme.rsa import *  # noqa: F403
+from hekat.scheme.rsa import __all__ as __all__

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: what was to be reached and was not stands there, and the page is what the results say."""
+"""docs/measured/training.md: what was to be reached and was not stands there, and the page is what the results say."""
 
 from __future__ import annotations
 
@@ -163,4 +163,5 @@ def test_one_aggregation_has_its_seconds_and_bytes_by_scheme(writer, monkeypatch
 
 def test_the_page_is_the_one_its_results_give(writer) -> None:
     assert writer.PAGE.read_text(encoding="utf-8") == writer.render(), "run benchmarks/write_benchmarks_page.py"
-    assert {path.name for path in writer.IMAGES.iterdir()} <= {path.name for path in (ROOT / "docs/images").iterdir()}
+    kept = {path.name for path in (ROOT / "docs/measured/images").iterdir()}
+    assert {path.name for path in writer.IMAGES.iterdir()} <= kept

@@ -143,8 +143,8 @@ CONTENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_every_figure_stands_in_the_readme(load: Any) -> None:
-    lines = load("readme_vertical").render_vertical(CONTENT, "a processor")
+def test_every_figure_stands_on_the_page(load: Any) -> None:
+    lines = load("measured_vertical").render_vertical(CONTENT, "a processor")
     for line in (
         "| `arbiter` | `paillier`, 2048 bits | 2.00 s | 4 s | 3.75 s | 0.50 s | 1.00 s | 0.25 s | 0.10 s | 0.10 s"
         " | 0.05 s | 0.50 s | 4.0 | 9.5 MB |",
@@ -165,7 +165,7 @@ def test_every_figure_stands_in_the_readme(load: Any) -> None:
 
 
 def test_what_was_not_measured_leaves_no_table(load: Any) -> None:
-    lines = load("readme_vertical").render_vertical(
+    lines = load("measured_vertical").render_vertical(
         CONTENT | {"rows": [RUN], "auc": [], "peers": [], "elsewhere": []}, "a processor"
     )
     assert sum(line.startswith("|---") for line in lines) == 1
@@ -177,6 +177,6 @@ def test_an_intersection_without_a_peer_has_empty_cells(load: Any) -> None:
          "times_other": 1.65, "to_reach": "20 s"},
         {"work": "ecdh 10 x 10, a process each", "cores": 2, "wall_s": 9.0},
     ]  # fmt: skip
-    lines = load("readme_vertical").render_intersection({"rows": rows}, "a processor")
+    lines = load("measured_vertical").render_intersection({"rows": rows}, "a processor")
     assert "| ecdh 10 x 10 | 1 | 17.50 s | known | 28.90 s | 1.6 | 20 s |" in lines
     assert "| ecdh 10 x 10, a process each | 2 | 9.00 s |  |  |  |  |" in lines

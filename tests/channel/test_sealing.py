@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hekat.channel import Channel, InProcessHub, PartyKey, SealedChannel, run_parties
-from hekat.channel.pair_key import KEY_BYTES, SALT_BYTES, TAG_BYTES, PairKey
+from hekat.channel import PartyKey
+from hekat.channel.pair_key import SALT_BYTES, TAG_BYTES, PairKey
 from hekat.channel.sealed_message import (
     MAGIC,
     SealedHeader,
@@ -20,7 +15,7 @@ from hekat.channel.sealed_message import (
     parse_frame,
     seal_payload,
 )
-from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
+from hekat.errors import SealError
 
 SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -346,182 +341,3 @@ def test_sizes_out_of_range_are_refused(party_keys, chunk_bytes: int, payload_by
     encoded[-8 * 2 - 4 : -8 - 4] = chunk_bytes.to_bytes(8, "big")
     with pytest.raises(SealError, match="malformed sealed header"):
         decode_header(bytes(encoded))
-
-
-def test_sealed_bytes_are_counted_by_peer_and_step(trio) -> None:
-    a, b = trio.sealed["a"], trio.sealed["b"]
-    opened_bytes = a.bytes_sent
-    a.send("b", "step", bytes(100))
-    b.receive("a", "step")
-    sent, received = a.traffic["b", "step"], b.traffic["a", "step"]
-    assert (sent.sent_count, sent.received_count) == (1, 0)
-    assert sent.sent_bytes == received.received_bytes == a.bytes_sent - opened_bytes
-    assert 100 + 2 * TAG_BYTES + SALT_BYTES < sent.sent_bytes < 500
-    assert sum(c.bytes_sent for c in trio.sealed.values()) == sum(c.bytes_received for c in trio.sealed.values())
-
-
-def test_sealing_and_opening_are_measured_and_waiting_is_not(make_trio) -> None:
-    entered: list[str] = []
-
-    @contextmanager
-    def measure(step: str) -> Iterator[None]:
-        entered.append(f"{step} begins")
-        yield
-        entered.append(f"{step} ends")
-
-    waiting = EndThatNotes(entered)
-    trio = make_trio(wrap=waiting.wrap, a={"measure": measure}, b={"measure": measure})
-    entered.clear()
-    trio.sealed["a"].send("b", "step", b"payload")
-    trio.sealed["b"].receive("a", "step")
-    assert entered == ["send begins", "send ends", "handed over", "waits", "open begins", "open ends"]
-
-
-class EndThatNotes:
-    """Ends of the channel below that note when they are used."""
-
-    def __init__(self, notes: list[str]) -> None:
-        self._notes = notes
-
-    def wrap(self, party: str, end: Channel) -> Channel:
-        notes = self._notes
-
-        class End:
-            def __getattr__(self, name: str) -> Any:
-                return getattr(end, name)
-
-            def send(self, to: str, step: str, payload: bytes) -> None:
-                notes.append("handed over")
-                end.send(to, step, payload)
-
-            def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
-                notes.append("waits")
-                return end.receive(sender, step, timeout_s=timeout_s)
-
-        return End()
-
-
-def test_without_a_session_nothing_is_sent_or_read(make_trio) -> None:
-    closed = make_trio(open_sessions=False).sealed["a"]
-    opened = make_trio().sealed["a"]
-    opened.close()
-    for channel in (closed, opened):
-        with pytest.raises(SealError, match="no session is open"):
-            channel.send("b", "step", b"")
-        with pytest.raises(SealError, match="no session is open"):
-            channel.receive("b", "step")
-
-
-def test_a_with_block_drops_the_keys_and_writes_zeros_over_them(trio) -> None:
-    with trio.sealed["a"] as channel:
-        session = channel._session
-        held = [key._raw for key in (*session.sending.values(), *session.receiving.values())]
-        assert len({bytes(raw) for raw in held}) == len(held) == 4
-    assert channel._session is None
-    assert all(raw == bytes(KEY_BYTES) for raw in held)
-
-
-def test_it_is_a_channel_and_shows_no_secrets(trio) -> None:
-    assert isinstance(trio.sealed["a"], Channel)
-    assert repr(trio.sealed["a"]) == "SealedChannel('a' of a, b, c; open)"
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"job_digest": b"short"}, {"run_id": ""}, {"protocol": "\n"}, {"chunk_bytes": 0}, {"chunk_bytes": 2**27}],
-)
-def test_bad_settings_are_refused(party_keys, changes) -> None:
-    values = {"run_id": "r", "protocol": "p", "job_digest": bytes(32)} | changes
-    with pytest.raises(InputError):
-        SealedChannel(InProcessHub(("a",)).channel("a"), party_keys["a"], {}, **values)
-
-
-def test_whole_runs_work_sealed(party_keys) -> None:
-    pinned = {name: key.public for name, key in party_keys.items()}
-    digest = hashlib.sha256(b"job").digest()
-    payload = bytes(9 << 20)  # two chunks of the default size
-
-    def role(channel: Channel) -> int:
-        with SealedChannel(
-            channel, party_keys[channel.party], pinned, run_id="r", protocol="p", job_digest=digest
-        ) as sealed:
-            sealed.open_session()
-            if sealed.party == "a":
-                return sum(len(sealed.receive(peer, "update")) for peer in ("b", "c"))
-            sealed.send("a", "update", payload)
-            return 0
-
-    assert run_parties(dict.fromkeys(party_keys, role))["a"] == 2 * len(payload)
-
-
-def test_a_failing_send_never_reuses_a_sequence_number(make_trio) -> None:
-    class Failing:
-        def __init__(self, end) -> None:
-            self.end = end
-            self.fail = False
-
-        def __getattr__(self, name: str):
-            return getattr(self.end, name)
-
-        def send(self, to: str, step: str, payload: bytes) -> None:
-            if self.fail:
-                self.seen = payload
-                raise ChannelError("relay gone")
-            self.end.send(to, step, payload)
-
-    relay = {}
-
-    def wrap(party, end):
-        relay[party] = Failing(end)
-        return relay[party]
-
-    trio = make_trio(wrap=wrap)
-    relay["a"].fail = True
-    with pytest.raises(ChannelError, match="relay gone"):
-        trio.sealed["a"].send("b", "step", b"1")
-    relay["a"].fail = False
-    assert parse_frame(relay["a"].seen).header.sequence == 0
-    assert parse_frame(trio.sent("a", "b", "step", b"2")).header.sequence == 1
-
-
-def test_a_send_to_a_lost_party_uses_up_its_number_and_no_other_partys(make_trio) -> None:
-    relayed: list[bytes] = []
-
-    class Noting:
-        def __init__(self, end) -> None:
-            self.end = end
-
-        def __getattr__(self, name: str):
-            return getattr(self.end, name)
-
-        def send(self, to: str, step: str, payload: bytes) -> None:
-            relayed.append(payload)
-            self.end.send(to, step, payload)
-
-    trio = make_trio(wrap=lambda party, end: Noting(end) if party == "a" else end, may_be_lost=frozenset("c"))
-    a, b = trio.sealed["a"], trio.sealed["b"]
-    relayed.clear()
-    a.send("b", "step", b"0")
-    b.expel("c", "too late")
-    bytes_sent = a.bytes_sent
-    for _ in range(2):
-        with pytest.raises(PartyLostError, match="'c' was lost"):
-            a.send("c", "step", b"for c")
-    assert a.bytes_sent == bytes_sent  # nothing was handed over
-    a.send("b", "step", b"1")
-    headers = [parse_frame(data).header for data in relayed]
-    assert [(header.receiver, header.sequence) for header in headers] == [("b", 0), ("c", 0), ("c", 1), ("b", 1)]
-    assert [b.receive("a", "step") for _ in range(2)] == [b"0", b"1"]
-
-
-def test_what_a_lost_party_sealed_opens_in_its_order(make_trio) -> None:
-    trio = make_trio(may_be_lost=frozenset("c"))
-    for payload in (b"1", b"2"):
-        trio.sealed["c"].send("b", "step", payload)
-    trio.sealed["a"].expel("c", "too late")
-    b = trio.sealed["b"]
-    assert [b.receive("c", "step") for _ in range(2)] == [b"1", b"2"]
-    with pytest.raises(PartyLostError, match=r"'c' was lost in step 'step' \('a' gave up on it: too late\)"):
-        b.receive("c", "step")
-    with pytest.raises(PartyStoppedError, match="'a' gave up on party 'c'"):
-        trio.sealed["c"].send("b", "step", b"3")

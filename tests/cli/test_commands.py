@@ -233,6 +233,7 @@ def rows_on_a_screen(text: str, columns: int, folder: Path) -> int:
     return sum(max(1, -(-len(line) // columns)) for line in lines)
 
 
+@pytest.mark.drawn
 def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     answer = hospitals.run()

@@ -10,7 +10,10 @@ from hekat.engine.interface import Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 
 COUNTS = [0, 1, 7, 8, 9, 15, 16, 17, 1000]
-MODULI = ["512", "1000", "1024 squared"]
+MODULI = [
+    pytest.param(name, marks=pytest.mark.size_bits(bits))
+    for name, bits in (("512", 512), ("1000", 1000), ("1024 squared", 1024))
+]
 
 
 @pytest.fixture(params=MODULI)
@@ -122,6 +125,7 @@ def million(numbers):
 
 
 @pytest.mark.long
+@pytest.mark.size_bits(512)
 def test_a_million_products(engine, million):
     modulus, (left, right), (xs, ys) = million
     n = gmpy2.mpz(modulus.value)
@@ -132,6 +136,7 @@ def test_a_million_products(engine, million):
 
 @pytest.mark.long
 @pytest.mark.parametrize("segment_count", [1, 640, 700_000])
+@pytest.mark.size_bits(512)
 def test_a_million_residues_in_segments(engine, numbers, million, segment_count):
     modulus, (limbs, _), (xs, _) = million
     n = gmpy2.mpz(modulus.value)

@@ -24,7 +24,12 @@ def decoded(numbers, texts):
     return numbers.objects([int(text, 16) for text in texts], (len(texts),))
 
 
-@pytest.fixture(params=[case for _, case in MODULAR], ids=[name for name, _ in MODULAR])
+@pytest.fixture(
+    params=[
+        pytest.param(case, id=name, marks=pytest.mark.size_bits(case["bits"] // (2 if "root" in case else 1)))
+        for name, case in MODULAR
+    ]
+)
 def case(request):
     return request.param
 
@@ -88,6 +93,7 @@ def test_reduce(engine, numbers, case, modulus):
 
 
 @pytest.mark.parametrize("answer", INTEGERS, ids=lambda answer: f"{4 * len(answer['a'])}bits")
+@pytest.mark.size_bits(64)
 def test_integers(engine, numbers, answer):
     values = {name: int(text, 16) for name, text in answer.items() if name != "below"}
     a = numbers.limbs([values["a"]], numbers.limbs_for_bits(values["a"].bit_length()))

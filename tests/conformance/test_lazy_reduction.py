@@ -38,6 +38,7 @@ def check_squares(engine, numbers, modulus: Modulus, values: list[int]) -> None:
     numbers.same(numbers.store(found), expected)
 
 
+@pytest.mark.size_bits(50)
 def test_the_residue_that_a_missing_subtraction_spoils(engine, numbers):
     modulus, x = Modulus(1102284464772283), 19270091013318528953873558857850
     check_squares(engine, numbers, modulus, [x])

@@ -12,7 +12,7 @@ import pytest
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.reference_apart, pytest.mark.size_bits(16384)]
 
 SEED = 20261121
 BATCH = 1000

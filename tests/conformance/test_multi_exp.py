@@ -18,7 +18,15 @@ SHAPES = [(0, 1), (1, 1), (1, 5), (2, 1), (9, 3), (17, 8), (130, 1)]
 SIGNS = ["none", "all positive", "mixed", "all negative"]
 
 
-@pytest.fixture(scope="module", params=["513", "1024", "1040 squared", "2048"])
+MODULI = [
+    pytest.param("513", marks=pytest.mark.size_bits(513)),
+    pytest.param("1024", marks=pytest.mark.size_bits(1024)),
+    pytest.param("1040 squared", marks=pytest.mark.size_bits(1040)),
+    pytest.param("2048", marks=[pytest.mark.size_bits(2048), pytest.mark.long]),
+]
+
+
+@pytest.fixture(scope="module", params=MODULI)
 def modulus(request, numbers):
     bits, *squared = request.param.split()
     n = numbers.modulus(int(bits), "ones" if bits == "1040" else "random").value

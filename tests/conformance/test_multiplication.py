@@ -7,6 +7,7 @@ from operator import mul
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.engine.interface import Modulus
 
@@ -15,7 +16,7 @@ KINDS = ["ones", "sparse", "random"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", [*BITS, 8192])
+@pytest.mark.parametrize("bits", also_long([*BITS, 8192], [2047, 3071, 8192]))
 def test_mod_mul_of_every_pattern_with_every_other(engine, numbers, bits, kind):
     modulus = numbers.modulus(bits, kind)
     values = numbers.objects(sorted(set(numbers.patterns(modulus))), (-1,))
@@ -25,6 +26,7 @@ def test_mod_mul_of_every_pattern_with_every_other(engine, numbers, bits, kind):
     numbers.same(numbers.store(found), values.reshape(-1, 1) * values % modulus.value)
 
 
+@pytest.mark.size_bits(2)
 def test_mod_mul_modulo_three_in_full(engine, numbers):
     modulus = Modulus(3)
     values = numbers.objects([0, 1, 2], (3,))
@@ -59,6 +61,7 @@ def test_mod_mul_broadcasts_as_numpy_does(engine, numbers, left, right, bits):
     numbers.same(numbers.store(found), a * b % modulus.value)
 
 
+@pytest.mark.size_bits(512)
 def test_operands_stay_as_they_were(engine, numbers):
     modulus = numbers.modulus(512, "random")
     values = numbers.residues(modulus, (9,))
@@ -92,6 +95,7 @@ def test_mod_product_along_every_axis(engine, numbers, shape, axis, bits):
     numbers.same(found, expected)
 
 
+@pytest.mark.size_bits(512)
 def test_one_zero_makes_the_product_zero(engine, numbers):
     modulus = numbers.modulus(512, "random")
     values = numbers.objects([5, 0, modulus.value - 1], (3,))
@@ -124,6 +128,7 @@ def test_mod_segment_product(engine, numbers, bits, segments, segment_count):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.size_bits(512)
 def test_mod_segment_product_of_many(engine, numbers, seed):
     modulus = numbers.modulus(512, "random", seed)
     segments = np.random.default_rng(seed).integers(0, 37, 500)
@@ -134,6 +139,7 @@ def test_mod_segment_product_of_many(engine, numbers, seed):
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((4000,), 0), ((3, 1500), 1), ((1500, 3), 0)])
+@pytest.mark.size_bits(513)
 def test_mod_product_of_long_lines(engine, numbers, shape, axis):
     modulus = numbers.modulus(513, "random")
     values = numbers.objects([value or 1 for value in numbers.residues(modulus, shape).ravel()], shape)
@@ -143,6 +149,7 @@ def test_mod_product_of_long_lines(engine, numbers, shape, axis):
 
 
 @pytest.mark.parametrize("segment_count", [1, 3000])
+@pytest.mark.size_bits(129)
 def test_mod_segment_product_of_skewed_segments(engine, numbers, segment_count):
     modulus = numbers.modulus(129, "random")
     values = numbers.objects([value or 1 for value in numbers.residues(modulus, (4000,))], (4000,))

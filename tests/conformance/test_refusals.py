@@ -210,6 +210,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.size_bits(127)
 def test_bad_arguments_are_refused(engine, case):
     action, error_class, words = CASES[case]
     with pytest.raises(HekatError, match=words) as refusal:
@@ -227,6 +228,7 @@ def test_moduli_no_engine_computes_with(value):
         Modulus(value)
 
 
+@pytest.mark.size_bits(161)
 def test_a_refusal_never_names_a_value(engine):
     secret = 0x1234567890ABCDEF1234567890ABCDEF1234567890ABCDEF
     modulus = Modulus(2**160 + 7)

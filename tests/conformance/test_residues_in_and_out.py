@@ -36,14 +36,16 @@ def test_every_batch_shape_survives_the_engine(engine, numbers, shape, bits):
     numbers.same(numbers.store(a), values)
 
 
-def test_load_accepts_fewer_limbs_than_the_modulus(engine, numbers):
-    modulus = numbers.modulus(1024, "random")
+@pytest.mark.parametrize("bits", [512, 1024])
+def test_load_accepts_fewer_limbs_than_the_modulus(engine, numbers, bits):
+    modulus = numbers.modulus(bits, "random")
     values = numbers.objects([0, 1, 2**128 - 1], (3,))
     numbers.same(numbers.store(engine.load(numbers.limbs(values, 2), modulus)), values)
 
 
-def test_load_accepts_limbs_that_are_not_contiguous(engine, numbers):
-    modulus = numbers.modulus(1024, "random")
+@pytest.mark.parametrize("bits", [512, 1024])
+def test_load_accepts_limbs_that_are_not_contiguous(engine, numbers, bits):
+    modulus = numbers.modulus(bits, "random")
     values = numbers.residues(modulus, (6, 4))
     limbs = numbers.limbs(values, modulus.limb_count)
     numbers.same(numbers.store(engine.load(limbs[::2, ::-1], modulus)), values[::2, ::-1])
@@ -51,6 +53,7 @@ def test_load_accepts_limbs_that_are_not_contiguous(engine, numbers):
     numbers.same(numbers.store(engine.load(fortran, modulus)), values)
 
 
+@pytest.mark.size_bits(512)
 def test_load_keeps_no_hold_on_its_argument(engine, numbers):
     modulus = numbers.modulus(512, "random")
     values = numbers.residues(modulus, (5,))
@@ -60,11 +63,11 @@ def test_load_keeps_no_hold_on_its_argument(engine, numbers):
     numbers.same(numbers.store(a), values)
 
 
-def test_store_gives_a_fresh_array_each_time(engine, numbers):
+def test_store_gives_a_fresh_array_each_time(each_engine, numbers):
     modulus = numbers.modulus(512, "random")
     values = numbers.residues(modulus, (5,))
-    a = numbers.load(engine, values, modulus)
-    engine.store(a)[:] = 0
+    a = numbers.load(each_engine, values, modulus)
+    each_engine.store(a)[:] = 0
     numbers.same(numbers.store(a), values)
 
 
@@ -92,6 +95,7 @@ def test_reduce_takes_every_width(engine, numbers, bits):
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (9,), (3, 4)])
+@pytest.mark.size_bits(129)
 def test_reduce_keeps_the_shape(engine, numbers, shape):
     modulus = numbers.modulus(129, "random")
     values = numbers.residues(numbers.modulus(350, "random"), shape)
@@ -108,6 +112,7 @@ def test_reduce_keeps_the_shape(engine, numbers, shape):
         ((), [0, 0, 0]),
     ],
 )
+@pytest.mark.size_bits(129)
 def test_take_picks_flat_indices_in_their_own_shape(engine, numbers, shape, indices):
     modulus = numbers.modulus(129, "random")
     values = numbers.residues(modulus, shape)
@@ -121,6 +126,7 @@ def test_take_picks_flat_indices_in_their_own_shape(engine, numbers, shape, indi
 @pytest.mark.parametrize(
     ("shape", "wanted"), [((12,), (3, 4)), ((3, 4), (2, 6)), ((1,), ()), ((), (1, 1)), ((0, 3), (5, 0))]
 )
+@pytest.mark.size_bits(512)
 def test_reshape_keeps_c_order(engine, numbers, shape, wanted):
     modulus = numbers.modulus(512, "random")
     values = numbers.residues(modulus, shape)
@@ -130,6 +136,7 @@ def test_reshape_keeps_c_order(engine, numbers, shape, wanted):
 
 
 @pytest.mark.parametrize("shapes", [[(3,)], [(3,), (0,), (7,)], [(2, 4), (1, 4)], [(0, 2), (0, 2)]])
+@pytest.mark.size_bits(512)
 def test_concatenate_joins_along_the_first_axis(engine, numbers, shapes):
     modulus = numbers.modulus(512, "random")
     parts = [numbers.residues(modulus, shape, seed) for seed, shape in enumerate(shapes)]
@@ -137,8 +144,9 @@ def test_concatenate_joins_along_the_first_axis(engine, numbers, shapes):
     numbers.same(numbers.store(a), np.concatenate(parts))
 
 
-def test_results_of_shape_operations_compute_further(engine, numbers):
-    modulus = numbers.modulus(1000, "random")
+@pytest.mark.parametrize("bits", [512, 1000])
+def test_results_of_shape_operations_compute_further(engine, numbers, bits):
+    modulus = numbers.modulus(bits, "random")
     values = numbers.residues(modulus, (3, 4))
     a = numbers.load(engine, values, modulus)
     rows = engine.reshape(engine.take(a, np.array([4, 5, 6, 7], np.int64)), (2, 2))

@@ -62,6 +62,7 @@ def test_results_of_every_kind(engine, numbers, bits, entries_by_result, signed)
     check(engine, numbers, modulus, bases, entries_by_result, signed=signed)
 
 
+@pytest.mark.size_bits(127)
 def test_no_bases_and_no_entries(engine, numbers):
     check(engine, numbers, N, [], [[], []])
 
@@ -75,10 +76,12 @@ def test_no_bases_and_no_entries(engine, numbers):
         [[(3, -1), (2, -1), (3, 2)]] * 9,
     ],
 )
+@pytest.mark.size_bits(4)
 def test_minus_signs_need_only_their_own_bases_invertible(engine, numbers, entries_by_result):
     check(engine, numbers, Modulus(15), [3, 5, 2, 7], entries_by_result)
 
 
+@pytest.mark.size_bits(4)
 def test_a_base_without_inverse_is_refused_by_its_own_index(engine, numbers):
     a = numbers.load(engine, numbers.objects([2, 3, 4, 5], (4,)), Modulus(15))
     # Entry order does not matter: the least base is named. A minus sign of a zero exponent counts.
@@ -97,6 +100,7 @@ def test_a_base_without_inverse_is_refused_by_its_own_index(engine, numbers):
 @pytest.mark.parametrize(
     ("k", "m", "entry_count"), [(1, 40, 300), (5, 700, 3000), (900, 6, 400), (300, 300, 300), (40, 1, 5000)]
 )
+@pytest.mark.size_bits(129)
 def test_random_matrices(engine, numbers, k, m, entry_count, limb_count, signed):
     """Crowded and scattered ones, with many repeated entries."""
     modulus = numbers.modulus(129, "ones")
@@ -110,6 +114,7 @@ def test_random_matrices(engine, numbers, k, m, entry_count, limb_count, signed)
 
 
 @pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.size_bits(513)
 def test_the_same_as_dense_exponents(engine, numbers, signed):
     k, m, rng = 30, 8, np.random.default_rng(5)
     modulus = numbers.modulus(513, "ones")
@@ -127,6 +132,7 @@ def test_the_same_as_dense_exponents(engine, numbers, signed):
     numbers.same(numbers.store(engine.mod_multi_exp(a, exponents)), numbers.store(expected))
 
 
+@pytest.mark.size_bits(512)
 def test_exponents_on_a_square_modulus(engine, numbers):
     root = numbers.modulus(512, "ones").value
     modulus = Modulus(root * root, root=root)
@@ -172,12 +178,14 @@ def test_malformed_exponents_are_refused_when_made(changes, message):
 
 
 @pytest.mark.parametrize("base", [-1, 3, 2**62])
+@pytest.mark.size_bits(127)
 def test_bases_out_of_range_are_refused(engine, numbers, base):
     a = numbers.load(engine, numbers.objects([1, 2, 3], (3,)), N)
     with pytest.raises(InputError, match="bases of sparse exponents out of range; expected 0 <= index < 3"):
         engine.mod_multi_exp(a, one_entry(bases=np.array([base], np.int64)))
 
 
+@pytest.mark.size_bits(127)
 def test_what_does_not_go_with_sparse_exponents_is_refused(engine, numbers):
     a = numbers.load(engine, numbers.objects([1, 2], (2,)), N)
     with pytest.raises(InputError, match=r"carry their own signs.*cure: pass the signs to SparseExponents"):

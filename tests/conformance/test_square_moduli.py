@@ -7,6 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.engine.interface import Modulus
 from hekat.errors import InputError
@@ -14,6 +15,8 @@ from hekat.errors import InputError
 # Around limbs and tiles: where an engine may go from one form of residues to another.
 BITS = [2, 3, 32, 33, 63, 64, 65, 127, 128, 447, 448, 449, 511, 512, 513, 1000, 1024, 1025, 1536, 2047, 2048]
 SOME_BITS = [3, 64, 65, 127, 512, 1000, 1024, 2047]
+# Of the largest the quick run has 1024 and 2048.
+LARGE = [1025, 1536, 2047]
 # "below" and "composite" lie just below a power of two; the latter is a multiple of 15.
 KINDS = ["below", "above", "random", "composite"]
 
@@ -47,7 +50,7 @@ def edge_values(modulus, numbers):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_in_and_out(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     values = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -55,7 +58,7 @@ def test_in_and_out(engine, numbers, bits, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_every_other(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     values = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -70,7 +73,7 @@ def values_below_root(modulus, numbers):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     residues = numbers.objects(edge_values(modulus, numbers), (-1, 1))
@@ -87,24 +90,28 @@ def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, 
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
-def test_one_plus_in_batches(engine, numbers, count):
-    modulus = square(1000, "random", numbers)
-    residues = numbers.objects([numbers.random_int(2000, i) % modulus.value for i in range(count)], (-1,))
-    values = numbers.objects([numbers.random_int(1000, count + i) % modulus.root for i in range(count)], (-1,))
-    found = engine.mod_mul_one_plus(numbers.load(engine, residues, modulus), numbers.limbs(values, 16))
+@pytest.mark.parametrize("bits", [512, 1000])
+def test_one_plus_in_batches(engine, numbers, count, bits):
+    modulus = square(bits, "random", numbers)
+    residues = numbers.objects([numbers.random_int(2 * bits, i) % modulus.value for i in range(count)], (-1,))
+    values = numbers.objects([numbers.random_int(bits, count + i) % modulus.root for i in range(count)], (-1,))
+    found = engine.mod_mul_one_plus(
+        numbers.load(engine, residues, modulus), numbers.limbs(values, numbers.limbs_for_bits(bits))
+    )
     numbers.same(numbers.store(found), residues * (1 + values * modulus.root) % modulus.value)
 
 
-def test_one_plus_of_no_residues_uses_no_value(engine, numbers):
+@pytest.mark.parametrize("bits", [512, 1000])
+def test_one_plus_of_no_residues_uses_no_value(engine, numbers, bits):
     """A value that is not below the root is refused only where it stands in a product."""
-    modulus = square(1000, "random", numbers)
+    modulus = square(bits, "random", numbers)
     none = engine.reshape(numbers.load(engine, numbers.objects([], (-1,)), modulus), (0, 1))
-    found = engine.mod_mul_one_plus(none, np.full((1, 3, 16), 2**64 - 1, np.uint64))
+    found = engine.mod_mul_one_plus(none, np.full((1, 3, numbers.limbs_for_bits(bits)), 2**64 - 1, np.uint64))
     assert found.shape == (0, 3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_reduce_from_every_width(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     for limb_count in sorted({1, modulus.limb_count, 2 * modulus.limb_count - 1, 2 * modulus.limb_count}):
@@ -116,15 +123,16 @@ def test_reduce_from_every_width(engine, numbers, bits, kind):
         numbers.same(numbers.store(engine.reduce(numbers.limbs(array, limb_count), modulus)), array % n2)
 
 
-def test_load_refuses_the_modulus_itself(engine, numbers):
-    modulus = square(1024, "random", numbers)
+@pytest.mark.parametrize("bits", [512, 1024])
+def test_load_refuses_the_modulus_itself(engine, numbers, bits):
+    modulus = square(bits, "random", numbers)
     with pytest.raises(InputError, match="index 1 "):
         numbers.load(engine, numbers.objects([modulus.value - 1, modulus.value, 0], (3,)), modulus)
 
 
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_powers_of_edges(engine, numbers, bits, kind, operation):
     modulus = square(bits, kind, numbers)
     bases = numbers.objects(edge_values(modulus, numbers), (-1,))
@@ -134,7 +142,7 @@ def test_powers_of_edges(engine, numbers, bits, kind, operation):
 
 
 @pytest.mark.parametrize("window_bits", [None, 1, 5])
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_fixed_base_powers(engine, numbers, bits, window_bits):
     modulus = square(bits, KINDS[bits % 4], numbers)
     exponents = numbers.objects([0, 1, 2, 31, 32, 2**69 - 1, 1 << 68, numbers.random_int(69, 2)] * 3, (-1,))
@@ -146,7 +154,7 @@ def test_fixed_base_powers(engine, numbers, bits, window_bits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_products_along_an_axis_and_per_segment(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     units = [value for value in edge_values(modulus, numbers) if gcd(value, modulus.value) == 1]
@@ -162,7 +170,7 @@ def test_products_along_an_axis_and_per_segment(engine, numbers, bits, kind):
 
 
 @pytest.mark.parametrize("exponent_bits", [5, 64, 100])
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
     modulus = square(bits, KINDS[(bits + exponent_bits) % 4], numbers)
     n2 = modulus.value
@@ -185,7 +193,7 @@ def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_inverses_of_units(engine, numbers, bits, kind):
     modulus = square(bits, kind, numbers)
     units = [value for value in edge_values(modulus, numbers) if gcd(value, modulus.value) == 1]
@@ -195,7 +203,7 @@ def test_inverses_of_units(engine, numbers, bits, kind):
     numbers.same(numbers.store(engine.mod_mul(a, engine.mod_inv(a))), numbers.objects([1] * len(units), (-1,)))
 
 
-@pytest.mark.parametrize("bits", SOME_BITS)
+@pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_multiples_of_the_root_have_no_inverse(engine, numbers, bits):
     modulus = square(bits, "random", numbers)
     for culprit in (0, modulus.root, modulus.value - modulus.root):

@@ -136,7 +136,7 @@ def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> 
         assert 0 <= own[role].sent_bytes - expected.sent_bytes <= slack * expected.sent_count
         assert 0 <= own[role].received_bytes - expected.received_bytes <= slack * expected.received_count
     assert len(plan.uploaders) == settings.sample_size
-    packing = packing_of(settings, plan.shape, len(plan.uploaders))
+    packing = packing_of(settings.sums, plan.shape, len(plan.uploaders))
     # The last sum of a run that validates is not one of a round.
     if settings.validation.hold_out == 0:
         assert (None if packing is None else asdict(packing)) == summary["packing"]
@@ -179,7 +179,7 @@ def test_the_estimate_of_a_large_model_makes_no_update_of_it(job) -> None:
     from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
     from hekat.protocol.secure_sum.cost.round_bytes import messages_of_sum
 
-    settings = load_inputs(job).job.settings
+    settings = load_inputs(job).job.settings.sums
     shape = SumShape("round-1", {"w": (109_482_240,)}, (), 16)
     up = sum(one.payload_bytes for one in messages_of_sum(settings, shape, settings.parties, 7) if one.sender == "a")
     # 23 bits a value, as set A16-16 has them; shares and statements beside them.

@@ -76,7 +76,7 @@ def test_length_iteration_and_size(keys, encrypted):
     assert (np.ndim(encrypted), np.size(encrypted), np.shape(encrypted)) == (3, 24, (2, 3, 4))
     assert [part.decrypt(keys.private).tolist() for part in encrypted] == PLAIN.tolist()
     scalar = hekat.array(5, key=keys.public)
-    assert scalar.shape == ()
+    assert scalar.shape == scalar.T.shape == ()
     for refused in (len, iter):
         with pytest.raises(TypeError, match="encrypted scalar"):
             refused(scalar)

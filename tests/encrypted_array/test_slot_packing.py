@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.encrypted_array.packing import SlotPacking, choose_packing
-from hekat.encrypted_array.signed_limbs import (
+from hekat.encrypted_array.plaintexts import (
     integers_from_plaintext,
     plaintext_from_integers,
 )

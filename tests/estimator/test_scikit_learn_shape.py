@@ -17,7 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from hekat.errors import InputError, JobError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression
-from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 
 ESTIMATORS = [VerticalLogisticRegression, VerticalLinearRegression]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,7 +12,8 @@ from hekat.channel import PartyKey, run_parties
 from hekat.data import Table
 from hekat.errors import InputError, PolicyError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression, find_common_rows
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions
+from hekat.protocol.role_session import RoleSession
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 
@@ -178,6 +181,11 @@ def test_receivers_may_be_hosts(tumours, small_arbiter) -> None:
 # --- at a site -------------------------------------------------------------------------------------------------
 
 
+def _new_sessions(names: Iterable[str]) -> dict[str, RoleSession]:
+    keys = {name: PartyKey.generate() for name in names}
+    return make_sessions(keys, run_id="test", protocol="vertical_linear", job_digest=bytes(32))
+
+
 @pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
 def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, small_arbiter, keys, form) -> None:
     """Each party has an estimator, a table and a channel of its own."""
@@ -188,13 +196,15 @@ def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, small_arb
         parameters |= {name: small_arbiter[name] for name in ("label_leak_accepted", "column_leak_accepted")}
     tables = tables_of(X, y)
     names = [*tables, *([arbiter] if arbiter else [])]
-    roles = SealedRoles({name: PartyKey.generate() for name in names}, "test", "vertical_linear", bytes(32))
+    sessions = _new_sessions(names)
     estimators = {name: VerticalLogisticRegression(**parameters) for name in names}
 
     def train(name, channel):
         return estimators[name].fit_party(tables.get(name), channel, classes=("0", "1"))
 
-    run_parties({name: lambda channel, name=name: roles.play(channel, lambda own: train(name, own)) for name in names})
+    run_parties(
+        {name: lambda channel, name=name: sessions[name].play(channel, lambda own: train(name, own)) for name in names}
+    )
     together = VerticalLogisticRegression(**parameters).fit(tables)
     np.testing.assert_allclose(estimators["bank"].losses_, together.losses_, rtol=1e-6)
     assert {name: list(one.parts_) for name, one in estimators.items()} == {
@@ -205,9 +215,12 @@ def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, small_arb
     def predict(name, channel):
         return estimators[name].predict_party(tables[name], channel)
 
-    roles = SealedRoles({name: PartyKey.generate() for name in tables}, "test", "vertical_linear", bytes(32))
+    sessions = _new_sessions(tables)
     results = run_parties(
-        {name: lambda channel, name=name: roles.play(channel, lambda own: predict(name, own)) for name in tables}
+        {
+            name: lambda channel, name=name: sessions[name].play(channel, lambda own: predict(name, own))
+            for name in tables
+        }
     )
     assert results["insurer"].scores is None
     common = find_common_rows(tables).tables
@@ -238,7 +251,7 @@ def test_a_fitted_model_predicts_so_many_rows_and_no_more(tumours, small) -> Non
     X, y = tumours
     made = VerticalLogisticRegression(**{**small, "protection": "none", "max_predictions": 200}).fit(X, y)
     made.predict(X)
-    with pytest.raises(PolicyError, match="may be predicted with the part of") as refused:
+    with pytest.raises(PolicyError, match="does not allow so many predictions with its part") as refused:
         made.predict(X)
     assert refused.value.got == "120 rows after 120"
     made.predict(X[:80])

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def run_example(name: str) -> str:
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=240, cwd=EXAMPLES
-    )
-    return done.stdout
 
 
 def number_after(text: str, output: str) -> float:
@@ -30,7 +18,7 @@ def losses_of(output: str) -> list[float]:
 
 
 @pytest.mark.long
-def test_the_bank_and_the_insurer_are_as_good_encrypted_as_in_one_place() -> None:
+def test_the_bank_and_the_insurer_are_as_good_encrypted_as_in_one_place(run_example) -> None:
     output = run_example("vertical_credit.py")
     assert "bank 1100 people, insurer 1100, both 924\n" in output
     encrypted = number_after("AUC of the encrypted training", output)
@@ -41,7 +29,7 @@ def test_the_bank_and_the_insurer_are_as_good_encrypted_as_in_one_place() -> Non
     assert losses == sorted(losses, reverse=True)
 
 
-def test_the_clinic_and_two_registers_are_as_good_encrypted_as_in_one_place() -> None:
+def test_the_clinic_and_two_registers_are_as_good_encrypted_as_in_one_place(run_example) -> None:
     output = run_example("vertical_diabetes.py")
     encrypted = number_after("R2 of the encrypted training", output)
     assert abs(encrypted - number_after("R2 of scikit-learn, all columns in one place", output)) <= 0.02

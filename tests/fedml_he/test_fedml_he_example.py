@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,14 +12,14 @@ EXAMPLE = ROOT / "examples" / "fedml_he.py"
 
 
 def test_the_document_shows_the_file_that_runs() -> None:
-    text = (ROOT / "docs" / "ckks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how_to" / "fedml_he.md").read_text(encoding="utf-8")
     assert re.findall(r"```python\n(.*?)```", text, re.DOTALL) == [EXAMPLE.read_text(encoding="utf-8")]
 
 
-def test_the_example_prints_the_weighted_mean_twice() -> None:
+def test_the_example_prints_the_weighted_mean_twice(run_example) -> None:
     pytest.importorskip("tenseal", reason="needs hekat[ckks]")
-    done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
-    means = [float(found) for found in re.findall(r"0\.\d+", done.stdout)]
+    out = run_example(EXAMPLE.name)
+    means = [float(found) for found in re.findall(r"0\.\d+", out)]
     assert len(means) == 12
     assert means == pytest.approx([0.17] * 12, abs=1e-3)
-    assert done.stdout.count("'steps': array(9)") == 2
+    assert out.count("'steps': array(9)") == 2

@@ -12,7 +12,7 @@ from hekat.job.horizontal.job_file import load_job
 from hekat.job.load_any_job import approvers_of, load_any_job
 from hekat.job.site_file import PartySite, Site
 from hekat.ledger import RecordedChannel
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions
 from hekat.run.load_keys import load_party_keys
 
 HORIZONTAL = """format = 2
@@ -142,10 +142,10 @@ def test_a_session_holds_everybody_to_the_keys_of_the_job() -> None:
     keys = {"a": KEYS["a"], "b": KEYS["other"]}
 
     def play(pinned: dict) -> None:
-        sealed = SealedRoles(keys, "run", "test", bytes(32), pinned=pinned)
+        sessions = make_sessions(keys, run_id="run", protocol="test", job_digest=bytes(32), public_keys=pinned)
 
         def role(channel: Channel) -> None:
-            sealed.play(channel, lambda recorded: _talk(recorded))
+            sessions[channel.party].play(channel, lambda recorded: _talk(recorded))
 
         run_parties({"a": role, "b": role}, timeout_s=5.0)
 

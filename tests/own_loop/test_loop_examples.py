@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -47,23 +45,16 @@ def test_the_ten_lines_of_the_readme_run(capsys) -> None:
     assert "plain float32, one way" in capsys.readouterr().out
 
 
-def _run_example(name: str) -> str:
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / name], capture_output=True, text=True, check=True, timeout=240
-    )
-    return done.stdout
-
-
-def test_the_numpy_example_comes_near_to_all_rows_in_one_place() -> None:
-    errors = [float(found) for found in re.findall(r"test rows: ([\d.]+)", _run_example("own_loop_numpy.py"))]
+def test_the_numpy_example_comes_near_to_all_rows_in_one_place(run_example) -> None:
+    errors = [float(found) for found in re.findall(r"test rows: ([\d.]+)", run_example("own_loop_numpy.py"))]
     federated, together = errors
     assert federated < 1.05 * together
 
 
 @pytest.mark.long
-def test_the_torch_example_is_as_good_encrypted_as_plain() -> None:
+def test_the_torch_example_is_as_good_encrypted_as_plain(run_example) -> None:
     pytest.importorskip("torch", reason="needs hekat[torch]")
-    out = _run_example("own_loop_torch.py")
+    out = run_example("own_loop_torch.py")
     found = {name.strip(): float(value) for name, value in re.findall(r"^  (.+?)  +([\d.]+)%$", out, re.MULTILINE)}
     assert abs(found["encrypted federated"] - found["plain federated"]) <= 1.0
     assert found["encrypted federated"] > found["county alone"]

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hekat.atomic_file import overwrite_file, replace_file
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.own_loop import Party, federate
 from hekat.protocol.secure_sum.masked.opening import release_record
 from hekat.state import counter
-from hekat.state.atomic_file import overwrite_file, replace_file
 
 from .conftest import THREE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,11 @@ from hekat.codec import Layout, error_bound_sum, make_layout, quantisation_step
 LAYOUT_NAMES = ["balanced", "offset", "two_sign_bits"]
 ROUNDINGS = ["nearest", "stochastic"]
 ALPHAS = [1.0, 0.1, 3.3e-7, 1 / 3, 2.0**-960, 2.0**960, 7e200, 6.02e23]
+
+
+def long(value: Any) -> Any:
+    """A value of a parameter that only the long run has."""
+    return pytest.param(value, marks=pytest.mark.long)
 
 
 class _DrawsOfOneValue:
@@ -50,7 +56,7 @@ def adversarial_values(alpha: float, bits: int, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("bits", [1, 2, 8, 16, 24, 32])
+@pytest.mark.parametrize("bits", [1, 2, long(8), 16, long(24), 32])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
 def test_bound_holds_against_exact_arithmetic(name: str, rounding: str, bits: int, alpha: float) -> None:
@@ -64,7 +70,7 @@ def test_bound_holds_against_exact_arithmetic(name: str, rounding: str, bits: in
                 assert abs(Fraction(float(result)) - addends * Fraction(float(value))) <= bound
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [21, long(22)])
 @pytest.mark.parametrize("addends", [1, 2, 9, 256])
 @pytest.mark.parametrize("bits", [1, 2, 8, 16, 32])
 @pytest.mark.parametrize("rounding", ROUNDINGS)

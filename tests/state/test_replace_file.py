@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hekat.atomic_file import overwrite_file, replace_file
 from hekat.errors import StateError
-from hekat.state.atomic_file import overwrite_file, replace_file
 
 Limit = Callable[[int], AbstractContextManager[None]]
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from hekat.channel import PartyKey, run_parties
+from hekat.channel import PartyKey
 from hekat.errors import LedgerError
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.summary.party_views import views_of_parties
 from hekat.wire import ciphertext, disclosed, message, public
 
@@ -26,7 +27,9 @@ def keys(tmp_path) -> dict[str, PartyKey]:
     """Two roles that exchanged messages in four rounds; one noted what it learned."""
     keys = {name: PartyKey.generate() for name in ("ann", "bob")}
     (tmp_path / LEDGER_FOLDER).mkdir()
-    roles = SealedRoles(keys, "run", "test", bytes(32), tmp_path / LEDGER_FOLDER)
+    sessions = make_sessions(
+        keys, run_id="run", protocol="test", job_digest=bytes(32), ledger_folder=tmp_path / LEDGER_FOLDER
+    )
 
     def ann(channel) -> None:
         for number in range(4):
@@ -37,7 +40,7 @@ def keys(tmp_path) -> dict[str, PartyKey]:
             channel.receive("ann", f"round-{number}/told", Told)
             channel.ledger.note(f"round-{number}/told", "the mean age", "disclosed")
 
-    run_parties({"ann": lambda c: roles.play(c, ann), "bob": lambda c: roles.play(c, bob)}, turn=roles.turn)
+    play_in_process({"ann": lambda c: sessions["ann"].play(c, ann), "bob": lambda c: sessions["bob"].play(c, bob)})
     return keys
 
 

@@ -85,7 +85,7 @@ void multiply_group(const ResidueRing& ring, Limb* z, const Limb* x, const std::
     Limb* product = scratch + ring.scratch_count();
     Limb* factor = product + ring.width();
     ReadPointers rows{};
-    // Sets `rows` to those of a step; they are fetched during the product before.
+    // Sets `rows` to the rows of a step; they are fetched during the product before.
     const auto look_up = [&](std::size_t step) {
         Fetch next(row);
         for (std::size_t lane = 0; lane < ring.lanes(); ++lane) {

@@ -290,7 +290,7 @@ std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& 
         const MultiPowerPlan plan = plan_multi_power(size, size.base_count <= size.most_inverses());
         const auto refused = multiply_by_plan(pool, ring, z, slice, size, plan, into_products);
         if (!refused || !plan.method.is_signed) return refused;
-        // Some base has no inverse. Digits without signs need only those of the bases that have a minus sign.
+        // Some base has no inverse. Digits without signs need only the inverses of bases with a minus sign.
         return multiply_by_plan(pool, ring, z, slice, size, plan_multi_power(size, false), into_products);
     };
     return for_slices(ring, terms, size_of(pool, ring, terms, scratch_bytes), terms.negative != nullptr,

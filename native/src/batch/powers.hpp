@@ -29,7 +29,7 @@ std::optional<std::size_t> raise_fixed_base(ThreadPool& pool, const ResidueRing&
 
 // z_j = the product of result j's terms, rows. Returns the first base that has a minus sign somewhere and no
 // inverse, z then without meaning. Variable time. Scratch that grows with the input stays within
-// scratch_bytes, but is at least that of one base and one result at a time.
+// scratch_bytes, but is at least what one base and one result at a time need.
 std::optional<std::size_t> multiply_powers(ThreadPool& pool, const ResidueRing& ring, Limb* z,
                                            const PowerTerms& terms, std::size_t scratch_bytes);
 

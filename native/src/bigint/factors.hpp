@@ -34,8 +34,8 @@ class Factors {
     // z = the factors of the residues x, given their inverses in a form of its own, sum_words() words. z may
     // be x.
     virtual void make(Limb* z, const Limb* x, const Limb* inverses, Limb* scratch) const = 0;
-    // The inverses of one; and the inverses of x b for residues x and b, from those of x and the residues 1 /
-    // b.
+    // The inverses of one; and the inverses of x b for residues x and b, from the inverses of x and the
+    // residues 1 / b.
     virtual void begin_inverses(Limb* inverses) const = 0;
     virtual void multiply_inverses(Limb* inverses, const Limb* one_over_b, Limb* scratch) const = 0;
 

@@ -12,7 +12,7 @@ namespace hekat {
 // steps of a product.
 class Fetch {
   public:
-    // Rows of row_limbs words each, at most kMaxRows: those of three groups.
+    // Rows of row_limbs words each, at most kMaxRows, the rows of three groups.
     explicit Fetch(std::size_t row_limbs) : row_limbs_(row_limbs) {}
     Fetch() : Fetch(0) {}
 

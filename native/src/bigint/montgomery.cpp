@@ -59,7 +59,7 @@ Limb Montgomery::reduce(Limb* t, Limb* m, Limb carry) const {
 
 void Montgomery::reduce_product(Limb* z, Limb* t, Limb* scratch) const {
     const Limb carry = reduce(t, scratch, 0);
-    // t / R < 2n, of which `carry` is the limb above.
+    // t / R < 2n; `carry` is its limb above.
     subtract_modulus_once(z, t + width(), carry, scratch);
 }
 

@@ -152,7 +152,7 @@ HEKAT_IFMA void square_block(Limb* z, const Limb* x_limbs) {
 }
 
 // The K limbs m that clear t's K lowest words, and the carry out of these: it goes into the highest of them,
-// which is used up. A chain of multiply-adds, each of which waits for the one before.
+// which is used up. A chain of multiply-adds: each waits for the one before.
 template <std::size_t K>
 HEKAT_IFMA_INLINE void clear_low_words(Limb* t, Limb* m, const Modulus& modulus) {
     const Number n{modulus.n};

@@ -37,7 +37,7 @@ void VectorRing::fill_first_power_of_r(std::size_t n_bits) {
 }
 
 void VectorRing::fill_higher_powers_of_r() {
-    // R^2 by doubling R until the rest is done by squarings, each of which takes 2^k R to 2^(2k) R.
+    // R^2 by doubling R until squarings can do the rest: each takes 2^k R to 2^(2k) R.
     SecretBuffer scratch(scratch_count());
     Limb* r2 = powers_of_r_.data() + width();
     std::memcpy(r2, one(), width() * sizeof(Limb));

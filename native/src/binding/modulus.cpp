@@ -82,7 +82,7 @@ void store(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, con
     without_gil([&] { store_residues(pool, ring, out.data(), a.data(), a.shape(0)); });
 }
 
-// root: that of the modulus.
+// root: the modulus's root.
 MaybeIndex mul_one_plus(const ResidueRing& ring, ThreadPool& pool, const LimbOutput& out, const LimbInput& a,
                         const LimbInput& m, const LimbInput& root) {
     const std::size_t count = out.shape(0);

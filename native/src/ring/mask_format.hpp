@@ -34,7 +34,7 @@ struct WrittenLayout {
 // The modulus q is the product of the primes, t = 2^(lanes lane_bits) the number of plaintexts of a
 // coefficient, delta = floor(q / t). A plaintext m is worked on as u = m + offset, offset = sum of
 // 2^(lane_bits
-// - 1 + j lane_bits): its bits are those of the digits, each 2^(lane_bits - 1) more than it says.
+// - 1 + j lane_bits): its bits are the digits' bits, each 2^(lane_bits - 1) more than it says.
 struct MaskFormat {
     // primes: one or two, of one degree, kept by the caller.
     MaskFormat(std::vector<const Prime*> ring_primes, unsigned lane_count, unsigned bits_of_lane,

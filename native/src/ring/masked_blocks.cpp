@@ -20,7 +20,7 @@ std::vector<const Prime*> pointers_to(const std::vector<Prime>& primes) {
 
 }  // namespace
 
-// What hides a chunk: a times one secret, the factors of which are made once.
+// What hides a chunk: a times one secret, whose factors are made once.
 class MaskedBlocks::Masks {
   public:
     Masks(const Ring& ring, const Key& public_key, const Limb* secret, Limb first_chunk)

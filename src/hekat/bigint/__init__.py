@@ -12,8 +12,20 @@ __all__ = ["BigIntArray", "add", "array", "div", "mod", "mod_inv", "mod_mul", "m
 
 
 def array(values: Any) -> BigIntArray:
-    """The integers of `values` (an int, nested lists of ints, an integer ndarray) as a BigIntArray.
+    """The integers of `values` as a BigIntArray.
 
-    Raises InputError for floats, booleans, text and ragged lists.
+    Args:
+        values: An int, nested lists of ints, or an integer ndarray.
+
+    Returns:
+        An array of the same shape.
+
+    Raises:
+        InputError: `values` holds floats, booleans or text, or is ragged.
+
+    Examples:
+        >>> import hekat
+        >>> hekat.bigint.array([[2**64, -1]]).shape
+        (1, 2)
     """
     return BigIntArray(values)

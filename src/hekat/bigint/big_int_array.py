@@ -25,10 +25,25 @@ SHOWN_BITS = 128
 class BigIntArray:
     """Signed integers that never wrap: the result of each operation is as wide as it needs.
 
-    Does not change after it is made. Operators take BigIntArrays, Python ints, nested lists of ints and
-    integer ndarrays, and broadcast as in NumPy; `//`, `%` and `divmod` round as Python's: the quotient towards
-    minus infinity, the remainder with the divisor's sign. Computed by the selected engine.
+    Does not change after it is made. Operators take BigIntArrays, Python ints, nested lists of ints and integer
+    ndarrays, and broadcast as in NumPy; `//`, `%` and `divmod` round as Python's: the quotient towards minus infinity,
+    the remainder with the divisor's sign. The selected engine computes them.
+
+    Args:
+        values: An int, nested lists of ints, an integer ndarray, or a BigIntArray.
+
+    Raises:
+        InputError: `values` holds floats, booleans or text, or is ragged.
+
     Source: FLBooster (ICDE 2023), Table I.
+
+    Examples:
+        >>> import hekat
+        >>> x = hekat.bigint.array([2**100, -3])
+        >>> (x * x + 1).tolist()
+        [1606938044258990275541962092341162602522202993782792835301377, 10]
+        >>> (x % 7).tolist()
+        [2, 4]
     """
 
     __slots__ = ("_signed",)
@@ -42,7 +57,14 @@ class BigIntArray:
 
     @classmethod
     def from_signed(cls, values: Signed) -> BigIntArray:
-        """The array of integers already in normal form."""
+        """The array of integers that are in normal form already.
+
+        Args:
+            values: Sign and magnitude, as the operations make them.
+
+        Returns:
+            The array.
+        """
         made = cls.__new__(cls)
         made._signed = values
         return made
@@ -90,7 +112,17 @@ class BigIntArray:
         return (self[i] for i in range(len(self)))
 
     def reshape(self, *shape: int | tuple[int, ...]) -> BigIntArray:
-        """The same integers in C order; one length may be -1. Raises InputError where the sizes differ."""
+        """The same integers in C order under another shape.
+
+        Args:
+            *shape: The lengths, or one tuple of them; one length may be -1.
+
+        Returns:
+            The reshaped array.
+
+        Raises:
+            InputError: The sizes differ.
+        """
         wanted: Any = shape[0] if len(shape) == 1 else shape
         try:
             positions = np.arange(self.size, dtype=np.int64).reshape(wanted)
@@ -99,7 +131,11 @@ class BigIntArray:
         return BigIntArray.from_signed(signed.take(self._signed, positions))
 
     def tolist(self) -> Any:
-        """Nested lists of Python ints, or one int of a single integer."""
+        """The integers as Python's.
+
+        Returns:
+            Nested lists of ints; one int for an array without axes.
+        """
         return ints_from(self._signed).tolist()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:

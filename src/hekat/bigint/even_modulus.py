@@ -1,4 +1,4 @@
-"""Powers and inverses mod 2^s, and joining them with those of the odd part t of an even modulus t * 2^s.
+"""Powers and inverses mod 2^s, and joining them with the ones mod t, the odd part of an even modulus t * 2^s.
 
 Symbols: t the odd part, s the number of factors 2. Variable time in the exponents.
 """

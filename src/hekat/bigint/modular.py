@@ -23,9 +23,23 @@ MIN_CHUNK_COUNT_OF_POWERS = 32
 
 
 def mod_mul(a: Any, b: Any, modulus: Any) -> BigIntArray:
-    """a * b mod modulus, in [0, modulus), shapes broadcast; modulus one integer >= 1, odd or even.
+    """a * b mod modulus.
 
-    Raises InputError for a modulus below 1 and for shapes that do not broadcast.
+    Args:
+        a: Integers, as `array` takes them.
+        b: Integers whose shape broadcasts with the shape of a.
+        modulus: One integer >= 1, odd or even.
+
+    Returns:
+        Integers in [0, modulus), in the common shape.
+
+    Raises:
+        InputError: The modulus is below 1, or the shapes do not broadcast.
+
+    Examples:
+        >>> import hekat
+        >>> hekat.bigint.mod_mul([2**64, 3], 5, 97).tolist()
+        [14, 15]
     """
     left, right, n = BigIntArray(a), BigIntArray(b), _modulus(modulus)
     if n % 2 == 0 or n.bit_length() > MAX_MODULUS_BITS or n == 1:
@@ -36,11 +50,26 @@ def mod_mul(a: Any, b: Any, modulus: Any) -> BigIntArray:
 
 
 def mod_pow(a: Any, exponents: Any, modulus: Any, *, progress: Progress | None = None) -> BigIntArray:
-    """a^e mod modulus, in [0, modulus), shapes broadcast, as Python's three-argument pow: 0^0 = 1, and a negative
-    exponent powers the inverse. modulus is one integer >= 1, odd or even.
+    """a^e mod modulus, as Python's three-argument pow: 0^0 = 1, and a negative exponent powers the inverse.
 
-    Under an odd modulus the time depends on sizes alone, not on the exponents' values; its odd part is at most
-    16384 bits. `progress(done, total)` is called between chunks. Raises InputError where a power has no inverse.
+    Under an odd modulus the time depends on sizes alone, not on the exponents' values.
+
+    Args:
+        a: Integers, as `array` takes them.
+        exponents: Integers whose shape broadcasts with the shape of a.
+        modulus: One integer >= 1, odd or even, its odd part at most 16384 bits.
+        progress: Called as `progress(done, total)` between chunks.
+
+    Returns:
+        Integers in [0, modulus), in the common shape.
+
+    Raises:
+        InputError: A power has no inverse, the modulus is out of range, or the shapes do not broadcast.
+
+    Examples:
+        >>> import hekat
+        >>> hekat.bigint.mod_pow([3, 5], [2**70, -1], 97).tolist() == [pow(3, 2**70, 97), pow(5, -1, 97)]
+        True
     """
     n = _modulus(modulus)
     bases, powers = BigIntArray(a).signed, BigIntArray(exponents).signed
@@ -60,9 +89,22 @@ def mod_pow(a: Any, exponents: Any, modulus: Any, *, progress: Progress | None =
 
 
 def mod_inv(a: Any, modulus: Any) -> BigIntArray:
-    """The inverses of a, in [0, modulus); modulus is one integer >= 1, odd or even, its odd part at most 16384 bits.
+    """The inverses of a mod modulus.
 
-    Raises InputError naming an index that has no inverse.
+    Args:
+        a: Integers, as `array` takes them.
+        modulus: One integer >= 1, odd or even, its odd part at most 16384 bits.
+
+    Returns:
+        Integers in [0, modulus), in the shape of a.
+
+    Raises:
+        InputError: An integer has no inverse; the message names its index.
+
+    Examples:
+        >>> import hekat
+        >>> hekat.bigint.mod_inv([3, 5], 2**8).tolist()
+        [171, 205]
     """
     return BigIntArray.from_signed(_inverses(BigIntArray(a).signed, _modulus(modulus)))
 
@@ -80,7 +122,7 @@ def _inverses(a: Signed, n: int) -> Signed:
 
 
 def _invert_where(bases: Signed, wanted: BoolArray, n: int) -> Signed:
-    """`bases` with the `wanted` ones inverted mod n; an index in a refusal is that of the whole array."""
+    """`bases` with the `wanted` ones inverted mod n; an index in a refusal counts in the whole array."""
     one = make_signed(np.ones((*bases.shape, 1), np.uint64), np.zeros(bases.shape, np.bool_))
     inverses = _inverses(_choose(wanted, bases, one), n)
     return _choose(wanted, inverses, bases)

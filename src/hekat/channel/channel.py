@@ -18,8 +18,8 @@ class Channel(Protocol):
 
     A message is matched by (sender, step). Messages of one sender and one step arrive in the order they were sent.
 
-    A run may bear the loss of some of its parties: of one that stopped, or that another party gave up on (`expel`).
-    What a lost party sent before can still be received. Waiting for more of it, or sending to it, raises
+    A run may bear the dropout of some of its parties: of a party that stopped, or that another party gave up on
+    (`expel`). What a lost party sent before can still be received. Waiting for more of it, or sending to it, raises
     PartyLostError at once, also in a call that waits already; what the caller does about it is the protocol's affair.
     Where a party may not be lost, its stop is everybody's: all others get PartyStoppedError.
     """

@@ -63,9 +63,9 @@ class Dropout:
     expelled_by: str = ""
     reason: str = ""
     after_stop: bool = False
-    """Another party had ended the run already."""
+    """Another party had ended the run before."""
     notice: DropoutNotice | None = None
-    """The signed word of who gave up on the party, or the party's own where it could still give it."""
+    """The signed word of the party that gave up on it, or the party's own word where it could still give it."""
 
     def to_caller(self) -> PartyLostError:
         """What the run's caller is told; its cause is `error`."""
@@ -99,7 +99,7 @@ class Dropout:
         return error
 
     def as_stop(self, error: PartyStoppedError) -> Stop:
-        """The end of the run by this loss; `error` says so of a party that was expelled."""
+        """The end of the run by this dropout; `error` says so of a party that was expelled."""
         return Stop(self.party, self.step, self.saved, self.error or error)
 
     @property

@@ -1,7 +1,7 @@
-"""The signed word by which a party is lost to a session: of who gave up on it, or its own as it leaves.
+"""The signed word by which a party is lost to a session: from the party that gave up on it, or its own as it leaves.
 
-Whoever carries messages can always drop them, and so make anybody seem lost. What it cannot do is say in somebody
-else's name that a party was given up on, or that it left, and why.
+A relay can always drop messages, and so make any party seem lost. It cannot say in a party's name that this party gave
+up on another one, or that it left, and why.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DropoutNotice:
 
 
 def sign_dropout(key: PartyKey, session_id: bytes, by: str, party: str, reason: str) -> DropoutNotice:
-    """The notice of `by`, whose key that is."""
+    """The notice that `by` signs with its key."""
     return DropoutNotice(by, party, reason, key.sign(_PURPOSE, *_fields(session_id, by, party, reason)))
 
 

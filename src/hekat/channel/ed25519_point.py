@@ -1,7 +1,7 @@
 """Which 32 bytes may be somebody's Ed25519 key: a point of the curve, in its one spelling, of large order.
 
 The library that verifies takes any bytes. Under a point of small order, eight of the curve's, one signature holds for
-any message, or for every eighth: whoever pins such a key can be told anything in its name.
+any message, or for every eighth: a party that pins such a key can be told anything in its name.
 Source: RFC 8032, section 5.1; Chalkias, Garillot and Nikolaenko 2020, "Taming the many EdDSAs", section 3.
 """
 
@@ -51,5 +51,5 @@ def _refuse(got: str) -> KeyRefusedError:
         "not a party's public key",
         expected="an Ed25519 key as `hekat keys party` makes it",
         got=got,
-        cure="ask its owner for the line that `hekat keys party` prints; do not trust who gave you this one",
+        cure="ask its owner for the line that `hekat keys party` prints; do not trust the sender of this one",
     )

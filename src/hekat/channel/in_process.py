@@ -32,7 +32,7 @@ from hekat.errors import (
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
-# A signal that comes just before a wait begins is heard when the wait ends: the caller's must not be without end.
+# A signal that comes just before a wait begins is heard when the wait ends: so the caller's wait has an end.
 HEAR_EVERY_S = 0.2
 _BEFORE_FIRST_STEP = "start (no message yet)"
 
@@ -67,21 +67,22 @@ class InProcessHub:
     - Each ordered pair of parties keeps at most `max_waiting_bytes` (one message may be larger when it is alone).
       Beyond it `send` waits for room; a receiver that asks for a step which cannot get past the waiting ones is
       told so at once.
-    - A party that stops wakes all others with PartyStoppedError; one that finishes wakes those who wait for it.
+    - A party that stops wakes all others with PartyStoppedError; one that finishes wakes the parties that wait for it.
     - When every unfinished party waits, no message can come any more: the earliest time-out is reached at once.
 
     A party in `may_be_lost` that raises, or that another one expels, is lost instead, and the run goes on:
 
-    - What it sent before can still be received, by all but those who expelled it. A receiver that finds nothing of
+    - What it sent before can still be received, by every party that did not expel it. A receiver that finds nothing of
       it waiting, and a sender to it, get PartyLostError at once, also where they waited already.
     - Messages that wait for it are dropped. What is left unread of it at the end is no error.
-    - An expelled party gets PartyStoppedError, which names who gave up on it and why, in the call it waits in or at
-      its next one. Until then its thread may compute on: standstills are found without it, the end waits for it.
+    - An expelled party gets PartyStoppedError, which names the party that gave up on it and why, in the call it waits
+      in or at its next one. Until then its thread may compute on: standstills are found without it, the end waits for
+      it.
     - A party that cannot go on without a lost one ends the run for all in that one's name, by raising
       PartyStoppedError with its name; so does a session that cannot be opened. Errors that say `ends_run` do so in the
       name of the party that raises them.
-    - When every party is lost, the last loss is the run's failure.
-    - A run that another party ended has the losses, too, that come of what was sent before.
+    - When every party is lost, the last dropout is the run's failure.
+    - A run that another party ended also has the dropouts that follow from what was sent before.
 
     Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
 
@@ -204,10 +205,10 @@ class InProcessHub:
             self._wake_everybody()
 
     def fail(self, party: str, error: BaseException) -> None:
-        """`party` has raised `error`: it is lost where it may be, else the run ends as by `stop`.
+        """`party` has raised `error`: it is lost where it may be; otherwise the run ends as by `stop`.
 
-        What it raises by itself after another party ended the run is a loss all the same: who is lost does not depend
-        on which of the two threads was faster. What it only was told of that end is none.
+        What it raises by itself after another party ended the run is a dropout all the same: which party is lost does
+        not depend on which of the two threads was faster. An error that only told it of that end is no dropout.
         """
         with self._lock:
             ended = self._stop is not None
@@ -238,7 +239,7 @@ class InProcessHub:
         """
         told_count = 0
         while True:
-            # In this order: whoever has finished by a loss was counted as lost before.
+            # In this order: a party that has finished by a dropout was counted as lost before.
             all_finished = self._finished.issuperset(self.parties)
             news = list(self._dropouts.values())[told_count:]
             for dropout in news:
@@ -292,7 +293,7 @@ class InProcessHub:
         elif error.party in self._dropouts:
             self._stop = self._dropouts[error.party].as_stop(error)
         else:
-            # It only passes on that another one left too early: that one is to be named.
+            # It only passes on that another party left too early: the error names that party.
             self._stop = Stop(error.party, error.step, error.saved, error)
 
     def _lose(self, dropout: Dropout) -> None:
@@ -338,7 +339,7 @@ class InProcessHub:
         try:
             self._woken[party].wait(timeout_s)
         finally:
-            # Without the lock: whoever has the turn may need the lock before it gives the turn back.
+            # Without the lock: the party that has the turn may need the lock before it gives the turn back.
             self._lock.release()
             self._turn.acquire()
             self._lock.acquire()

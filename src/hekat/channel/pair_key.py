@@ -2,7 +2,7 @@
 
 Every message has a key of its own, derived from the pair's under 32 fresh random bytes that travel in its header: so no
 nonce of AES-GCM meets one key twice, whatever a sender's counters do. After each message both ends replace the pair's
-key by a hash of it: what was sealed before cannot be opened with it, by whoever reads it later.
+key by a hash of it: a party that reads the key later cannot open what was sealed before.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PairKey:
     def __init__(self, raw: bytes) -> None:
         if len(raw) != KEY_BYTES:
             raise SealError("malformed pair key", expected=f"{KEY_BYTES} bytes", got=f"{len(raw)} bytes")
-        # An array that can be written over, which bytes cannot.
+        # An array can be written over; bytes cannot.
         self._raw = bytearray(raw)
 
     @classmethod

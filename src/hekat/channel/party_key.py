@@ -15,11 +15,11 @@ from typing import NoReturn
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from hekat.atomic_file import create_file
 from hekat.channel.canonical import encode_fields
 from hekat.channel.ed25519_point import check_ed25519_point
 from hekat.errors import KeyRefusedError, StateError
 from hekat.fact_table import fact_table
-from hekat.wire.atomic_file import create_file
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64

@@ -77,7 +77,7 @@ class SealedChannel:
     the job. `open_session` comes first, `close` last; a `with` block closes. Messages of a pair of parties are read
     in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed.
 
-    A run bears the loss of a party as the channel below does, but a session opens with all parties or not at all. A
+    A run bears the dropout of a party as the channel below does, but a session opens with all parties or not at all. A
     message whose sending failed has used up its number: nothing that was sealed under a number is sealed again.
     """
 
@@ -353,9 +353,9 @@ class SealedChannel:
 
     @contextmanager
     def _checking_dropouts(self) -> Iterator[None]:
-        """Let through what the channel below tells of losses, where those who are named for them signed it.
+        """Let through what the channel below tells of dropouts, where the parties named for them signed it.
 
-        Raises SealError else. Before the session is open nothing can be bound to it: then any loss ends the opening.
+        Raises SealError else. Before the session is open nothing can be bound to it: then any dropout ends the opening.
         """
         try:
             yield
@@ -383,9 +383,9 @@ class SealedChannel:
         if not holds:
             raise SealError(
                 f"somebody says in the name of {signer!r} that a party is lost",
-                expected=f"{signer!r}'s signature over who is lost and why, of this session",
+                expected=f"{signer!r}'s signature over which party is lost and why, of this session",
                 got="one that does not hold, or none",
-                cure="whoever carries the messages made it up: begin again over another channel",
+                cure="the relay made it up: begin again over another channel",
             ) from error
 
     def _send_counted(self, to: str, step: str, data: bytes) -> None:

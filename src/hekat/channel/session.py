@@ -23,7 +23,7 @@ _SESSION_LABEL = b"hekat/session-id/1"
 
 @dataclass(frozen=True)
 class Hello:
-    """What a party says first, to all: who it is, in which run, protocol and job, and its fresh nonce and key."""
+    """What a party says first, to all: its name, run, protocol and job, and its fresh nonce and key."""
 
     run_id: str
     protocol: str

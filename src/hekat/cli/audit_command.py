@@ -17,7 +17,7 @@ from hekat.job.load_any_job import load_any_job
 from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE
+from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

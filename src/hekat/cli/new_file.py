@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from hekat.atomic_file import already_there, create_file
 from hekat.errors import StateError
 from hekat.state import replace_file
-from hekat.wire.atomic_file import already_there, create_file
 
 
 def check_is_free(path: Path, *, force: bool) -> None:

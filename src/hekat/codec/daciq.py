@@ -78,7 +78,7 @@ def derive_daciq_ratio(bits: int) -> float:
 
 
 def daciq_sigma(minimum: float, maximum: float, sample_count: int) -> float:
-    """The standard deviation of a Gaussian of which `sample_count` > 1 draws spanned [minimum, maximum].
+    """The standard deviation of a Gaussian whose `sample_count` > 1 draws spanned [minimum, maximum].
 
     Source: BatchCrypt (ATC 2020), section 4.3, "Gaussian fitting".
     """

@@ -42,7 +42,7 @@ def level_bound(bits: int) -> int:
 
 
 def level_interval_count(bits: int) -> int:
-    """Steps from -alpha to alpha: 2^bits - 2, of which zero is a level; one step for one bit, without a zero."""
+    """Steps from -alpha to alpha: 2^bits - 2, with a level at zero; one step for one bit, without a zero."""
     return 1 if bits == 1 else 2 * level_bound(bits)
 
 

@@ -37,9 +37,9 @@ from hekat.scheme.lattice import (
     choose_parameters,
     generate_secret,
     public_key,
-    read_contribution,
     sum_secrets,
 )
+from hekat.scheme.lattice.evaluate import read_contribution
 from hekat.scheme.paillier import PrivateKey, add, decrypt, encrypt
 
 LEAST_S = 0.03
@@ -150,7 +150,7 @@ def calibrate_seal() -> SealSeconds:
 def _calibrate_lattice(settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str]) -> SumSeconds:
     """Values in blocks as a party masks them; the last block, if smaller, is taken for its part of a whole one."""
     parameters = choose_parameters(shape.value_bits, len(uploaders))
-    lane_count = stream_of(settings, shape).lane_count
+    lane_count = stream_of(settings.sums, shape).lane_count
     sample = min(lane_count, block_values(parameters, BLOCK_SLOTS))
     blocks = lane_count / sample
     values = np.random.default_rng(0).normal(size=sample)
@@ -193,7 +193,7 @@ def _calibrate_opening(
 ) -> dict[str, float]:
     """Dealing, checking, releasing and opening, with one dealing that stands for every party's."""
     way: OpeningScheme = make_opening_scheme(
-        settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
+        settings.sums, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings.sums)
     )
     context = UploadContext(_SESSION, 0, "cost", parameters.name)
     dealer, degree = uploaders[0], parameters.form.ring.degree
@@ -220,8 +220,8 @@ def _calibrate_opening(
 def _calibrate_paillier(
     settings: HorizontalSettings, shape: SumShape, uploader_count: int, key: PrivateKey
 ) -> SumSeconds:
-    layout = layout_of(settings, shape.value_bits, uploader_count)
-    lane_count = slots_of(settings, shape, layout)
+    layout = layout_of(settings.sums, shape.value_bits, uploader_count)
+    lane_count = slots_of(settings.sums, shape, layout)
     count = layout.plaintext_count(lane_count)
     sample = min(count, SAMPLE_CIPHERTEXTS)
     part = SumShape("cost", {"values": (min(lane_count, sample * layout.slots),)}, (), shape.value_bits)

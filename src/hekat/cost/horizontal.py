@@ -178,8 +178,8 @@ class RoundPlan:
 
     def messages(self, settings: HorizontalSettings) -> Iterator[Sent]:
         """Every message of the round, while nobody is lost."""
-        yield from messages_of_sum(settings, self.shape, self.uploaders, self.upload_number)
-        yield from messages_of_round_end(settings, self.shape.step)
+        yield from messages_of_sum(settings.sums, self.shape, self.uploaders, self.upload_number)
+        yield from messages_of_round_end(settings.sums, self.shape.step)
 
 
 def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundPlan:
@@ -187,7 +187,7 @@ def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundP
     sums = rehearse_sums(inputs, settings)
     number = settings.training.round_count
     shape = sums.of_round(number, settings.validation.every)
-    uploaders = Participation(settings, inputs.job.digest).parties_in(shape.step)
+    uploaders = Participation(settings.sums, inputs.job.digest).parties_in(shape.step)
     return RoundPlan(shape, uploaders, len(sums.before) + number - 1, sums)
 
 
@@ -213,12 +213,12 @@ def _cost(
         )
         for role in settings.everyone
     )
-    samples = Participation(settings, inputs.job.digest)
+    samples = Participation(settings.sums, inputs.job.digest)
     return ProtectionCost(
         settings.protection,
         _detail(settings, shape, len(uploaders)),
         roles,
-        packing_of(settings, shape, len(uploaders)),
+        packing_of(settings.sums, shape, len(uploaders)),
         _bytes_of(settings, plan.sums.before, samples, 0),
         _bytes_of(settings, plan.sums.after, samples, plan.upload_number + 1),
         shape.value_count,
@@ -235,7 +235,7 @@ def _bytes_of(
     """What all roles send for sums that end no round."""
     total = 0
     for number, shape in enumerate(shapes, first_number):
-        messages = messages_of_sum(settings, shape, samples.parties_in(shape.step), number)
+        messages = messages_of_sum(settings.sums, shape, samples.parties_in(shape.step), number)
         total += sum(role.sent_bytes for role in _traffic(settings, messages).values())
     return total
 
@@ -252,7 +252,7 @@ def _seconds_of(
     """A role's seconds by step: what the sum takes of it, its signatures, and sealing and opening its messages."""
     count = len(uploaders)
     is_lattice = settings.protection == "lattice"
-    members = make_opening_scheme(settings, members=members_for_sizes(settings)).members if is_lattice else ()
+    members = make_opening_scheme(settings.sums, members=members_for_sizes(settings.sums)).members if is_lattice else ()
     seconds = {
         "seal": traffic.sent_count * seal.seal
         + traffic.sent_bytes * seal.seal_byte
@@ -281,7 +281,7 @@ def _detail(settings: HorizontalSettings, shape: SumShape, uploader_count: int) 
     if settings.protection == "lattice":
         name = choose_parameters(shape.value_bits, uploader_count).name
         found = f"set {name}, opening {settings.opening}"
-        if not needs_draw(settings):
+        if not needs_draw(settings.sums):
             return found
         return f"{found}: {say_members(settings.parties)} (here the first named stand for them)"
     if settings.protection == "paillier":

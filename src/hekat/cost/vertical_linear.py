@@ -7,21 +7,22 @@ not depend on the values in the rows. Matching rows and making Paillier keys are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
 from hekat.data import Table, is_dense
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -161,32 +162,32 @@ def _rehearse(
         for name, table in inputs.tables.items()
     }
     party_keys = {name: PartyKey.generate() for name in settings.everyone}
-    sealed = SealedRoles(party_keys, RUN_ID, PROTOCOL, _DIGEST)
-    costs: dict[str, tuple[Cost, Cost]] = {}
+    sessions = make_sessions(party_keys, run_id=RUN_ID, protocol=PROTOCOL, job_digest=_DIGEST)
 
-    def seat(name: str) -> Callable[[Channel], object]:
-        worked: dict[int, float] = {}
-        watch = sealed.stopwatches[name]
+    worked: dict[str, dict[int, float]] = {name: {} for name in settings.everyone}
+
+    def play(channel: Channel) -> object:
+        name = channel.party
+        session, watch = sessions[name], sessions[name].stopwatch
 
         def note_epoch(record: EpochRecord) -> None:
-            worked[record.epoch] = sum(watch.seconds.values())
-
-        def note_traffic(channel: SealedChannel) -> None:
-            second = sum(one.sent_bytes for (_, step), one in channel.traffic.items() if step.startswith("epoch-2"))
-            first_s = worked.get(1, 0.0)
-            costs[name] = (
-                Cost(channel.bytes_sent - second, first_s),
-                Cost(second, max(0.0, worked.get(2, first_s) - first_s)),
-            )
+            worked[name][record.epoch] = sum(watch.seconds.values())
 
         run = PartyRun(watch, on_epoch=note_epoch, key_pair=keys.get(name))
-        return lambda channel: sealed.play(
-            channel, lambda recorded: run_role(recorded, tables.get(name), settings, run), note_traffic
-        )
+        return session.play(channel, lambda recorded: run_role(recorded, tables.get(name), settings, run))
 
-    roles = {name: seat(name) for name in settings.everyone}
-    run_parties(roles, timeout_s=inputs.job.timeout_s, turn=sealed.turn)
-    return costs
+    play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)
+    return {name: _costs_of_epochs(sessions[name], worked[name]) for name in settings.everyone}
+
+
+def _costs_of_epochs(session: RoleSession, worked: Mapping[int, float]) -> tuple[Cost, Cost]:
+    """`worked` are the seconds at the end of each epoch."""
+    second = sum(one.sent_bytes for (_, step), one in session.traffic.items() if step.startswith("epoch-2"))
+    first_s = worked.get(1, 0.0)
+    return (
+        Cost(session.sent_bytes - second, first_s),
+        Cost(second, max(0.0, worked.get(2, first_s) - first_s)),
+    )
 
 
 def _rehearsed_settings(settings: VerticalLinearSettings, batch_rows: int) -> VerticalLinearSettings:

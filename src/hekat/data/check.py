@@ -16,7 +16,19 @@ ID_CURE = (
 
 
 def check_finite(table: Table) -> None:
-    """Raise InputError at the first NaN or infinite feature, by column and row (1 is the first row of data)."""
+    """Check that no feature is NaN or infinite.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: One is; the message names column and row (1 is the first row of data), never a value.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_finite
+        >>> check_finite(Table(np.array([[61.0], [40.0]]), None, ("age",)))
+    """
     features = table.features
     stored = features.reshape(-1) if is_dense(features) else features.data
     broken = np.flatnonzero(~np.isfinite(stored))
@@ -38,7 +50,19 @@ def check_finite(table: Table) -> None:
 
 
 def check_has_rows(table: Table) -> None:
-    """Raise InputError for a table without rows."""
+    """Check that a table has rows.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has no rows.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_has_rows
+        >>> check_has_rows(Table(np.array([[61.0]]), None, ("age",)))
+    """
     if not len(table):
         raise InputError(
             f"{table.name} has no rows", expected="at least one row", got="0 rows", cure="check where the data is read"
@@ -46,7 +70,19 @@ def check_has_rows(table: Table) -> None:
 
 
 def check_has_labels(table: Table) -> None:
-    """Raise InputError for a table without labels."""
+    """Check that a table has labels.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has no labels.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_has_labels
+        >>> check_has_labels(Table(np.array([[61.0]]), np.array([1]), ("age",)))
+    """
     if table.labels is None:
         raise InputError(
             f"{table.name} has no labels",
@@ -57,7 +93,19 @@ def check_has_labels(table: Table) -> None:
 
 
 def check_has_no_labels(table: Table) -> None:
-    """Raise InputError for a table with labels, for parties that hold columns alone."""
+    """Check that a table has no labels, for parties that hold columns alone.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has labels.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_has_no_labels
+        >>> check_has_no_labels(Table(np.array([[61.0]]), None, ("age",)))
+    """
     if table.labels is not None:
         raise InputError(
             f"{table.name} has labels, and so has another party",
@@ -69,7 +117,19 @@ def check_has_no_labels(table: Table) -> None:
 
 
 def check_has_ids(table: Table) -> None:
-    """Raise InputError for a table without ids, for parties that hold different columns of the same records."""
+    """Check that a table has ids, for parties that hold different columns of the same records.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has no ids.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_has_ids
+        >>> check_has_ids(Table(np.array([[61.0], [40.0]]), None, ("age",), ids=["ann", "bob"]))
+    """
     if table.ids is None:
         raise InputError(
             f"{table.name} has no ids",
@@ -80,10 +140,21 @@ def check_has_ids(table: Table) -> None:
 
 
 def check_for_training(table: Table) -> None:
-    """Raise InputError unless `table` can be trained on: labels and two rows.
+    """Check that a table can be trained on: it has labels and two rows.
 
     One row is refused because an update from one row tells that row. One class is not: silos are often so, and which
     classes there are is public in the job.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has no labels, or fewer than two rows.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_for_training
+        >>> check_for_training(Table(np.array([[61.0], [40.0]]), np.array([1, 0]), ("age",)))
     """
     check_has_rows(table)
     check_has_labels(table)
@@ -97,14 +168,39 @@ def check_for_training(table: Table) -> None:
 
 
 def has_one_class(table: Table) -> bool:
-    """Whether labels are classes (int64) and all rows are of one of them."""
+    """Whether labels are classes and all rows are of one of them.
+
+    Args:
+        table: A table whose labels `encode_labels` encoded.
+
+    Returns:
+        False for int64 labels of several classes, for float64 labels, and without labels.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, has_one_class
+        >>> has_one_class(Table(np.array([[61.0], [40.0]]), np.array([1, 1]), ("age",)))
+        True
+    """
     labels = table.labels
     return labels is not None and labels.dtype.kind in "iu" and bool((labels == labels[:1]).all())
 
 
 def find_constant_columns(table: Table) -> tuple[str, ...]:
-    """The names of columns that hold one value in every row, zeros that sparse rows leave out counted; all of them
-    where there are no rows."""
+    """The columns that hold one value in every row, which no model learns from.
+
+    Args:
+        table: The table; zeros that sparse rows leave out count too.
+
+    Returns:
+        Their names; all names where there are no rows.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, find_constant_columns
+        >>> find_constant_columns(Table(np.array([[61.0, 1.0], [40.0, 1.0]]), None, ("age", "smokes")))
+        ('smokes',)
+    """
     features = table.features
     if is_dense(features):
         is_constant = (features == features[:1]).all(axis=0)

@@ -23,7 +23,20 @@ MAX_DENSE_CELLS = 2**27
 
 
 def is_dense(features: Features) -> TypeIs[FloatArray]:
-    """Whether `features` is a NumPy array; otherwise it is a scipy.sparse.csr_array."""
+    """Whether features are a NumPy array.
+
+    Args:
+        features: A table's features.
+
+    Returns:
+        False for a scipy.sparse.csr_array.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import is_dense
+        >>> is_dense(np.array([[61.0]]))
+        True
+    """
     return isinstance(features, np.ndarray)
 
 

@@ -14,7 +14,7 @@ from hekat.errors import InputError
 
 IdKind = Literal["texts", "whole numbers", "dates"]
 
-# Beyond the numbers of any register; str() refuses those of more than 4300 digits.
+# Beyond the numbers of any register; str() refuses numbers of more than 4300 digits.
 _MAX_WHOLE_BITS = 1024
 
 

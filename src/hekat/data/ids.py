@@ -1,4 +1,4 @@
-"""Ids: which record each row is, as texts in one or several columns, for whoever holds the rows."""
+"""Ids: which record each row is, as texts in one or several columns, for the holder of the rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ids:
-    """The ids of rows, made by `make_ids`: `columns` are read-only arrays (rows,) of Python texts, no two rows alike.
+    """The ids of rows, made by `make_ids`: no two rows alike. No error, note or repr shows one.
 
-    `names` and `kinds` say for each column what it is called and what its source held. Two parties' ids are the
-    same where their texts are, column by column, whatever the columns are called. No error, note or repr shows one.
+    Two parties' ids are the same where their texts are, column by column, whatever the columns are called.
+
+    Attributes:
+        columns: Read-only arrays (rows,) of Python texts.
+        names: What each column is called.
+        kinds: What the source of each column held: texts, whole numbers or dates.
+
+    Examples:
+        >>> from hekat.data import make_ids
+        >>> make_ids([7, 12, 31], "clinic")
+        Ids(3 rows, whole numbers)
     """
 
     columns: tuple[npt.NDArray[np.object_], ...]
@@ -33,7 +42,17 @@ class Ids:
         return f"Ids({len(self)} rows, {', '.join(self.kinds)})"
 
     def take(self, rows: npt.NDArray[Any]) -> Ids:
-        """The ids of the given row numbers, in their order. Raises InputError where a row is taken twice."""
+        """The ids of some of the rows.
+
+        Args:
+            rows: Row numbers, in the order wanted.
+
+        Returns:
+            The ids of these rows.
+
+        Raises:
+            InputError: A row is taken twice.
+        """
         is_taken = np.zeros(len(self), dtype=np.bool_)
         is_taken[rows] = True
         columns = tuple(read_only(column[rows]) for column in self.columns)
@@ -48,16 +67,28 @@ class Ids:
         return replace(self, columns=columns)
 
     def to_rows(self) -> list[tuple[str, ...]]:
-        """For each row its texts, one for each column."""
+        """The ids as tuples of texts.
+
+        Returns:
+            For each row its texts, one for each column.
+        """
         return list(zip(*(column.tolist() for column in self.columns), strict=True))
 
     def to_bytes(self) -> list[bytes]:
-        """For each row bytes that are equal only for equal ids: of each column the length, 4 bytes, and the UTF-8."""
+        """The ids as bytes that are equal only for equal ids.
+
+        Returns:
+            For each row, of each column in turn: the length in 4 bytes, then the UTF-8.
+        """
         encoded = ([_with_length(text.encode()) for text in column.tolist()] for column in self.columns)
         return [b"".join(parts) for parts in zip(*encoded, strict=True)]
 
     def describe(self) -> str:
-        """What kinds of ids these are and what they match, without any of them: for the notes of a report."""
+        """What kinds of ids these are and what they match, without any of them: for the notes of a report.
+
+        Returns:
+            One sentence.
+        """
         described = f"ids are {' and '.join(dict.fromkeys(self.kinds))}"
         if "whole numbers" in self.kinds:
             described += ': a whole number matches the text of its digits, 7 matches "7" and not "007"'
@@ -68,10 +99,23 @@ class Ids:
 
 
 def make_ids(values: Any, name: str) -> Ids:
-    """The ids of the table called `name`: from a sequence, from columns by name, or from an array (rows, columns).
+    """The ids of a table: texts, whole numbers or dates, each column all of one kind (`hekat.data.id_texts`).
 
-    A column holds texts, whole numbers or dates, all of one kind (hekat.data.id_texts). Raises InputError, with counts
-    and row numbers and never an id, for anything else, for rows without an id, and for rows that are alike.
+    Args:
+        values: A sequence, columns by name, or an array (rows, columns).
+        name: What errors call the table.
+
+    Returns:
+        The ids as texts.
+
+    Raises:
+        InputError: A value is of another kind, a row has no id, or rows are alike; the message has counts and row
+            numbers and never an id.
+
+    Examples:
+        >>> from hekat.data import make_ids
+        >>> make_ids({"name": ["ann", "bob"], "born": [1980, 1975]}, "clinic").to_rows()
+        [('ann', '1980'), ('bob', '1975')]
     """
     if isinstance(values, Ids):
         return values

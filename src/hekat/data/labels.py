@@ -18,12 +18,28 @@ IntArray = npt.NDArray[np.int64]
 
 
 def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
-    """`table` with labels as int64 positions in `classes`, or as float64 where `classes` is None (a regression).
+    """A table whose labels are as models take them.
 
     A label is one of the class names, or its number 0 .. len(classes) - 1; of two classes, -1 and +1 mean the first and
     the second. Where the names themselves are whole numbers ("1", "2"), labels are names, however the number is written
-    ("+1", "1.0"). A table without labels is returned as it is. Raises InputError with the row (1 is the first) of the
-    first label that fits neither; never the label.
+    ("+1", "1.0").
+
+    Args:
+        table: The table; without labels it is returned as it is.
+        classes: The names of the classes, in the job's order; None for a regression.
+
+    Returns:
+        The table with labels as int64 positions in `classes`, or as float64.
+
+    Raises:
+        InputError: A label fits neither; the message has the row (1 is the first), never the label.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, encode_labels
+        >>> table = Table(np.array([[61.0], [40.0]]), np.array(["yes", "no"]), ("age",))
+        >>> encode_labels(table, ("no", "yes")).labels
+        array([1, 0])
     """
     if table.labels is None:
         return table

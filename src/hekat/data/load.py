@@ -54,11 +54,32 @@ def load_table(
     for_training: bool = True,
     digest_rows: bool = False,
 ) -> Table:
-    """The checked table of a source: columns encoded as `columns` say, labels by `classes` (None: a regression).
+    """The checked table of a source.
 
-    `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. With `sparse` rows
-    are held sparse whatever the source is, otherwise dense. With `for_training` the table must have labels and two
-    rows, with `digest_rows` it holds a digest of them. Raises InputError.
+    Args:
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
+        options: The options of that kind, as in the site file.
+        folder: What paths are relative to.
+        name: What errors call the table.
+        classes: The names of the classes, in the job's order; None for a regression.
+        columns: How columns become features.
+        sparse: Hold the rows as a scipy.sparse.csr_array, whatever the source is; otherwise dense.
+        for_training: Refuse a table without labels or with fewer than two rows.
+        digest_rows: Keep a digest of the rows.
+
+    Returns:
+        The table, with encoded columns and labels.
+
+    Raises:
+        InputError: The source cannot be read so, or a check fails.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_table
+        >>> _ = Path("clinic.csv").write_text("age,sick\\n61,yes\\n40,no\\n")
+        >>> options = {"path": "clinic.csv", "label": "sick"}
+        >>> load_table("csv", options, Path(), name="clinic", classes=("no", "yes")).labels
+        array([1, 0])
     """
     form = TableForm(None if classes is None else tuple(classes), columns or ColumnSpecs(), sparse, digest_rows)
     table = encode_labels(_load_checked(kind, options, folder, name, form), classes)
@@ -79,12 +100,35 @@ def load_vertical_table(
     sparse: bool = False,
     needs_ids: bool = True,
 ) -> Table:
-    """As `load_table`, of a party that holds columns of its own: the table has labels where `is_labelled`, and ids.
+    """The checked table of a party that holds columns of its own, as `load_table`.
 
-    With `is_labelled` None labels may be there or not: rows to predict for. Without `needs_ids` so may ids: parties
-    hold the same rows in the same order. `columns` may describe columns of other parties too: those that the table
-    lacks are passed over (see `check_all_used`). The notes say what kind of ids it has. One row is enough here: how
-    many rows there are is a matter of the intersection. Raises InputError.
+    One row is enough here: how many rows there are is a matter of the intersection.
+
+    Args:
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
+        options: The options of that kind, as in the site file.
+        folder: What paths are relative to.
+        name: What errors call the table.
+        is_labelled: Whether the table must have labels; None where they may be there or not: rows to predict for.
+        classes: The names of the classes, in the job's order; None for a regression.
+        columns: How columns become features, of other parties too: those that the table lacks are passed over (see
+            `check_all_used`).
+        sparse: Hold the rows as a scipy.sparse.csr_array, whatever the source is; otherwise dense.
+        needs_ids: Refuse a table without ids; not where parties hold the same rows in the same order.
+
+    Returns:
+        The table; its notes say what kind of ids it has.
+
+    Raises:
+        InputError: The source cannot be read so, or a check fails.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_vertical_table
+        >>> _ = Path("bank.csv").write_text("customer,income\\nann,100\\nbob,200\\n")
+        >>> options = {"path": "bank.csv", "id": "customer"}
+        >>> load_vertical_table("csv", options, Path(), name="bank", is_labelled=False, classes=None).ids
+        Ids(2 rows, texts)
     """
     specs = replace(columns or ColumnSpecs(), everywhere=False)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse)
@@ -114,8 +158,26 @@ def check_kind(kind: str) -> None:
 
 
 def named_columns(kind: str, options: Mapping[str, Any], folder: Path) -> tuple[str, ...] | None:
-    """The names of all columns of a source that may hold any kind of column, features or not; None for a source that
-    is a matrix of numbers. Raises InputError."""
+    """The names of all columns of a source.
+
+    Args:
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
+        options: The options of that kind, as in the site file.
+        folder: What paths are relative to.
+
+    Returns:
+        The names, features or not; None for a source that is a matrix of numbers.
+
+    Raises:
+        InputError: The source cannot be read so.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import named_columns
+        >>> _ = Path("clinic.csv").write_text("age,sick\\n61,yes\\n")
+        >>> named_columns("csv", {"path": "clinic.csv"}, Path())
+        ('age', 'sick')
+    """
     if kind == "csv":
         return csv_column_names(folder / options["path"], CsvDialect.of_options(options))
     return parquet_column_names(folder / options["path"]) if kind == "parquet" else None

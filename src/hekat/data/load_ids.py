@@ -21,8 +21,24 @@ from hekat.errors import InputError
 def load_ids(kind: str, options: Mapping[str, Any], folder: Path, *, name: str) -> Ids:
     """The ids of a source; its other columns may hold anything, also texts and gaps, and need not be there.
 
-    `kind` and its options are those of the site file (docs/data.md). Paths are relative to `folder`. Raises InputError
-    where the source has no ids, no rows, rows without an id, or rows that are alike.
+    Args:
+        kind: One of `SOURCE_KINDS`, as in the site file (docs/how_to/data_sources.md).
+        options: The options of that kind, as in the site file.
+        folder: What paths are relative to.
+        name: What errors call the source.
+
+    Returns:
+        The ids.
+
+    Raises:
+        InputError: The source has no ids, no rows, rows without an id, or rows that are alike.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_ids
+        >>> _ = Path("bank.csv").write_text("customer,income\\nann,100\\nbob,\\n")
+        >>> load_ids("csv", {"path": "bank.csv", "id": "customer"}, Path(), name="bank").to_rows()
+        [('ann',), ('bob',)]
     """
     check_kind(kind)
     ids = _LOADERS[kind](options, folder, name)

@@ -28,7 +28,7 @@ RawColumn: TypeAlias = FloatArray | TextColumn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RawTable:
-    """Columns by name in the order of the source; NaN is an empty cell. `lines` are those of the rows in their file."""
+    """Columns by name in the source's order; NaN is an empty cell. `lines` are the rows' line numbers in their file."""
 
     name: str
     columns: Mapping[str, RawColumn]

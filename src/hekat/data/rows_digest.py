@@ -3,7 +3,7 @@
 A job says which texts are categories, what fills an empty cell, how labels are numbered and whether rows stay sparse.
 None of that changes the digest, nor does the order of rows and columns or the format of the file: sums over the same
 rows are the same sums then. Labels are left out, since the sums of the standardiser are of features alone. The digest
-is not keyed: it confirms a guess of the rows to whoever sees it.
+is not keyed: it confirms a guess of the rows to anybody who sees it.
 """
 
 from __future__ import annotations

@@ -16,11 +16,28 @@ _LEAST_TRAINING_ROWS = 2
 
 
 def hold_out_rows(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
-    """(rows to train on, rows held out): about `fraction` of the rows is held out, each table in row order.
+    """Cut a table into rows to train on and rows held out.
 
     Where labels are classes (int64), each class gives its share, rounded by the largest remainder; a class keeps a row
     to train on where that is possible. Which rows are held out depends on the seed, the row count and the labels alone.
-    At least one row is held out and at least two stay. Raises InputError where there are too few for that.
+
+    Args:
+        table: The table.
+        fraction: The share of rows to hold out, between 0 and 1; at least one row is held out and at least two stay.
+        seed: Draws the rows.
+
+    Returns:
+        The rows to train on and the rows held out, each in row order.
+
+    Raises:
+        InputError: There are too few rows.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, hold_out_rows
+        >>> table = Table(np.arange(10.0).reshape(10, 1), np.arange(10) % 2, ("age",))
+        >>> [part.features.shape for part in hold_out_rows(table, 0.2, seed=1)]
+        [(8, 1), (2, 1)]
     """
     row_count = len(table)
     if not (math.isfinite(fraction) and 0 < fraction < 1) or row_count <= _LEAST_TRAINING_ROWS:

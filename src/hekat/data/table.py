@@ -16,15 +16,29 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features beside labels (rows,) or None and ids or None; nothing in it can be changed.
+    """One party's rows: features, and where they are known labels and ids. Nothing in it can be changed.
 
-    Features are float64 (rows, columns): an array, C-contiguous, or a scipy.sparse.csr_array in canonical form. Labels
-    are as they were read (numbers or texts) until `encode_labels` makes them int64 classes or float64 numbers. `ids`
-    are for whoever holds the rows: they are no feature, are never shown, and leave a party only blinded, for a set
-    intersection; whatever `make_ids` takes is taken here too. `notes` say what was done to the rows when they were
-    read. `rows_digest`, where it was asked for, is that of the rows as their source gave them.
-    Integers and booleans are taken as float64 features. Raises InputError for anything but numbers, for sizes
-    that do not agree, and for ids that repeat; NaN and infinity are for `check_finite`.
+    Args:
+        features: float64 (rows, columns): an array, or a scipy.sparse.csr_array. Integers and booleans are taken as
+            float64. NaN and infinity are for `check_finite`.
+        labels: (rows,), numbers or texts as they were read, until `encode_labels` makes them int64 classes or float64
+            numbers; None where there are none.
+        feature_names: The name of each column.
+        name: What errors call the table.
+        ids: Which record each row is, as `make_ids` takes them. Ids are no feature, are never shown, and leave a party
+            only blinded, for a set intersection.
+        notes: What was done to the rows when they were read.
+        rows_digest: The digest of the rows as their source gave them, where it was asked for.
+
+    Raises:
+        InputError: Something is no number, sizes do not agree, or ids repeat.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table
+        >>> table = Table(np.array([[61, 1], [40, 0]]), np.array(["yes", "no"]), ("age", "smokes"))
+        >>> table.features.dtype, table.feature_names
+        (dtype('float64'), ('age', 'smokes'))
     """
 
     features: Features
@@ -100,7 +114,17 @@ class Table:
         return f"Table({self.name!r}, {len(self)} rows, {self.features.shape[1]} columns{sparse}, {labels})"
 
     def take(self, rows: npt.NDArray[np.int64]) -> Table:
-        """The table of the given row numbers, in their order."""
+        """The table of some of the rows.
+
+        Args:
+            rows: Row numbers, int64, in the order wanted.
+
+        Returns:
+            A table with labels and ids of these rows.
+
+        Raises:
+            InputError: A row with an id is taken twice.
+        """
         return replace(
             self,
             features=self.features[rows],

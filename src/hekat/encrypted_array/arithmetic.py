@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hekat.array_module import array_module
 from hekat.encrypted_array.encoding import check_same_encoding
-from hekat.encrypted_array.fixed_point import IntegerArray, encode_fixed_point, max_magnitude, negate_integers
+from hekat.encrypted_array.fixed_point import encode_fixed_point, max_magnitude, negate_integers
 from hekat.encrypted_array.indexing import broadcast_to
 from hekat.encrypted_array.plain import PlainValues, read_plain
-from hekat.encrypted_array.residency import check_reachable, check_together, engine_of
-from hekat.encrypted_array.signed_limbs import plaintext_of
+from hekat.encrypted_array.plaintexts import plaintext_of
+from hekat.encrypted_array.residency import check_reachable, check_together
+from hekat.encrypted_array.values import Array, EncryptedValues
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
-
-def add(x: EncryptedArray, other: Any) -> EncryptedArray:
+def add(x: Array, other: Any) -> Array:
     """x + other, broadcast as in NumPy; bounds add."""
-    if isinstance(other, type(x)):
+    if isinstance(other, EncryptedValues):
         return _combine(x, other, subtract=False)
     return _add_plain(x, other, sign=1)
 
 
-def subtract(x: EncryptedArray, other: Any) -> EncryptedArray:
+def subtract(x: Array, other: Any) -> Array:
     """x - other, broadcast as in NumPy; bounds add."""
-    if isinstance(other, type(x)):
+    if isinstance(other, EncryptedValues):
         return _combine(x, other, subtract=True)
     return _add_plain(x, other, sign=-1)
 
 
-def subtract_from(x: EncryptedArray, plain: Any) -> EncryptedArray:
+def subtract_from(x: Array, plain: Any) -> Array:
     """plain - x, broadcast as in NumPy; bounds add."""
     return negate(subtract(x, plain))
 
 
-def negate(x: EncryptedArray) -> EncryptedArray:
+def negate(x: Array) -> Array:
     """-x."""
     return replace(x, ciphertexts=evaluate.negate(x.ciphertexts), is_fresh=False)
 
@@ -58,7 +57,7 @@ def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         ) from None
 
 
-def _combine(x: EncryptedArray, y: EncryptedArray, *, subtract: bool) -> EncryptedArray:
+def _combine(x: Array, y: EncryptedValues, *, subtract: bool) -> Array:
     check_same_encoding(x.encoding, y.encoding)
     check_together(x, y)
     shape = broadcast_shape(x.shape, y.shape)
@@ -76,14 +75,14 @@ def _combine(x: EncryptedArray, y: EncryptedArray, *, subtract: bool) -> Encrypt
     )
 
 
-def _add_plain(x: EncryptedArray, other: Any, sign: int) -> EncryptedArray:
-    engine = engine_of(x)
+def _add_plain(x: Array, other: Any, sign: int) -> Array:
+    engine = x.engine
     check_reachable(other, engine)
     with engine.active(other):
         return _add_numbers(x, read_plain(other, allow_bool=True, resident=True), sign)
 
 
-def _add_numbers(x: EncryptedArray, plain: PlainValues, sign: int) -> EncryptedArray:
+def _add_numbers(x: Array, plain: PlainValues, sign: int) -> Array:
     addend = _encode_addend(plain, x)
     shape = broadcast_shape(x.shape, plain.shape)
     largest = max_magnitude(addend)
@@ -101,7 +100,7 @@ def _add_numbers(x: EncryptedArray, plain: PlainValues, sign: int) -> EncryptedA
     )
 
 
-def _encode_addend(plain: PlainValues, x: EncryptedArray) -> IntegerArray:
+def _encode_addend(plain: PlainValues, x: Array) -> IntegerArray:
     if plain.is_real and not x.encoding.is_real:
         raise InputError(
             "floats cannot be added to encrypted integers",

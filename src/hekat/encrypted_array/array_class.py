@@ -3,74 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from hekat.encrypted_array import arithmetic, indexing, products, residency, serialise, sums
 from hekat.encrypted_array.decrypt import decrypt_array
-from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.numpy_protocol import NumpyProtocol
 from hekat.encrypted_array.refusals import Refusals
-from hekat.encrypted_array.residency import engine_of
+from hekat.encrypted_array.values import EncryptedValues
 from hekat.engine.limbs import LimbArray
 from hekat.fact_table import fact_table
-from hekat.scheme.paillier import Ciphertexts, PrivateKey, PublicKey
+from hekat.scheme.paillier import PrivateKey, PublicKey
 from hekat.scheme.paillier import rerandomise as rerandomise_ciphertexts
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EncryptedArray(NumpyProtocol, Refusals):
-    """Numbers under one Paillier public key, with the shape, scale and bound everybody may see.
+class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
+    """Numbers under one Paillier public key, with the shape, scale and bound that everybody may see.
 
-    Made by `hekat.array` or `EncryptedArray.from_bytes`; never changes. Behaves as a NumPy array does for what
-    Paillier can compute: addition and subtraction, products with plain numbers, sums, and everything that only
-    moves values. Anything else raises an error that says what to do.
+    Made by `hekat.array` or `EncryptedArray.from_bytes`; never changes. Behaves as a NumPy array does for what Paillier
+    can compute: addition and subtraction, products with plain numbers, sums, and everything that only moves values.
+    Anything else raises an error that says what to do.
 
-    scaled_bound: |value * 2^scale_bits| <= scaled_bound for every value (for every slot where packed). Operations
-    that could pass the key's plaintext space, or a slot, are refused before they compute.
-    bound_is_public: False once the bound came from the values of a plain operand. `to_bytes` then sends no bound
-    but that of the key, unless told a public one.
-    is_fresh: True while every ciphertext is a new encryption in its own place; `to_bytes` re-randomises the others.
+    Attributes:
+        ciphertexts: The Paillier ciphertexts, and the engine that holds them.
+        shape: The lengths of the axes.
+        encoding: What the encrypted integers stand for: scale, kind, and packing.
+        scaled_bound: |value * 2^scale_bits| <= scaled_bound for every value (for every slot where packed). An operation
+            that could pass the key's plaintext space, or a slot, is refused before it computes.
+        bound_is_public: False once the bound came from the values of a plain operand. `to_bytes` then sends no bound
+            but the key's, unless the caller states a public one.
+        is_fresh: True while every ciphertext is a new encryption in its own place; `to_bytes` re-randomises the others.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> keys = hekat.paillier.generate_keys()
+        >>> x = hekat.array([[1.5, 2.0], [3.0, 4.0]], key=keys.public)
+        >>> (x + 1).sum(axis=0).decrypt(keys.private)
+        array([6.5, 8. ])
+        >>> (np.array([1, 10]) @ x).decrypt(keys.private)
+        array([31.5, 42. ])
     """
 
-    ciphertexts: Ciphertexts
-    shape: tuple[int, ...]
-    encoding: Encoding
-    scaled_bound: int
-    bound_is_public: bool = True
-    is_fresh: bool = False
-
     # --- what it is ------------------------------------------------------------------------------------
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def scale_bits(self) -> int:
-        """Values are held as integers round(value * 2^scale_bits)."""
-        return self.encoding.scale_bits
-
-    @property
-    def pack(self) -> int | None:
-        """Values to one ciphertext along the last axis; None where every value has its own."""
-        return self.encoding.packing.slots if self.encoding.packing else None
-
-    @property
-    def key(self) -> PublicKey:
-        return self.ciphertexts.public
-
-    @property
-    def device(self) -> str:
-        """Name of the engine that holds the ciphertexts."""
-        return engine_of(self).name
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802 - NumPy's name
@@ -120,17 +97,41 @@ class EncryptedArray(NumpyProtocol, Refusals):
         return indexing.index(self, key)
 
     def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
-        """The same values in C order under another shape; one size may be -1."""
+        """The same values in C order under another shape.
+
+        Args:
+            *shape: The lengths, or one tuple of them; one length may be -1.
+
+        Returns:
+            The reshaped array.
+
+        Raises:
+            InputError: The sizes differ, or the values of one ciphertext would be separated (packed arrays).
+        """
         return indexing.reshape(self, shape)
 
     def ravel(self) -> EncryptedArray:
-        """All values along one axis, in C order."""
+        """All values along one axis, in C order.
+
+        Returns:
+            An array with one axis.
+        """
         return indexing.reshape(self, (-1,))
 
     flatten = ravel
 
     def transpose(self, *axes: int | tuple[int, ...]) -> EncryptedArray:
-        """The axes permuted, reversed if none are given."""
+        """The axes permuted.
+
+        Args:
+            *axes: The old axis for each new one; reversed if none are given.
+
+        Returns:
+            The transposed array.
+
+        Raises:
+            InputError: `axes` is no permutation, or the values of one ciphertext would be separated (packed arrays).
+        """
         return indexing.transpose(self, axes)
 
     # --- arithmetic ------------------------------------------------------------------------------------
@@ -166,35 +167,83 @@ class EncryptedArray(NumpyProtocol, Refusals):
         return products.matmul_left(other, self)
 
     def multiply(self, plain: Any, *, scale_bits: int | None = None) -> EncryptedArray:
-        """`self * plain`, element by element; plain floats are taken at `scale_bits` (32 if None), which adds up."""
+        """`self * plain`, element by element.
+
+        Args:
+            plain: Plain numbers whose shape broadcasts with this array's.
+            scale_bits: The scale at which plain floats are taken (32 if None); it adds to this array's.
+
+        Returns:
+            The products; their bound comes from the values of `plain` and is not public.
+
+        Raises:
+            InputError: `plain` is encrypted, no finite numbers, or would give the slots of a ciphertext different
+                factors.
+            BoundError: A product could pass the plaintext space.
+        """
         return products.multiply(self, plain, scale_bits)
 
     def sum(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> EncryptedArray:
-        """Sum over one axis, several, or all; the bound grows by the number of addends.
+        """The sum over one axis, several, or all; the bound grows by the number of addends.
 
-        Raises InputError for the last axis of a packed array: its values share ciphertexts.
+        Args:
+            axis: The axis or axes to sum over; all of them if None.
+            keepdims: Keep the axes that are summed over, with length 1.
+
+        Returns:
+            The sums; an empty sum is 0.
+
+        Raises:
+            InputError: The axis does not exist, or is the last axis of a packed array, whose values share ciphertexts.
+            BoundError: The sum could pass the plaintext space, or a slot.
         """
         return sums.sum_axes(self, axis, keepdims)
 
     def rescale_up(self, bits: int) -> EncryptedArray:
-        """The same values at scale_bits + bits: an exact product with 2^bits, so that unequal scales can be added."""
+        """The same values at a larger scale, an exact product with 2^bits: so arrays of unequal scales can be added.
+
+        Args:
+            bits: What to add to `scale_bits`.
+
+        Returns:
+            The array at scale_bits + bits.
+
+        Raises:
+            BoundError: The scaled values could pass the plaintext space, or a slot.
+        """
         return products.rescale_up(self, bits)
 
     # --- leaving ---------------------------------------------------------------------------------------
 
     def decrypt(self, key: PrivateKey, *, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
-        """The values: float64 for fixed point; for integers int64 if the bound fits, else Python integers.
+        """The values that the ciphertexts stand for.
 
         The type follows the bound, never the values, so that a program does not break on one rare value.
-        `dtype` asks for another one. Raises BoundError where a value does not fit into it, or passes the bound the
-        array claims (then whoever made it broke the rules); KeyRefusedError for a key that does not belong to it.
+
+        Args:
+            key: The private key that belongs to the array.
+            dtype: The type of the result; by default float64 for fixed point, and for integers int64 where the bound
+                fits, else Python integers.
+
+        Returns:
+            An array in the shape of this one.
+
+        Raises:
+            KeyRefusedError: The key does not belong to the array.
+            InputError: The values do not convert to `dtype`.
+            BoundError: A value does not fit `dtype`, or passes the bound that the array claims: then its maker broke
+                the rules.
         """
         return decrypt_array(self, key, dtype)
 
     def rerandomise(self, key: PrivateKey | None = None) -> EncryptedArray:
         """The same values in ciphertexts that nobody can link to these, not even the holder of the private key.
 
-        `key` is the private key where this party holds it: faster.
+        Args:
+            key: The private key, where this party holds it: faster.
+
+        Returns:
+            A fresh array.
         """
         renewed = rerandomise_ciphertexts(self.ciphertexts, key)
         return replace(self, ciphertexts=renewed, is_fresh=True)
@@ -202,28 +251,60 @@ class EncryptedArray(NumpyProtocol, Refusals):
     def to_bytes(self, *, bound: int | float | None = None) -> bytes:
         """A self-describing message with the ciphertexts, re-randomised unless fresh, and what everybody may see.
 
-        The receiver sees shape, scale, slots and a bound. A bound that came from a plain operand's values is not
-        sent: the message then claims all that the key (or slot) can hold, which decrypts but cannot be added to.
-        `bound` states a public one instead, in the values' own units. Raises BoundError if it is below the array's.
+        The receiver sees shape, scale, slots and a bound. A bound that came from a plain operand's values is not sent:
+        the message then claims all that the key (or slot) can hold, which decrypts but cannot be added to.
+
+        Args:
+            bound: A public bound to state instead, in the values' own units.
+
+        Returns:
+            Bytes that `from_bytes` reads.
+
+        Raises:
+            BoundError: `bound` is below the array's own, or beyond the key.
         """
         return serialise.to_bytes(self, bound)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, key: PublicKey, engine: str | None = None) -> EncryptedArray:
-        """The array in a message made by `to_bytes`, under `key`. Raises a WireError for anything else."""
-        return serialise.from_bytes(data, key, engine)
+        """The array in a message of `to_bytes`.
+
+        Args:
+            data: The message.
+            key: The public key that the sender encrypted under.
+            engine: Where the ciphertexts are kept; the selected engine if None.
+
+        Returns:
+            The array, with the bound that the sender claims; decryption checks it.
+
+        Raises:
+            WireError: `data` is no such message, or is under another key.
+        """
+        return serialise.from_bytes(cls, data, key, engine)
 
     # --- where it is -----------------------------------------------------------------------------------
 
     def to(self, engine: str) -> EncryptedArray:
-        """The same array held by another engine (`cpu`, `cuda:0`). Raises EngineError where it is not there."""
+        """The same array held by another engine.
+
+        Args:
+            engine: The name of the engine: `cpu`, `cuda:0`.
+
+        Returns:
+            The array there; this one if it is there already.
+
+        Raises:
+            EngineError: The engine is not there.
+        """
         return residency.move(self, engine)
 
     def get(self) -> LimbArray:
-        """The ciphertexts on the host: uint64 limbs, little-endian, shape ciphertexts.shape + (limbs,).
+        """The ciphertexts on the host, as they are: use `to_bytes` for what leaves the organisation.
 
-        Source: FLASH (NSDI 2023), Listing 1. These are the ciphertexts as they are, not re-randomised: use
-        `to_bytes` for what leaves the organisation.
+        Returns:
+            uint64 limbs, little-endian, shape ciphertexts.shape + (limbs,).
+
+        Source: FLASH (NSDI 2023), Listing 1.
         """
         return self.ciphertexts.to_limbs()
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.encrypted_array.fixed_point import (
-    IntegerArray,
     decode_fixed_point,
     decode_integers,
     max_magnitude,
 )
-from hekat.encrypted_array.signed_limbs import integers_from_plaintext
+from hekat.encrypted_array.plaintexts import integers_from_plaintext
+from hekat.encrypted_array.values import EncryptedValues
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey
 from hekat.scheme.paillier import decrypt as decrypt_ciphertexts
 
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
-
-def decrypt_array(x: EncryptedArray, key: PrivateKey, dtype: npt.DTypeLike | None) -> npt.NDArray[Any]:
+def decrypt_array(x: EncryptedValues, key: PrivateKey, dtype: npt.DTypeLike | None) -> npt.NDArray[Any]:
     """The values of `x` in its shape; see EncryptedArray.decrypt."""
     _check_key(x, key)
     wanted = None if dtype is None else _check_dtype(np.dtype(dtype), x.encoding.is_real)
@@ -42,16 +40,16 @@ def decrypt_array(x: EncryptedArray, key: PrivateKey, dtype: npt.DTypeLike | Non
     return decode_integers(integers, x.scaled_bound) if wanted is None else _cast_integers(integers, wanted)
 
 
-def _claims_too_little(x: EncryptedArray) -> BoundError:
+def _claims_too_little(x: EncryptedValues) -> BoundError:
     return BoundError(
         "the array holds more than it claims",
         expected=f"scaled magnitudes of at most {x.scaled_bound.bit_length()} bits",
         got="a larger one",
-        cure="whoever made or sent it broke the rules; do not use its values",
+        cure="its maker or sender broke the rules; do not use its values",
     )
 
 
-def _check_key(x: EncryptedArray, key: PrivateKey) -> None:
+def _check_key(x: EncryptedValues, key: PrivateKey) -> None:
     if not isinstance(key, PrivateKey):
         raise KeyRefusedError(
             "this key cannot decrypt",
@@ -63,7 +61,7 @@ def _check_key(x: EncryptedArray, key: PrivateKey) -> None:
         raise KeyRefusedError(
             "the array is encrypted under another key",
             expected=f"the private key of {x.key.fingerprint[:8]}",
-            got=f"that of {key.public.fingerprint[:8]}",
+            got=f"the private key of {key.public.fingerprint[:8]}",
             cure="use the private key made together with the array's public key",
         )
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.array_module import array_module, on_host
 from hekat.encrypted_array.plain import NumberArray, PlainValues
+from hekat.engine.signed_limbs import IntegerArray, as_objects
 from hekat.errors import BoundError, InputError
 
 DEFAULT_SCALE_BITS = 32
 MAX_SCALE_BITS = 8192
-
-# int64 where the bound allows it, else object holding Python integers.
-IntegerArray = npt.NDArray[Any]
 
 INT64_LIMIT = (1 << 63) - 1
 
@@ -69,14 +66,16 @@ def _scale(values: NumberArray, is_real: bool, scale_bits: int) -> IntegerArray:
             rounded: IntegerArray = xp.rint(values * math.ldexp(1.0, scale_bits)).astype(np.int64)
             return rounded
         _check_on_host(values, scale_bits)
-        return _as_objects([round(Fraction(v) * (1 << scale_bits)) for v in values.ravel().tolist()], values.shape)
+        return as_objects([round(Fraction(v) * (1 << scale_bits)) for v in values.ravel().tolist()]).reshape(
+            values.shape
+        )
     if values.dtype != object and scale_bits < 62 and largest < math.ldexp(1.0, 61 - scale_bits):
         integers: IntegerArray = xp.asarray(values * np.int64(1 << scale_bits), dtype=np.int64)
         return integers
     if values.dtype != object and scale_bits == 0:
         return values
     _check_on_host(values, scale_bits)
-    return _as_objects([int(v) << scale_bits for v in values.ravel().tolist()], values.shape)
+    return as_objects([int(v) << scale_bits for v in values.ravel().tolist()]).reshape(values.shape)
 
 
 def _largest_float(values: NumberArray) -> float:
@@ -95,12 +94,6 @@ def _check_on_host(values: NumberArray, scale_bits: int) -> None:
             got="a larger one",
             cure="use a smaller scale_bits=, or bring the values to the host first",
         )
-
-
-def _as_objects(integers: list[int], shape: tuple[int, ...]) -> IntegerArray:
-    array = np.empty(len(integers), dtype=object)
-    array[:] = integers
-    return array.reshape(shape)
 
 
 def _check_within(scaled: IntegerArray, bound: int, scale_bits: int) -> None:

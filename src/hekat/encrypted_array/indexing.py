@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,21 +12,19 @@ import numpy.typing as npt
 from hekat.encrypted_array.encoding import check_same_encoding
 from hekat.encrypted_array.packing import SlotPacking
 from hekat.encrypted_array.residency import check_together
+from hekat.encrypted_array.values import Array, EncryptedValues
 from hekat.errors import InputError
 from hekat.scheme.paillier import Ciphertexts
-
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
 Positions = npt.NDArray[np.int64]
 
 
-def positions_of(x: EncryptedArray) -> Positions:
+def positions_of(x: Array) -> Positions:
     """The flat (C order) position of every value, in the array's shape."""
     return np.arange(x.size, dtype=np.int64).reshape(x.shape)
 
 
-def gather(x: EncryptedArray, positions: Positions, operation: str) -> EncryptedArray:
+def gather(x: Array, positions: Positions, operation: str) -> Array:
     """The values at flat `positions`, in their shape. Raises InputError where a packed ciphertext would be split."""
     packing = x.encoding.packing
     indices = positions if packing is None else _whole_ciphertexts(positions, x.shape[-1], packing, operation)
@@ -59,10 +57,10 @@ def _split(operation: str) -> InputError:
     )
 
 
-def index(x: EncryptedArray, key: Any) -> EncryptedArray:
+def index(x: Array, key: Any) -> Array:
     """`x[key]` as NumPy indexes. Raises IndexError as NumPy does, InputError for an encrypted or float index."""
     for part in key if isinstance(key, tuple) else (key,):
-        if isinstance(part, type(x)):
+        if isinstance(part, EncryptedValues):
             raise InputError(
                 "an encrypted array cannot be an index",
                 expected="public integers, slices or masks",
@@ -72,7 +70,7 @@ def index(x: EncryptedArray, key: Any) -> EncryptedArray:
     return gather(x, np.asarray(positions_of(x)[key], dtype=np.int64), "this index")
 
 
-def reshape(x: EncryptedArray, shape: Sequence[int | tuple[int, ...]]) -> EncryptedArray:
+def reshape(x: Array, shape: Sequence[int | tuple[int, ...]]) -> Array:
     """As NumPy's reshape in C order."""
     wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape
     try:
@@ -88,7 +86,7 @@ def reshape(x: EncryptedArray, shape: Sequence[int | tuple[int, ...]]) -> Encryp
     return replace(gather(x, positions, "this shape"), is_fresh=x.is_fresh)
 
 
-def transpose(x: EncryptedArray, axes: Sequence[int | tuple[int, ...]]) -> EncryptedArray:
+def transpose(x: Array, axes: Sequence[int | tuple[int, ...]]) -> Array:
     """As NumPy's transpose."""
     try:
         positions = positions_of(x).transpose(*axes)
@@ -96,10 +94,10 @@ def transpose(x: EncryptedArray, axes: Sequence[int | tuple[int, ...]]) -> Encry
         raise InputError(
             "transpose refused", expected=f"a permutation of the axes 0 to {x.ndim - 1}", got=str(tuple(axes))
         ) from None
-    return gather(x, np.ascontiguousarray(positions), "this transposition")
+    return gather(x, np.array(positions, order="C"), "this transposition")
 
 
-def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
+def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """As NumPy's broadcast_to; repeated values repeat their ciphertexts, so the result is not fresh."""
     if shape == x.shape:
         return x
@@ -112,22 +110,64 @@ def broadcast_to(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
     return gather(x, np.ascontiguousarray(positions), "this broadcast")
 
 
-def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
-    """Joined along an existing axis, as NumPy's concatenate; one key, one scale, the same slots."""
+def concatenate(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Encrypted arrays joined along an existing axis, as NumPy's concatenate.
+
+    Args:
+        arrays: At least one array, all of one key, scale, packing and engine.
+        axis: The axis to join along.
+
+    Returns:
+        The joined array.
+
+    Raises:
+        InputError: There is no array, or scales, packings or shapes do not fit.
+        KeyRefusedError: The arrays are under different keys.
+        EngineError: Different engines hold the arrays.
+
+    Examples:
+        >>> import hekat
+        >>> from hekat.encrypted_array import concatenate
+        >>> keys = hekat.paillier.generate_keys()
+        >>> a, b = hekat.array([1, 2], key=keys.public), hekat.array([3], key=keys.public)
+        >>> concatenate([a, b]).decrypt(keys.private).tolist()
+        [1, 2, 3]
+    """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
 
-def stack(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
-    """Joined along a new axis, as NumPy's stack."""
+def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Encrypted arrays joined along a new axis, as NumPy's stack.
+
+    Args:
+        arrays: At least one array, all of one key, scale, packing, engine and shape.
+        axis: Where the new axis stands.
+
+    Returns:
+        The joined array.
+
+    Raises:
+        InputError: There is no array, or scales, packings or shapes do not fit.
+        KeyRefusedError: The arrays are under different keys.
+        EngineError: Different engines hold the arrays.
+
+    Examples:
+        >>> import hekat
+        >>> from hekat.encrypted_array import stack
+        >>> keys = hekat.paillier.generate_keys()
+        >>> a, b = hekat.array([1, 2], key=keys.public), hekat.array([3, 4], key=keys.public)
+        >>> stack([a, b]).decrypt(keys.private).tolist()
+        [[1, 2], [3, 4]]
+    """
     return _join(arrays, lambda positions: np.stack(positions, axis=axis))
 
 
-def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArray:
+def _join(arrays: Sequence[Array], join_positions: Any) -> Array:
     if len(arrays) == 0:
         raise InputError("nothing to join", expected="at least one encrypted array", got="none")
     first = arrays[0]
     for other in arrays[1:]:
-        if not isinstance(other, type(first)):
+        if not isinstance(other, EncryptedValues):
             raise InputError(
                 "only encrypted arrays can be joined",
                 expected="EncryptedArray",
@@ -144,7 +184,7 @@ def _join(arrays: Sequence[EncryptedArray], join_positions: Any) -> EncryptedArr
     except ValueError as error:
         raise InputError(
             "the arrays do not join",
-            expected="equal shapes but for the axis they are joined along",
+            expected="equal shapes, except along the axis they are joined along",
             got=", ".join(str(x.shape) for x in arrays),
             cure=f"reshape or choose another axis ({error})",
         ) from None

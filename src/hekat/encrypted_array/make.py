@@ -15,8 +15,8 @@ from hekat.encrypted_array.fixed_point import (
 )
 from hekat.encrypted_array.packing import choose_packing
 from hekat.encrypted_array.plain import PlainValues, read_plain
+from hekat.encrypted_array.plaintexts import plaintext_of
 from hekat.encrypted_array.residency import check_reachable
-from hekat.encrypted_array.signed_limbs import plaintext_of
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.paillier import PrivateKey, PublicKey
@@ -34,19 +34,43 @@ def array(
     variant: str | None = None,
     engine: str | None = None,
 ) -> EncryptedArray:
-    """The values encrypted under `key`, one to a ciphertext, or `pack` of them along the last axis.
+    """Encrypt numbers under `key`, one to a ciphertext or several.
 
-    Integers (of any size) are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1).
-    The array carries a public bound, never taken from the values: |x| <= `bound` in their own units. By default
-    it is what the dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
-    Slots are as wide as the key allows unless `lane_bits` says. With the private key encryption is faster.
+    Integers of any size are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1). A torch
+    tensor or CuPy array on a GPU is encoded and encrypted there, and stays there; what is beyond 64 bits at its scale
+    is then refused. bfloat16 counts as float32.
 
-    A torch tensor or CuPy array on a GPU is encoded and encrypted there, and stays: `engine` is then that GPU, and
-    what is beyond 64 bits at its scale is refused. bfloat16 counts as float32.
+    Args:
+        values: Numbers, nested lists of them, a NumPy or CuPy array, or a torch tensor.
+        key: The public key; with the private key encryption is faster.
+        scale_bits: Bits behind the point that floats keep.
+        bound: What no |x| passes, in the values' own units; public, never taken from the values. By default what the
+            dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
+        pack: Values to one ciphertext along the last axis; None gives each its own.
+        lane_bits: Bits of one packed value's slot; by default as wide as the key allows.
+        variant: How ciphertexts are randomised: "standard", "djn", or with the private key "crt".
+        engine: What encrypts; the selected engine if None, the GPU of `values` where they lie on one.
 
-    Raises InputError for what is not a finite number, BoundError for a value beyond the bound (without the value),
-    KeyRefusedError for anything but a key, EngineError for values on a GPU that the engine is not on.
+    Returns:
+        The encrypted array, in the shape of `values`.
+
+    Raises:
+        InputError: `values` holds what is not a finite number, or the packing does not fit.
+        BoundError: A value is beyond the bound; the message does not show it.
+        KeyRefusedError: `key` is no key.
+        EngineError: The values lie on a GPU that the engine does not reach.
+
     Source: FLASH (NSDI 2023), Listing 1.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.paillier.generate_keys()
+        >>> x = hekat.array([1, 2, 3], key=keys.public)
+        >>> (3 * x - 1).decrypt(keys.private).tolist()
+        [2, 5, 8]
+        >>> packed = hekat.array([10, 20, 30, 40], key=keys.public, bound=1000, pack=4)
+        >>> (packed + packed).decrypt(keys.private)
+        array([20, 40, 60, 80])
     """
     if isinstance(values, EncryptedArray):
         raise InputError(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from hekat.encrypted_array import arithmetic, indexing, products, sums
 from hekat.encrypted_array.refusals import refuse, refuse_comparison, refuse_division
-
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
+from hekat.encrypted_array.values import EncryptedValues
 
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.maximum, np.minimum)
 _DIVISIONS = (np.true_divide, np.floor_divide, np.remainder, np.divmod, np.fmod, np.reciprocal)
@@ -21,7 +19,7 @@ _CURE = "decrypt first; encrypted arrays have +, -, * and @ with plain numbers, 
 class NumpyProtocol:
     """Makes `np_array + x`, `np_array @ x`, `np.sum(x)` and the like one operation of x, not one per element."""
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> EncryptedArray:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.add and method == "reduce":
             return _sum(*inputs, **{"axis": 0, **options})
         if any(value is not None for value in options.values()) or method != "__call__":
@@ -43,48 +41,48 @@ class NumpyProtocol:
 
 
 def _is_encrypted(value: Any) -> bool:
-    return isinstance(value, NumpyProtocol)
+    return isinstance(value, EncryptedValues)
 
 
-def _add(a: Any, b: Any) -> EncryptedArray:
+def _add(a: Any, b: Any) -> Any:
     return arithmetic.add(a, b) if _is_encrypted(a) else arithmetic.add(b, a)
 
 
-def _subtract(a: Any, b: Any) -> EncryptedArray:
+def _subtract(a: Any, b: Any) -> Any:
     return arithmetic.subtract(a, b) if _is_encrypted(a) else arithmetic.subtract_from(b, a)
 
 
-def _multiply(a: Any, b: Any) -> EncryptedArray:
+def _multiply(a: Any, b: Any) -> Any:
     return products.multiply(a, b) if _is_encrypted(a) else products.multiply(b, a)
 
 
-def _matmul(a: Any, b: Any) -> EncryptedArray:
+def _matmul(a: Any, b: Any) -> Any:
     return products.matmul_right(a, b) if _is_encrypted(a) else products.matmul_left(a, b)
 
 
-def _dot(a: Any, b: Any) -> EncryptedArray:
+def _dot(a: Any, b: Any) -> Any:
     """np.dot: a product with a scalar, else the matrix product."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return _multiply(a, b)
     return _matmul(a, b)
 
 
-def _sum(x: EncryptedArray, axis: Any = None, keepdims: Any = False, **options: Any) -> EncryptedArray:
+def _sum(x: EncryptedValues, axis: Any = None, keepdims: Any = False, **options: Any) -> EncryptedValues:
     _check_default(options)
     return sums.sum_axes(x, axis, keepdims is True)
 
 
-def _reshape(x: EncryptedArray, shape: Any, **options: Any) -> EncryptedArray:
+def _reshape(x: EncryptedValues, shape: Any, **options: Any) -> EncryptedValues:
     _check_default(options, order="C")
     return indexing.reshape(x, (shape,))
 
 
-def _transpose(x: EncryptedArray, axes: Any = None) -> EncryptedArray:
+def _transpose(x: EncryptedValues, axes: Any = None) -> EncryptedValues:
     return indexing.transpose(x, () if axes is None else (axes,))
 
 
-def _joined(join: Callable[..., EncryptedArray]) -> Callable[..., EncryptedArray]:
-    def joined(arrays: Any, axis: int = 0, **options: Any) -> EncryptedArray:
+def _joined(join: Callable[..., EncryptedValues]) -> Callable[..., EncryptedValues]:
+    def joined(arrays: Any, axis: int = 0, **options: Any) -> EncryptedValues:
         _check_default(options, casting="same_kind")
         return join(arrays, axis)
 
@@ -98,13 +96,13 @@ def _check_default(options: Mapping[str, Any], **defaults: Any) -> None:
             refuse(f"the option {name}= does not work on encrypted arrays", "leave it out")
 
 
-_UFUNCS: dict[np.ufunc, Callable[..., EncryptedArray]] = {
+_UFUNCS: dict[np.ufunc, Callable[..., EncryptedValues]] = {
     np.add: _add,
     np.subtract: _subtract,
     np.multiply: _multiply,
     np.matmul: _matmul,
     np.negative: arithmetic.negate,
-    np.positive: lambda x: cast("EncryptedArray", x),
+    np.positive: lambda x: x,
 }
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,24 +11,22 @@ from hekat.encrypted_array.arithmetic import broadcast_shape
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import (
     DEFAULT_SCALE_BITS,
-    IntegerArray,
     check_scale_bits,
     encode_fixed_point,
     max_magnitude,
 )
-from hekat.encrypted_array.indexing import broadcast_to
+from hekat.encrypted_array.indexing import broadcast_to, transpose
 from hekat.encrypted_array.plain import read_plain
 from hekat.encrypted_array.refusals import refuse_product
+from hekat.encrypted_array.values import Array, EncryptedValues
+from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
-
-def multiply(x: EncryptedArray, other: Any, scale_bits: int | None = None) -> EncryptedArray:
+def multiply(x: Array, other: Any, scale_bits: int | None = None) -> Array:
     """x * other for plain `other`, broadcast as in NumPy; floats at `scale_bits`, 32 if None."""
-    if isinstance(other, type(x)):
+    if isinstance(other, EncryptedValues):
         refuse_product()
     factors, encoding = _encode_factors(other, x, scale_bits)
     shape = broadcast_shape(x.shape, factors.shape)
@@ -47,7 +45,7 @@ def multiply(x: EncryptedArray, other: Any, scale_bits: int | None = None) -> En
     )
 
 
-def rescale_up(x: EncryptedArray, bits: int) -> EncryptedArray:
+def rescale_up(x: Array, bits: int) -> Array:
     """The values of x held at `bits` more of scale; the factor is public, and so the bound stays what it is."""
     bits = check_scale_bits(bits)
     if bits == 0:
@@ -62,9 +60,9 @@ def rescale_up(x: EncryptedArray, bits: int) -> EncryptedArray:
     )
 
 
-def matmul_right(x: EncryptedArray, other: Any) -> EncryptedArray:
+def matmul_right(x: Array, other: Any) -> Array:
     """x @ other for plain `other`, each with one or two axes: as (other.T @ x.T).T."""
-    if isinstance(other, type(x)):
+    if isinstance(other, EncryptedValues):
         refuse_product()
     if x.encoding.packing:
         raise InputError(
@@ -75,11 +73,11 @@ def matmul_right(x: EncryptedArray, other: Any) -> EncryptedArray:
         )
     plain, encoding = _encode_factors(other, x, None)
     _check_matmul(x.shape, plain.shape)
-    product = _sum_of_products(plain.T, x.transpose() if x.ndim == 2 else x, encoding)
-    return product.transpose() if product.ndim == 2 else product
+    product = _sum_of_products(plain.T, transpose(x, ()), encoding)
+    return transpose(product, ())
 
 
-def matmul_left(other: Any, x: EncryptedArray) -> EncryptedArray:
+def matmul_left(other: Any, x: Array) -> Array:
     """other @ x for plain `other`, each with one or two axes; a packed x of two axes keeps its slots."""
     plain, encoding = _encode_factors(other, x, None)
     _check_matmul(plain.shape, x.shape)
@@ -93,7 +91,7 @@ def matmul_left(other: Any, x: EncryptedArray) -> EncryptedArray:
     return _sum_of_products(plain, x, encoding)
 
 
-def _sum_of_products(plain: IntegerArray, x: EncryptedArray, encoding: Encoding) -> EncryptedArray:
+def _sum_of_products(plain: IntegerArray, x: Array, encoding: Encoding) -> Array:
     """plain (m, k) or (k,) @ x (k, t) or (k,), both checked."""
     rows = np.atleast_2d(plain)
     weights = max((sum(abs(int(v)) for v in row) for row in rows), default=0)
@@ -129,7 +127,7 @@ def _check_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> None:
         )
 
 
-def _encode_factors(other: Any, x: EncryptedArray, scale_bits: int | None) -> tuple[IntegerArray, Encoding]:
+def _encode_factors(other: Any, x: Array, scale_bits: int | None) -> tuple[IntegerArray, Encoding]:
     """The plain factors as integers, and the encoding of a product with them."""
     plain = read_plain(other, allow_bool=True)
     added = 0
@@ -146,7 +144,7 @@ def _encode_factors(other: Any, x: EncryptedArray, scale_bits: int | None) -> tu
     return encode_fixed_point(plain, added, None), encoding
 
 
-def _check_one_factor_per_ciphertext(x: EncryptedArray, factors: IntegerArray) -> None:
+def _check_one_factor_per_ciphertext(x: Array, factors: IntegerArray) -> None:
     """Raise InputError where the slots of a ciphertext would need different factors."""
     if x.encoding.packing and factors.ndim and factors.shape[-1] != 1:
         raise InputError(

@@ -14,7 +14,7 @@ def refuse(what: str, cure: str) -> NoReturn:
 
 def refuse_comparison() -> NoReturn:
     refuse(
-        "encrypted values cannot be compared: whoever can compare can search for the values",
+        "encrypted values cannot be compared: a party that can compare can search for the values",
         "decrypt first (x.decrypt(private_key)), or compare shapes and scales, which are public",
     )
 

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hekat.array_module import device_name
+from hekat.encrypted_array.values import Array, EncryptedValues
 from hekat.engine.interface import Engine
 from hekat.engine.select import get_engine
 from hekat.errors import EngineError, KeyRefusedError
 from hekat.scheme.paillier import Ciphertexts
 
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
-
-def engine_of(x: EncryptedArray) -> Engine:
-    """The engine that holds the ciphertexts of `x`."""
-    return x.ciphertexts.engine
-
-
-def move(x: EncryptedArray, name: str) -> EncryptedArray:
+def move(x: Array, name: str) -> Array:
     """`x` held by the engine called `name`; `x` itself if it is there already."""
     engine = get_engine(name)
-    if engine is engine_of(x):
+    if engine is x.engine:
         return x
     return replace(x, ciphertexts=Ciphertexts.from_limbs(x.key, x.ciphertexts.to_limbs(), engine))
 
@@ -40,7 +33,7 @@ def check_reachable(values: Any, engine: Engine) -> None:
         )
 
 
-def check_together(x: EncryptedArray, y: EncryptedArray) -> None:
+def check_together(x: EncryptedValues, y: EncryptedValues) -> None:
     """Raise KeyRefusedError unless both are under one key, EngineError unless one engine holds both."""
     if y.key != x.key:
         raise KeyRefusedError(
@@ -49,7 +42,7 @@ def check_together(x: EncryptedArray, y: EncryptedArray) -> None:
             got=f"one under {y.key.fingerprint[:8]}",
             cure="encrypt both under one public key",
         )
-    if engine_of(y) is not engine_of(x):
+    if y.engine is not x.engine:
         raise EngineError(
             "the arrays are held by different engines",
             expected=f"both in {x.device!r}",

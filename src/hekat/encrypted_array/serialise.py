@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hekat.encrypted_array.encoding import Encoding
 from hekat.encrypted_array.fixed_point import scale_bound
 from hekat.encrypted_array.packing import SlotPacking
+from hekat.encrypted_array.values import Array, EncryptedValues
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, WireCorruptError
-from hekat.scheme.paillier import Ciphertexts, PublicKey
+from hekat.scheme.paillier import Ciphertexts, PublicKey, rerandomise
 from hekat.wire import ciphertext, message, public
 from hekat.wire import from_bytes as read_message
 from hekat.wire import to_bytes as write_message
-
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
 MAX_AXES = 32
 MAX_SIZE = 1 << 40
@@ -37,10 +34,10 @@ class EncryptedArrayMessage:
     ciphertexts: bytes = ciphertext(under="the key the array was encrypted with")
 
 
-def to_bytes(x: EncryptedArray, bound: int | float | None) -> bytes:
+def to_bytes(x: EncryptedValues, bound: int | float | None) -> bytes:
     """The message of `x`; see EncryptedArray.to_bytes."""
     packing = x.encoding.packing
-    leaving = (x if x.is_fresh else x.rerandomise()).ciphertexts
+    leaving = x.ciphertexts if x.is_fresh else rerandomise(x.ciphertexts)
     content = EncryptedArrayMessage(
         shape=list(x.shape),
         scale_bits=x.scale_bits,
@@ -53,7 +50,7 @@ def to_bytes(x: EncryptedArray, bound: int | float | None) -> bytes:
     return write_message(content)
 
 
-def _bound_to_send(x: EncryptedArray, bound: int | float | None) -> int:
+def _bound_to_send(x: EncryptedValues, bound: int | float | None) -> int:
     limit = x.encoding.limit(x.key.plaintext_space)
     if bound is None:
         return x.scaled_bound if x.bound_is_public else limit
@@ -68,10 +65,8 @@ def _bound_to_send(x: EncryptedArray, bound: int | float | None) -> int:
     return stated
 
 
-def from_bytes(data: bytes, key: PublicKey, engine: str | None) -> EncryptedArray:
+def from_bytes(cls: type[Array], data: bytes, key: PublicKey, engine: str | None) -> Array:
     """The array in `data`; see EncryptedArray.from_bytes. Its bound is the sender's claim: decryption checks it."""
-    from hekat.encrypted_array.array_class import EncryptedArray
-
     holder = get_engine(engine)
     content = read_message(data, EncryptedArrayMessage)
     try:
@@ -86,7 +81,7 @@ def from_bytes(data: bytes, key: PublicKey, engine: str | None) -> EncryptedArra
             expected=f"{math.prod(cipher_shape)} ciphertexts for shape {shape}",
             got=str(ciphertexts.size),
         )
-    return EncryptedArray(ciphertexts.reshape(cipher_shape), shape, encoding, content.scaled_bound)
+    return cls(ciphertexts.reshape(cipher_shape), shape, encoding, content.scaled_bound)
 
 
 def _read_form(content: EncryptedArrayMessage, key: PublicKey) -> tuple[tuple[int, ...], Encoding]:

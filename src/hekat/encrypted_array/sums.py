@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hekat.encrypted_array.indexing import gather, positions_of
+from hekat.encrypted_array.values import Array
 from hekat.errors import InputError
 from hekat.scheme.paillier import evaluate
 
-if TYPE_CHECKING:
-    from hekat.encrypted_array.array_class import EncryptedArray
 
-
-def sum_axes(x: EncryptedArray, axis: int | tuple[int, ...] | None, keepdims: bool) -> EncryptedArray:
+def sum_axes(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Array:
     """The sum over `axis`, all axes if None; the bound grows by the number of addends, an empty sum is 0."""
     axes = _summed_axes(axis, x.ndim)
     if x.encoding.packing and x.ndim - 1 in axes:

@@ -77,7 +77,7 @@ def check_reduce(limbs: LimbArray, modulus: Modulus) -> Shape:
     if limbs.shape[-1] > 2 * modulus.limb_count:
         raise InputError(
             "values are too wide to reduce",
-            expected=f"at most {2 * modulus.limb_count} limbs, twice those of the modulus",
+            expected=f"at most {2 * modulus.limb_count} limbs, twice as many as the modulus has",
             got=f"{limbs.shape[-1]} limbs",
             cure="divide with int_divmod first",
         )

@@ -107,7 +107,7 @@ class FixedBaseTable:
     """Powers of one base for `mod_exp_fixed`: entry (i, j) is base^(j * 2^(window_bits * i)).
 
     `constant_time`: powers read all entries of a position. Where it is False they read the one they need, and which
-    memory they touch tells the exponents to whoever shares the machine's caches.
+    memory they touch tells the exponents to anybody who shares the machine's caches.
     """
 
     engine: Engine
@@ -205,7 +205,7 @@ class Engine(RingEngine, Protocol):
     def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
         """Element-wise a (1 + v n) mod n^2 for a modulus whose root n is known; shapes broadcast as in NumPy.
 
-        `values` is (..., k) limbs, k at most those of n, each value below n. Constant time but for whether a value
+        `values` is (..., k) limbs, no more than n has, each value below n. Constant time, except for whether a value
         reaches n. Raises InputError for a modulus without a root and for a value that reaches it.
         """
         ...
@@ -305,8 +305,8 @@ class Engine(RingEngine, Protocol):
     def random_below(self, count: int, bound: int) -> LimbArray:
         """As `random_bits`, in [0, bound), exactly uniform: by rejection, shape (count, limbs of `bound`).
 
-        Time shows how many tries were refused, of which the integers are independent. Raises InputError for
-        count < 0 or bound < 1.
+        Time shows how many tries were refused, and the integers do not depend on that. Raises InputError for count < 0
+        or bound < 1.
         """
         ...
 

@@ -27,8 +27,8 @@ LEAST_BYTES: Final = 1 << 19
 class ResultMemory:
     """Lends memory to results and keeps at most `limit_bytes` of what came back, the newest of it.
 
-    There is no lock: what is kept changes by single operations of a dictionary, of which each happens whole or not at
-    all. So memory may come back from any thread, in a garbage collection in the middle of anything here, after an
+    There is no lock: what is kept changes by single operations of a dictionary, and each of them happens whole or not
+    at all. So memory may come back from any thread, in a garbage collection in the middle of anything here, after an
     interrupt and after a fork.
     """
 

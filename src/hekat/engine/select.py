@@ -150,7 +150,7 @@ def _make_cuda(name: str, single_tenant: bool) -> Engine:
 
 @cache
 def _device(name: str) -> Device:
-    """One for each GPU, whoever asks: its memory is counted once."""
+    """One for each GPU, shared by all callers, so that its memory is counted once."""
     try:
         from hekat.engine.cuda.cupy_device import CupyDevice
     except ImportError as error:

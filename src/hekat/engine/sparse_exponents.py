@@ -1,4 +1,4 @@
-"""Exponents of a multi-exponentiation of which most are zero: only those that are there, result by result."""
+"""Exponents of a multi-exponentiation when most of them are zero: the others alone are kept, result by result."""
 
 from __future__ import annotations
 

@@ -146,9 +146,9 @@ def _count_products(exponent_bits: int, uses: int, entry_products: float, window
 def _choose_window(
     products_for: Callable[[int], float], words_for: Callable[[int], int], widest_bits: int, free_bytes: int
 ) -> int:
-    """The window of fewest products that takes at most half of what is free; that of the smallest table if none does.
+    """The window of fewest products whose table takes at most half of the free memory, or the smallest table's.
 
-    The smallest table is not always that of the narrowest window: an engine may pad positions to a least size.
+    The narrowest window does not always give the smallest table: an engine may pad positions to a least size.
     """
     windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
     fitting = [window for window in windows if 2 * words_for(window) * LIMB_BYTES <= free_bytes]

@@ -1,4 +1,4 @@
-"""What each of several engines was given, has done and still holds: so who is free first, and who takes which share."""
+"""What each of several engines was given, has done and still holds, so which is free first, and each one's share."""
 
 from __future__ import annotations
 

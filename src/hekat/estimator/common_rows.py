@@ -1,4 +1,4 @@
-"""The rows that all parties have, by set intersection of their ids; every party's rows come out in the same order."""
+"""The rows that all parties have, by set intersection of their ids, in one order at every party."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.errors import InputError
 from hekat.estimator.one_machine import OneMachine
-from hekat.estimator.party_tables import read_parties
+from hekat.estimator.party_tables import check_ids, read_parties
 from hekat.ledger import AuditReport, RecordedChannel
-from hekat.protocol.psi.common_rows import common_rows_of as rows_common_to_all
+from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -24,8 +23,13 @@ DEFAULT_TIMEOUT_S = 3600.0
 
 @dataclass(frozen=True)
 class CommonRows:
-    """`tables` of the common rows alone, in the same order at each party; `rows` are their numbers in the tables that
-    were given; `ledgers` say what each party learned."""
+    """What a set intersection on this machine gives.
+
+    Attributes:
+        tables: Each party's common rows alone, in the same order at each party.
+        rows: The numbers of these rows in the tables that were given, int64 (rows,), by party.
+        ledgers: What each party learned, by party.
+    """
 
     tables: dict[str, Table]
     rows: dict[str, Rows]
@@ -39,35 +43,43 @@ def find_common_rows(
     intersection: str = "ecdh",
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> CommonRows:
-    """Play a set intersection of all parties on this machine: which rows do all have?
+    """Play a set intersection of all parties on this machine: which rows do all of them have?
 
-    `guest` (else the first party) compares with each of the others, and learns what it has in common with each. Every
-    party learns which of its own rows are common to all. Raises InputError for a table without ids, and where no row
-    is common.
+    The guest compares its rows with each of the other parties, and learns what it has in common with each. Every party
+    learns which of its own rows are common to all.
+
+    Args:
+        tables: Each party's table, with ids.
+        guest: The party that compares; None: the first one.
+        intersection: `"ecdh"` or `"rsa_blind"`.
+        timeout_s: How long a party waits for one message, in seconds.
+
+    Returns:
+        The common rows of every party, in one order.
+
+    Raises:
+        InputError: a table has no ids, ids are of different kinds, or no row is common.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table
+        >>> from hekat.estimator import find_common_rows
+        >>> bank = Table(np.eye(4), None, ("a", "b", "c", "d"), "bank", ids=["ann", "bob", "cid", "dan"])
+        >>> insurer = Table(np.eye(3), None, ("u", "v", "w"), "insurer", ids=["eve", "dan", "bob"])
+        >>> found = find_common_rows({"bank": bank, "insurer": insurer})
+        >>> {party: sorted(rows.tolist()) for party, rows in found.rows.items()}
+        {'bank': [1, 3], 'insurer': [1, 2]}
+        >>> len(found.tables["bank"])
+        2
     """
     parties = read_parties(tables, None, guest)
+    check_ids(parties.values())
     names = tuple(parties)
     settings = IntersectionSettings(names[0], names[1:], kind=intersection)
     machine = OneMachine("psi", timeout_s)
     roles = {name: partial(_role, parties[name], settings) for name in names}
     rows = machine.play(roles, settings)
     return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, machine.audits)
-
-
-def common_rows_of(
-    channel: RecordedChannel, table: Table, settings: IntersectionSettings, stopwatch: Stopwatch
-) -> Rows:
-    """The numbers of this party's rows that all have, in the order common to all. Raises InputError where there are
-    none, or the table has no ids."""
-    if table.ids is None:
-        raise InputError(
-            f"{table.name} has no ids to find common rows by",
-            expected="an id for each row",
-            got="none",
-            cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same records, "
-            "row by row",
-        )
-    return rows_common_to_all(channel, table, settings, stopwatch)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:

@@ -14,14 +14,53 @@ from hekat.protocol.vertical_linear.settings import Task
 class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ignore[misc]
     """Linear regression by gradient descent on the mean squared error, trained by all parties together.
 
-    After `fit`: `parts_` (party -> ModelPart), `losses_` (one an epoch), `n_iter_`, `ledgers_` (party -> what it
-    learned), `seconds_`, `seconds_by_part_`. Parameters are those of VerticalParameters.
+    Its parameters are those of VerticalParameters. `score` of scikit-learn gives R^2.
+
+    Attributes:
+        parts_: Each party's part of the model, by party.
+        losses_: The loss of each epoch, as finely as the guest is told it.
+        n_iter_: How many epochs were trained.
+        n_features_in_: How many columns all parties have together.
+        ledgers_: What each role learned in `fit`, by role.
+        seconds_: How long `fit` took.
+        seconds_by_part_: The same by role and by part of the work.
+        prediction_ledgers_: What each party learned in the last prediction, by party.
+        predicted_rows_: How many rows each party's part has predicted since `fit`, by party.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.estimator import VerticalLinearRegression
+        >>> X = np.random.default_rng(1).normal(size=(400, 4))
+        >>> y = X @ [1.0, -1.0, 2.0, 0.5] + 3.0
+        >>> model = VerticalLinearRegression(
+        ...     columns={"clinic": slice(0, 2), "register": slice(2, 4)},
+        ...     arbiter="notary",
+        ...     protection="lattice",
+        ...     batch_rows=0,
+        ...     epochs=10,
+        ...     learning_rate=0.5,
+        ... )
+        >>> model.fit(X, y).n_iter_
+        10
+        >>> bool(model.score(X, y) > 0.95)
+        True
     """
 
     _task: Task = "linear"
 
     def predict(self, X: Any) -> FloatArray:
-        """The number of each of the guest's rows, (rows,) in units of y. `X` as in `fit`."""
+        """Predict the number of each of the guest's rows, by a joint prediction of all parties on this machine.
+
+        Args:
+            X: Every party's columns, given as in `fit`.
+
+        Returns:
+            Numbers in units of y, float64 (rows,), in the order of the guest's rows.
+
+        Raises:
+            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            PolicyError: more rows than `max_predictions` since `fit`.
+        """
         return self._scores(X)[:, 0]
 
     def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], None, None]:

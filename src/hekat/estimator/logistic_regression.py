@@ -16,25 +16,92 @@ from hekat.protocol.vertical_linear.settings import Task
 
 
 class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: ignore[misc]
-    """Logistic regression by its Taylor loss, of two classes or one against the rest, trained by all parties together.
+    """Logistic regression by its Taylor loss, trained by all parties together.
 
-    After `fit`: `classes_` (sorted), `parts_` (party -> ModelPart), `losses_` (one an epoch), `n_iter_`, `ledgers_`
-    (party -> what it learned), `seconds_`, `seconds_by_part_`. Parameters are those of VerticalParameters.
+    Two classes have one score; of more classes each has a score of its own, against all others. Its parameters are
+    those of VerticalParameters. `score` of scikit-learn gives the accuracy.
+
+    Attributes:
+        classes_: The classes, sorted.
+        parts_: Each party's part of the model, by party.
+        losses_: The loss of each epoch, as finely as the guest is told it.
+        n_iter_: How many epochs were trained.
+        n_features_in_: How many columns all parties have together.
+        ledgers_: What each role learned in `fit`, by role.
+        seconds_: How long `fit` took.
+        seconds_by_part_: The same by role and by part of the work.
+        prediction_ledgers_: What each party learned in the last prediction, by party.
+        predicted_rows_: How many rows each party's part has predicted since `fit`, by party.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.estimator import VerticalLogisticRegression
+        >>> X = np.random.default_rng(1).normal(size=(400, 4))
+        >>> y = np.where(X @ [1.0, -1.0, 2.0, 0.5] > 0, "repaid", "defaulted")
+        >>> model = VerticalLogisticRegression(
+        ...     columns={"bank": slice(0, 2), "insurer": slice(2, 4)},
+        ...     arbiter="notary",
+        ...     protection="lattice",
+        ...     batch_rows=0,
+        ...     epochs=3,
+        ...     learning_rate=1.0,
+        ... )
+        >>> [round(loss, 2) for loss in model.fit(X, y).losses_]
+        [0.69, 0.56, 0.49]
+        >>> model.classes_.tolist(), sorted(model.parts_)
+        (['defaulted', 'repaid'], ['bank', 'insurer'])
+        >>> model.predict(X[:3]).tolist()
+        ['defaulted', 'defaulted', 'repaid']
+        >>> model.predict_proba(X[:3]).shape, model.decision_function(X[:3]).shape
+        ((3, 2), (3,))
     """
 
     _task: Task = "logistic"
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The class of each of the guest's rows, (rows,). `X` as in `fit`."""
+        """Predict the class of each of the guest's rows, by a joint prediction of all parties on this machine.
+
+        Args:
+            X: Every party's columns, given as in `fit`.
+
+        Returns:
+            Classes, (rows,), in the order of the guest's rows.
+
+        Raises:
+            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            PolicyError: more rows than `max_predictions` since `fit`.
+        """
         numbers, _ = answers_of(self._class_names(), self._scores(X))
         return np.asarray(self.classes_[numbers])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Of each row the probabilities of `classes_`, (rows, classes)."""
+        """Predict the probability of each class, by a joint prediction of all parties on this machine.
+
+        Args:
+            X: Every party's columns, given as in `fit`.
+
+        Returns:
+            Probabilities, float64 (rows, classes) in the order of `classes_`; each row adds up to 1.
+
+        Raises:
+            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            PolicyError: more rows than `max_predictions` since `fit`.
+        """
         return probabilities_of(self._scores(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores: (rows,) of the second of two classes, (rows, classes) of more."""
+        """Compute the scores that classes and probabilities follow from, by a joint prediction on this machine.
+
+        Args:
+            X: Every party's columns, given as in `fit`.
+
+        Returns:
+            Scores, float64: (rows,) of the second of two classes, (rows, classes) of more.
+
+        Raises:
+            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            PolicyError: more rows than `max_predictions` since `fit`.
+        """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hekat.channel import Channel, PartyKey, run_parties
+from hekat.channel import Channel, PartyKey
 from hekat.errors import InputError, JobError, PartyStoppedError, PolicyError
-from hekat.ledger import AuditReport, Ledger, RecordedChannel, audit_bytes
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.ledger import AuditReport, RecordedChannel, audit_bytes
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -39,19 +39,16 @@ class OneMachine:
         """
         keys = {name: PartyKey.generate() for name in roles}
         digest = hashlib.sha256(repr(about).encode()).digest()
-        sealed = SealedRoles(keys, run_id="estimator", protocol=self.protocol, job_digest=digest)
-        ledgers: dict[str, Ledger] = {}
+        sessions = make_sessions(keys, run_id="estimator", protocol=self.protocol, job_digest=digest)
 
-        def sealed_role(name: str) -> Callable[[Channel], T]:
-            def role(recorded: RecordedChannel) -> T:
-                ledgers[name] = recorded.ledger
-                return roles[name](recorded, sealed.stopwatches[name])
-
-            return lambda channel: sealed.play(channel, role)
+        def play(channel: Channel) -> T:
+            name = channel.party
+            session = sessions[name]
+            return session.play(channel, lambda recorded: roles[name](recorded, session.stopwatch))
 
         start = time.perf_counter()
         try:
-            return run_parties({name: sealed_role(name) for name in roles}, timeout_s=self.timeout_s, turn=sealed.turn)
+            return play_in_process(dict.fromkeys(roles, play), timeout_s=self.timeout_s)
         except PartyStoppedError as error:
             if isinstance(error.__cause__, InputError | JobError | PolicyError):
                 error.__cause__.add_note(f"raised by party {error.party!r} in step {error.step!r}")
@@ -59,5 +56,9 @@ class OneMachine:
             raise
         finally:
             self.total_seconds = time.perf_counter() - start
-            self.audits = {name: audit_bytes(ledger.data, keys[name].public) for name, ledger in ledgers.items()}
-            self.seconds = {name: dict(watch.seconds) for name, watch in sealed.stopwatches.items()}
+            self.audits = {
+                name: audit_bytes(session.ledger.data, keys[name].public)
+                for name, session in sessions.items()
+                if session.ledger is not None
+            }
+            self.seconds = {name: dict(session.stopwatch.seconds) for name, session in sessions.items()}

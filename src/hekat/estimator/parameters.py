@@ -1,46 +1,61 @@
-"""The parameters of vertical regressions, as scikit-learn gets, sets and clones them, and the settings they mean."""
+"""The parameters of vertical regressions, as scikit-learn gets, sets and clones them, and the settings they stand
+for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import JobError, PolicyError
+from hekat.errors import JobError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
-from hekat.estimator.party_tables import Columns
+from hekat.estimator.party_tables import Columns, check_ids
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction.predict_scores import MAX_PREDICTIONS, SCORE_BITS, PredictionSettings
-from hekat.protocol.vertical_linear.settings import (
-    FixedPoint,
-    Form,
-    LinearTraining,
-    Protection,
-    Task,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 
 class VerticalParameters(BaseEstimator):  # type: ignore[misc]
-    """Parameters are those of a job file, by plain names, and are checked when `fit` begins.
+    """The parameters of a vertical regression: those of a job file, by plain names, checked when `fit` begins.
 
-    columns         who holds which columns, where X is one array: {party: slice, positions, mask or names}
-    guest           the party with the labels; None: the first one named
-    arbiter         a role without rows that opens masked gradients: form 'arbiter', any number of hosts
-    form            None: 'arbiter' where an arbiter is named, else 'shared_weights', for one host
-    intersection    how common rows are found where tables have ids: 'ecdh' or 'rsa_blind'; None: rows are aligned
-    protection      'paillier'; 'lattice', with an arbiter alone; 'none': in the clear
-    key_bits        of Paillier keys; not with protection 'lattice', whose ring is always the same
-    receivers       who learns the scores of a prediction; None: the guest
-    score_bits      scores are told to 2^-score_bits
-    max_predictions how many rows a fitted model lets be predicted in all, at each party
-    keys            ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones
-    timeout_s       how long a role waits for one message
-
-    The others are the fields of VerticalLinearSettings, LinearTraining and FixedPoint.
+    Args:
+        columns: Who holds which columns, where X is one array: `{party: slice, positions, mask or names}`.
+        guest: The party with the labels; None: the first one named.
+        arbiter: A role without rows that opens masked gradients: form `"arbiter"`, any number of hosts.
+        form: `"arbiter"` or `"shared_weights"`; None: the first where an arbiter is named, else the second, which is
+            for one host.
+        protection: `"paillier"`; `"lattice"`, with an arbiter alone; `"none"`: in the clear.
+        key_bits: The size of Paillier keys, in bits; not with protection `"lattice"`, whose ring is always the same.
+        epochs: How often training goes over all rows, at most.
+        batch_rows: The rows of a batch; 0: all rows in one.
+        learning_rate: The step of the optimiser.
+        optimiser: `"sgd"` or `"momentum"`; with an arbiter also `"adam"` or `"rmsprop"`.
+        optimiser_settings: The optimiser's other settings, by name.
+        l1: The penalty on the magnitude of weights; with an arbiter alone.
+        l2: The penalty on the square of weights.
+        standardise: Whether each party standardises its columns, and the guest a regression's target.
+        limit_spreads: How many spreads a standardised value may lie from 0; 0: no limit; None: 3 with an arbiter, else
+            none.
+        patience: Epochs without enough improvement that end training; 0: off.
+        min_improvement: By how much an epoch's loss must improve.
+        stop_at_loss: The loss that ends training; 0: off.
+        seed: What batches are drawn from.
+        feature_bits: Features are integers at 2^-feature_bits.
+        value_bits: Scores and residuals are integers at 2^-value_bits.
+        label_leak_accepted: The words that waive the rules on what hosts learn of labels.
+        column_leak_accepted: The words that waive the rules on what the guest learns of hosts' columns.
+        intersection: How common rows are found where tables have ids: `"ecdh"` or `"rsa_blind"`; None: rows align.
+        receivers: Who learns the scores of a prediction; None: the guest.
+        score_bits: Scores are told to 2^-score_bits.
+        max_predictions: How many rows a fitted model lets be predicted in all, at each party.
+        warm_start: Whether `fit` goes on from the weights of the last `fit`.
+        keys: Ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones.
+        timeout_s: How long a role waits for one message, in seconds.
     """
 
     _task: Task
@@ -112,7 +127,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
-        # These are used once a model is there, which is late to hear of a mistake.
+        # A prediction needs these once a model is there, which is late to hear of a mistake.
         PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
             guest=parties[0],
@@ -144,7 +159,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         )
 
     def _check_paillier_alone(self) -> None:
-        """Raise JobError where protection `lattice` meets what only Paillier takes."""
+        """Raise JobError where protection `lattice` comes with parameters for Paillier alone."""
         if self.protection != "lattice":
             return
         for name, is_default in (
@@ -163,26 +178,22 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         return PredictionSettings.of(part, self.receivers or (), self.score_bits)
 
     def _count_predictions(self, party: str, row_count: int) -> None:
-        """Count rows that are about to be predicted with a party's part. Raises PolicyError."""
+        """Count rows before they are predicted with a party's part. Raises PolicyError."""
         predicted: dict[str, int] = self.predicted_rows_
         used = predicted.get(party, 0)
-        if used + row_count > self.max_predictions:
-            raise PolicyError(
-                f"more rows than may be predicted with the part of {party}",
-                expected=f"at most {self.max_predictions} rows in all: the parameter max_predictions",
-                got=f"{row_count} rows after {used}",
-                cure="predict fewer rows, fit anew, or raise max_predictions",
-            )
+        check_prediction_limit(party, row_count, used, self.max_predictions, "the parameter max_predictions")
         predicted[party] = used + row_count
 
     def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
-        """How common rows are found: None where no table has ids."""
+        """How the parties find common rows; None where no table has ids."""
         has_ids = any(table.ids is not None for table in tables.values())
-        return self._intersection_of(tuple(tables)) if has_ids else None
+        return self._intersection_of(tuple(tables), tables.values()) if has_ids else None
 
-    def _intersection_of(self, parties: tuple[str, ...]) -> IntersectionSettings | None:
+    def _intersection_of(self, parties: tuple[str, ...], tables: Iterable[Table]) -> IntersectionSettings | None:
+        """How `parties` find common rows; `tables` are those that lie here. Raises InputError for one without ids."""
         if self.intersection is None:
             return None
+        check_ids(tables)
         return IntersectionSettings(parties[0], parties[1:], kind=self.intersection)
 
     def _key_of(self, name: str) -> KeyPair | None:

@@ -1,4 +1,4 @@
-"""What one party does in a training and in a prediction: common rows first, where it has ids; then its role."""
+"""The roles that an estimator plays: each takes its party's channel and stopwatch, and returns what the party keeps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.estimator.common_rows import Rows, common_rows_of
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import KeyPair
@@ -26,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TrainingRole:
-    """One party's side of a training: called with its channel and stopwatch, it returns its part of the model.
+    """One party's side of a training; returns its part of the model, None at an arbiter.
 
     `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start.
     """
@@ -39,25 +39,29 @@ class TrainingRole:
     on_epoch: Callable[[EpochRecord], None] = lambda record: None
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> ModelPart | None:
-        table = self.table
-        if table is not None and self.intersection is not None:
-            table = table.take(common_rows_of(channel, table, self.intersection, stopwatch))
         run = PartyRun(stopwatch, on_epoch=self.on_epoch, start_from=self.start_from, key_pair=self.key_pair)
-        return run_role(channel, table, self.settings, run)
+        if self.table is None:
+            return run_role(channel, None, self.settings, run)
+        matching = Matching(self.intersection, stopwatch)
+        return match_and_train(channel, self.table, self.settings, matching, lambda matched: run).part
 
 
 @dataclass(frozen=True)
 class PartyScores:
-    """What one party has of a prediction: the numbers of its rows that were predicted (None: all, in their order), and
-    their scores (rows, K) (None: it receives none)."""
+    """What one party has of a prediction.
 
-    rows: Rows | None = field(repr=False)
+    Attributes:
+        rows: The numbers of the party's rows that were predicted, int64 (rows,); None: all rows, in their order.
+        scores: Their scores, float64 (rows, K); None where the party receives none.
+    """
+
+    rows: npt.NDArray[np.int64] | None = field(repr=False)
     scores: FloatArray | None = field(repr=False)
 
 
 @dataclass(frozen=True)
 class PredictionRole:
-    """One party's side of a prediction. `count_predictions` is told of its rows, and may refuse them."""
+    """One party's side of a prediction. `count_predictions` is told how many rows it has, and may refuse them."""
 
     settings: PredictionSettings
     part: ModelPart
@@ -67,9 +71,7 @@ class PredictionRole:
     count_predictions: Callable[[int], None] = lambda row_count: None
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> PartyScores:
-        rows, table = None, self.table
-        if self.intersection is not None:
-            rows = common_rows_of(channel, table, self.intersection, stopwatch)
-            table = table.take(rows)
         run = PartyRun(stopwatch, key_pair=self.key_pair, count_predictions=self.count_predictions)
-        return PartyScores(rows, predict_scores(channel, self.part, table, self.settings, run))
+        matching = Matching(self.intersection, stopwatch)
+        predicted = match_and_predict(channel, self.part, self.table, self.settings, matching, lambda matched: run)
+        return PartyScores(predicted.matched.positions, predicted.scores)

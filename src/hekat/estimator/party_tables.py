@@ -1,8 +1,9 @@
-"""Each party's table, from what scikit-learn's callers give: arrays by party, or one array cut by columns."""
+"""Each party's table, from the arguments that scikit-learn's callers give: arrays by party, or one array and who
+holds which columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,14 @@ from hekat.data import Table
 from hekat.errors import InputError
 
 Columns = Mapping[str, Any]
-"""Of each party the columns it holds: a slice, positions, a mask, or names where the array has them."""
+"""The columns of each party, by party: a slice, positions, a mask, or names where the array has them."""
 
 
 def read_parties(X: Any, columns: Columns | None, guest: str | None) -> dict[str, Table]:
-    """Of each party its rows without labels, the guest first: it is `guest`, or else the first one named.
+    """Make each party's table without labels, the guest's first; `guest` None takes the first party.
 
-    `X` is {party: array, data frame or Table}, or one array or data frame that `columns` cut. Raises InputError for
-    anything else, for rows that are not as many at each party (Tables with ids may differ), and an unknown guest.
+    `X` is {party: array, data frame or Table}, or one array or data frame that `columns` cuts. Raises InputError for
+    anything else, for different numbers of rows (Tables with ids may differ), and for an unknown guest.
     """
     given = X if isinstance(X, Mapping) else _cut(X, columns)
     if not given:
@@ -36,8 +37,7 @@ def read_parties(X: Any, columns: Columns | None, guest: str | None) -> dict[str
 
 
 def as_table(values: Any, name: str) -> Table:
-    """One party's Table without labels, of an array, sparse matrix or data frame; of a Table, itself. Raises
-    InputError."""
+    """Make one party's Table without labels from an array, sparse matrix, data frame or Table. Raises InputError."""
     if isinstance(values, Table):
         return replace(values, labels=None)
     array = _content(values)
@@ -49,8 +49,21 @@ def as_table(values: Any, name: str) -> Table:
     return Table(array, None, names, name)
 
 
+def check_ids(tables: Iterable[Table]) -> None:
+    """Raise InputError for a table without ids, where common rows are to be found by ids."""
+    for table in tables:
+        if table.ids is None:
+            raise InputError(
+                f"{table.name} has no ids to find common rows by",
+                expected="an id for each row",
+                got="none",
+                cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same "
+                "records, row by row",
+            )
+
+
 def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:
-    """One label for each of the guest's rows: `y`, or those of its Table where `y` is None.
+    """One label for each of the guest's rows: `y`, or the labels of its Table where `y` is None.
 
     Raises InputError for labels that are missing, given twice, of another length, or at a host.
     """

@@ -1,4 +1,4 @@
-"""What both vertical regressions share: training and prediction, by all parties here or by one at its site."""
+"""Training and prediction of both vertical regressions, by all parties in this process or by one party at its site."""
 
 from __future__ import annotations
 
@@ -32,16 +32,27 @@ PROTOCOL = "vertical_linear"
 
 
 class VerticalRegression(VerticalParameters, ABC):
-    """Training and prediction; parameters are those of VerticalParameters."""
+    """Training and prediction of both regressions; its parameters are those of VerticalParameters."""
 
     # --- all roles on this machine -----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train: every role is played in this process, through sealed channels, as on machines of their own.
+        """Train: this process plays every role, through sealed channels, as on machines of their own.
 
-        `X` is {party: array, data frame or hekat.data.Table}, or one array that the parameter `columns` cuts. `y` is
-        the guest's, one label for each of its rows; None: those in its Table. Tables with ids meet in a set
-        intersection first; without ids rows are taken as aligned. Raises InputError, JobError, PartyStoppedError.
+        Tables with ids meet in a set intersection first; rows without ids are taken as aligned.
+
+        Args:
+            X: `{party: array, data frame or hekat.data.Table}`, or one array that the parameter `columns` cuts.
+            y: The guest's labels, one for each of its rows; None: those in its Table.
+
+        Returns:
+            The fitted estimator itself.
+
+        Raises:
+            InputError: tables, labels or ids that cannot be used.
+            JobError: parameters that cannot be used.
+            PolicyError: gradients would tell what others hold (form `"arbiter"`).
+            PartyStoppedError: a role failed for another reason.
         """
         tables = read_parties(X, self.columns, self.guest)
         guest = next(iter(tables))
@@ -77,7 +88,7 @@ class VerticalRegression(VerticalParameters, ABC):
         return self
 
     def _scores(self, X: Any) -> FloatArray:
-        """The scores (rows, K) of the guest's rows, in their order, by a joint prediction on this machine."""
+        """Predict jointly on this machine: the scores (rows, K) of the guest's rows, in their order."""
         check_is_fitted(self, "parts_")
         part = next(iter(self.parts_.values()))
         if not isinstance(X, Mapping) and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
@@ -120,9 +131,21 @@ class VerticalRegression(VerticalParameters, ABC):
     def fit_party(self, table: Any, channel: RecordedChannel, *, classes: Sequence[str] | None = None) -> Self:
         """Train as `channel.party` alone, while the others do so at their sites with the same parameters.
 
-        `table` is this party's Table or array (None at the arbiter), at the guest a Table with labels; the parameter
-        `guest` must be set. `classes` names the classes of a classification, alike at every party.
-        `parts_` then has this party's part; what it learned is in the channel's own ledger.
+        Afterwards `parts_` has this party's part of the model; what the party learned is in the channel's own ledger.
+
+        Args:
+            table: This party's Table or array, at the guest a Table with labels; None at the arbiter.
+            channel: The party's open session with the others. The parameter `guest` must be set.
+            classes: The classes of a classification, alike at every party; None for a regression.
+
+        Returns:
+            The fitted estimator itself.
+
+        Raises:
+            InputError: no guest is named, or the table cannot be used.
+            JobError: parameters that cannot be used.
+            PolicyError: gradients would tell what others hold (form `"arbiter"`).
+            ProtocolError: another party does not keep to the protocol or to the same parameters.
         """
         if self.guest is None:
             raise InputError("no guest is named", expected="the parameter guest", got="None", cure="set guest")
@@ -133,7 +156,7 @@ class VerticalRegression(VerticalParameters, ABC):
         role = TrainingRole(
             settings,
             own,
-            self._intersection_of(settings.parties),
+            self._intersection_of(settings.parties, [] if own is None else [own]),
             self._key_of(channel.party),
             None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
@@ -145,13 +168,25 @@ class VerticalRegression(VerticalParameters, ABC):
         return self
 
     def predict_party(self, table: Any, channel: RecordedChannel) -> PartyScores:
-        """Predict as `channel.party` alone, with its own part of the model: its rows that were predicted and, at the
-        receivers, their scores."""
+        """Predict as `channel.party` alone, with its own part of the model.
+
+        Args:
+            table: This party's Table or array, with the columns of `fit_party`.
+            channel: The party's open session with the others.
+
+        Returns:
+            The rows of this party that were predicted and, at the receivers, their scores.
+
+        Raises:
+            InputError: the table does not have the columns of the part.
+            PolicyError: more rows than `max_predictions` since `fit_party`.
+            ProtocolError: another party comes with another model, other rows or other receivers.
+        """
         check_is_fitted(self, "parts_")
         part = self.parts_[channel.party]
         settings = self._prediction_settings(part)
         own = _own_table(table, channel.party)
-        intersection = self._intersection_of(settings.parties)
+        intersection = self._intersection_of(settings.parties, [own])
         count = partial(self._count_predictions, channel.party)
         role = PredictionRole(settings, part, own, intersection, self._key_of(channel.party), count)
         return role(channel, Stopwatch())
@@ -160,15 +195,16 @@ class VerticalRegression(VerticalParameters, ABC):
     def _read_labels(
         self, labels: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None, npt.NDArray[Any] | None]:
-        """Labels as a table holds them, and the classes: their names, and as they were given; of a regression neither.
+        """Labels as a table holds them, the names of the classes, and the classes as they were given.
 
-        Raises InputError.
+        A regression has no classes: None, None. Raises InputError.
         """
 
     def _start_of(
         self, name: str, tables: Mapping[str, Table], settings: VerticalLinearSettings
     ) -> Mapping[str, npt.NDArray[Any]] | None:
-        """The weights of this party's part of the last fit, for a warm start. Raises InputError as check_warm_start."""
+        """The weights of this party's part of the last fit, for a warm start. Raises InputError as check_warm_start
+        does."""
         part: ModelPart | None = getattr(self, "parts_", {}).get(name) if self.warm_start else None
         if part is None or name not in tables:
             return None
@@ -183,7 +219,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
 
 def _own_table(values: Any, name: str) -> Table:
-    """A party's own table, with its labels where it has any."""
+    """A party's own table, with its labels where there are any."""
     return values if isinstance(values, Table) else as_table(values, name)
 
 
@@ -203,7 +239,7 @@ def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_
 
 
 def _by_part(steps: Mapping[str, float], total_seconds: float) -> dict[str, float]:
-    """Seconds by the parts that a reader is shown; what is left of the whole is idle: others compute, or it waits."""
+    """Seconds by the parts that a reader is shown; the rest is idle: other roles compute, or this one waits."""
     parts: dict[str, float] = {}
     for step, seconds in steps.items():
         part = step if step == INTERSECTION else PARTS.get(step, "others")

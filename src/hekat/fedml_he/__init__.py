@@ -7,15 +7,14 @@
     vector = dec(sk, enc_global_model)
     global_model = reshape(vector, shape)
 
-A thin module for those who know the paper, and for comparison; `hekat run` and `hekat.federate` do the same with
-parties, signed messages, committees and ledgers, over the lattice scheme alone. The schemes differ where the
-mathematics does:
+A thin module for readers of the paper, and for comparison; `hekat run` and `hekat.federate` do the same with parties,
+signed messages, committees and ledgers, over the lattice scheme alone. The schemes differ where the mathematics does:
 
 "lattice" (default): every upload has a one-time secret of its own, and the sum opens with the sum of the secrets. So
     `key_gen` gives `pk` as a tuple, one key for each client and one aggregation, secret to that client; `sk` opens one
     sum, once. The weight is the client's, `enc(pk[i], vector, weight=n_i)`: a server that multiplied one upload by
     a weight could read secrets from what is opened, so `he_aggregate` takes no weights here.
-"ckks": one key pair as in the paper. Weights are plaintext at the server. Whoever holds `sk` reads every upload.
+"ckks": one key pair as in the paper. Weights are plaintext at the server. The holder of `sk` reads every upload.
 
 Source: FedML-HE, Table 2 and Algorithm 1.
 """

@@ -34,9 +34,19 @@ class TensorShape:
 
 @dataclass(frozen=True)
 class ModelShape:
-    """What a flat vector was made of: its tensors in order, and `kept`, the tensors that are not averaged.
+    """What a flat vector was made of.
 
-    `kept` are integer and boolean tensors (a batch counter, an index): local to the client, never in the vector.
+    Attributes:
+        tensors: The averaged tensors in the order of the vector: name, shape, dtype, device.
+        names: The names of all tensors, in the model's order.
+        kept: Integer and boolean tensors (a batch counter, an index): local to the client, never in the vector.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import flatten
+        >>> vector, shape = flatten({"weights": np.ones((2, 2)), "steps": np.array(7)})
+        >>> shape.size, list(shape.kept)
+        (4, ['steps'])
     """
 
     tensors: tuple[TensorShape, ...]
@@ -52,9 +62,21 @@ class ModelShape:
 def flatten(model: Any) -> tuple[FloatVector, ModelShape]:
     """The floats of a model as one vector, and what `reshape` needs to restore it.
 
-    `model`: a dict of NumPy arrays or PyTorch tensors, or a module with `state_dict`. The vector is float32, float64
-    where a tensor is.
-    Raises InputError naming the tensor for complex, sparse and other values, and for a model without floats.
+    Args:
+        model: A dict of NumPy arrays or PyTorch tensors, or a module with `state_dict`.
+
+    Returns:
+        The vector, float32, or float64 where a tensor is; and the model's shape.
+
+    Raises:
+        InputError: A tensor is complex, sparse or of another kind (the message names it), or the model has no floats.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import flatten
+        >>> vector, shape = flatten({"weights": np.ones((2, 2)), "bias": np.zeros(1)})
+        >>> vector
+        array([1., 1., 1., 1., 0.])
     """
     state = _state(model)
     shape = _shape_of(state)
@@ -68,10 +90,24 @@ def flatten(model: Any) -> tuple[FloatVector, ModelShape]:
 
 
 def reshape(vector: FloatVector, like: Any) -> dict[str, Any]:
-    """The model of a flat vector: tensors of the names, shapes, kinds and dtypes of `like`, in its order.
+    """The model of a flat vector.
 
-    `like`: what `flatten` gave, or a model of the same shape, whose integer tensors are copied.
-    Raises InputError for a vector of another size or type, and where a value does not fit a tensor's dtype.
+    Args:
+        vector: float32 or float64, shape (count,).
+        like: What `flatten` gave, or a model of the same shape, whose integer tensors are copied.
+
+    Returns:
+        Tensors of the names, shapes, kinds and dtypes of `like`, in its order.
+
+    Raises:
+        InputError: The vector has another size or type, or a value does not fit a tensor's dtype.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import flatten, reshape
+        >>> vector, shape = flatten({"weights": np.ones((2, 1)), "bias": np.zeros(1)})
+        >>> reshape(vector * 2, shape)["weights"].tolist()
+        [[2.0], [2.0]]
     """
     shape = like if isinstance(like, ModelShape) else _shape_of(_state(like))
     if not isinstance(vector, np.ndarray) or vector.dtype.kind != "f" or vector.shape != (shape.size,):

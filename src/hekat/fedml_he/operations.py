@@ -19,9 +19,24 @@ FloatVector = npt.NDArray[np.floating[Any]]
 
 
 def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[PublicKey, CkksOpeningKey]:
-    """Fresh keys, pk and sk. With "lattice" for one aggregation: pk[i] is client i's alone, sk opens their sum.
+    """Fresh keys, pk and sk.
 
-    Raises InputError for "ckks" without its library, and for what is no `Params`.
+    Args:
+        params: Scheme and settings.
+
+    Returns:
+        With "lattice", for one aggregation: a key for each client, its own alone, and the key that opens their sum.
+        With
+        "ckks": the public key of all clients, and the key that opens.
+
+    Raises:
+        InputError: `params` is no `Params`, or the library of "ckks" is missing.
+
+    Examples:
+        >>> from hekat.fedml_he import Params, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> len(pk)
+        3
     """
     if not isinstance(params, Params):
         raise InputError("not the parameters of a scheme", expected="Params(...)", got=type(params).__name__)
@@ -29,10 +44,27 @@ def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[
 
 
 def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = None) -> EncryptedModel | Ciphertexts:
-    """The encrypted model. `weight`, with "lattice" alone: a whole number, by default `weight_max`.
+    """The encrypted model of one client.
 
-    Raises InputError for a vector or weight of another kind, BoundError for a value beyond the bound,
-    KeyRefusedError for a client's key that was used.
+    Args:
+        pk: With "lattice" the client's own key, which is used up; with "ckks" the public key.
+        vector: float32 or float64, shape (count,), as `flatten` gives it.
+        weight: With "lattice" alone: a whole number, by default `weight_max`.
+
+    Returns:
+        What the client sends to the server.
+
+    Raises:
+        InputError: Vector or weight are of another kind.
+        BoundError: A value is beyond the bound.
+        KeyRefusedError: The client's key was used before.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, enc, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> enc(pk[0], np.array([0.5, -0.25])).clients
+        (0,)
     """
     if isinstance(pk, ClientKey):
         return over_lattice.encrypt_model(pk, vector, pk.params.weight_max if weight is None else weight)
@@ -52,11 +84,27 @@ def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = Non
 def he_aggregate(
     enc_models: Sequence[EncryptedModel] | Sequence[Ciphertexts], weight_factors: Sequence[float] | None = None
 ) -> EncryptedModel | Ciphertexts:
-    """The encrypted global model, by the server, without any key.
+    """The encrypted global model; the server makes it without any key.
 
-    `weight_factors`, with "ckks" alone: one for each model, used as they are; by default 1/n each. With "lattice" the
-    mean is by the weights of the clients.
-    Raises InputError for no models, models of two schemes or rounds, and weights where the scheme takes none.
+    Args:
+        enc_models: What the clients' `enc` gave, all of one scheme and round.
+        weight_factors: With "ckks" alone: one for each model, used as they are; by default 1/n each. With "lattice" the
+            clients weigh.
+
+    Returns:
+        The encrypted sum.
+
+    Raises:
+        InputError: There are no models, the models are of two schemes or rounds, or the scheme takes no weights here.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, dec, enc, he_aggregate, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> models = [np.array([0.25, value]) for value in (0.0, 0.5, 1.0)]
+        >>> total = he_aggregate([enc(key, model) for key, model in zip(pk, models)])
+        >>> dec(sk, total).round(3)
+        array([0.25, 0.5 ])
     """
     if not isinstance(enc_models, Sequence):
         raise InputError("no encrypted models", expected="a list of what enc gave", got=type(enc_models).__name__)
@@ -77,10 +125,28 @@ def he_aggregate(
 
 
 def dec(sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts) -> FloatVector:
-    """The global model as a flat vector: with "lattice" the weighted mean, with "ckks" the sum by weight factors.
+    """The global model as a flat vector.
 
-    Raises InputError for a key and a model of two schemes, PolicyError for a lattice sum that is not to be opened,
-    KeyRefusedError for keys of others, BoundError where CKKS' parameters leave no room to share a result.
+    Args:
+        sk: The key of `key_gen` that opens.
+        enc_model: What `he_aggregate` gave.
+
+    Returns:
+        With "lattice" the weighted mean, with "ckks" the sum by weight factors; shape (count,).
+
+    Raises:
+        InputError: Key and model are of two schemes.
+        PolicyError: A lattice sum of too few clients, or of others than were opened before.
+        KeyRefusedError: The model is under keys of another round.
+        BoundError: The parameters of CKKS leave no room to share a result, or a lattice sum does not open.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, dec, enc, he_aggregate, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3, weight_max=2))
+        >>> total = he_aggregate([enc(key, np.array([0.5]), weight=w) for key, w in zip(pk, (2, 1, 1))])
+        >>> dec(sk, total).round(3)
+        array([0.5])
     """
     if isinstance(sk, OpeningKey) and isinstance(enc_model, EncryptedModel):
         return over_lattice.decrypt_model(sk, enc_model)

@@ -41,7 +41,20 @@ SESSION_BYTES: Final = 32
 
 @dataclass(frozen=True, repr=False)
 class ClientKey:
-    """One client's key for one upload: whoever has it can read that upload. Used up by it; not pickled."""
+    """One client's key for one upload: its holder can read that upload. The upload uses it up; it is not pickled.
+
+    Attributes:
+        params: Scheme and settings.
+        round_key: What the uploads of a round share, 32 bytes.
+        client: The client's number, from 0.
+        secret: What masks the upload.
+
+    Examples:
+        >>> from hekat.fedml_he import Params, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> pk[2]
+        ClientKey(client 2 of 3)
+    """
 
     params: Params
     round_key: bytes
@@ -54,7 +67,23 @@ class ClientKey:
 
 @dataclass(frozen=True, repr=False)
 class EncryptedModel:
-    """One upload, or the sum of those of `clients`: blocks of bytes that nothing opens but the secrets' sum."""
+    """One upload, or the sum of several: blocks of bytes that nothing opens but the sum of the secrets.
+
+    Attributes:
+        params: Scheme and settings.
+        round_key: What the uploads of a round share, 32 bytes.
+        clients: The clients whose uploads were added, by number.
+        value_count: Values of the vector.
+        dtype: "float32" or "float64".
+        blocks: The masked bytes.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.fedml_he import Params, enc, he_aggregate, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> he_aggregate([enc(key, np.array([0.5])) for key in pk]).clients
+        (0, 1, 2)
+    """
 
     params: Params
     round_key: bytes
@@ -73,10 +102,21 @@ class EncryptedModel:
 
 
 class OpeningKey:
-    """Every client's secret of one round, until a sum was opened; from then on their sum alone.
+    """Every client's secret of one round, until a sum was opened; from then on the sum of the secrets alone.
 
-    Whoever holds it before can read each upload: it belongs to an authority that the clients trust not to work with the
-    server. It opens the sum of one set of clients: of two sets, the difference would be a client's model.
+    Its holder can read each upload until a sum is opened: it belongs to an authority that the clients trust not to work
+    with the server. It opens the sum of one set of clients: of two sets, the difference would be a client's model.
+
+    Args:
+        params: Scheme and settings.
+        round_key: What the uploads of a round share, 32 bytes.
+        secrets: Each client's secret.
+
+    Examples:
+        >>> from hekat.fedml_he import Params, key_gen
+        >>> pk, sk = key_gen(Params(client_count=3))
+        >>> sk
+        OpeningKey(3 clients, not used)
     """
 
     __slots__ = ("_lock", "_opened", "_secret_sum", "_secrets", "params", "round_key")
@@ -89,9 +129,16 @@ class OpeningKey:
         self._lock = threading.Lock()
 
     def secret_sum_of(self, clients: tuple[int, ...]) -> SecretSum:
-        """What opens the sum of `clients`, each counted once.
+        """What opens the sum of some clients, each counted once.
 
-        Raises PolicyError for too few of them, for one named twice, and once others were opened.
+        Args:
+            clients: The clients' numbers, rising.
+
+        Returns:
+            The sum of their secrets.
+
+        Raises:
+            PolicyError: There are too few clients, one is named twice, or the sum of others was opened before.
         """
         _check_clients(self.params, clients)
         least = self.params.least_clients
@@ -193,7 +240,21 @@ def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
 
 
 def mean_error_bound(params: Params, client_count: int, weight_sum: int) -> float:
-    """The bound on |opened mean - float64 mean| for every value, but for rounding to the uploads' dtype."""
+    """How far an opened mean can lie from the mean in float64, for every value.
+
+    Args:
+        params: Scheme and settings.
+        client_count: How many uploads were added.
+        weight_sum: The sum of their weights.
+
+    Returns:
+        The bound, in the values' own units; rounding to the uploads' dtype comes on top.
+
+    Examples:
+        >>> from hekat.fedml_he import Params, mean_error_bound
+        >>> mean_error_bound(Params(client_count=3), 3, 3) < 2e-5
+        True
+    """
     return error_bound_sum(
         params.alpha, params.lattice_parameters.value_bits, client_count, scale=params.weight_max / weight_sum
     )

@@ -17,13 +17,28 @@ MAX_WEIGHT: Final = 1 << 40
 
 @dataclass(frozen=True)
 class Params:
-    """Scheme and settings; public, equal at all clients and the server.
+    """Scheme and settings of FedML-HE; public, equal at all clients and the server.
 
-    For "lattice": `client_count` clients at most; values within `alpha`, in `value_bits` bits; whole weights up to
-    `weight_max`, which is best the largest of them: a client of half that weight has half as many levels.
-    For "ckks": the parameter set, and how `dec` opens (`hekat.scheme.ckks.decrypt`). With FedML-HE's own set,
-    `ckks_parameters=FEDML_HE`, only by "rounding", or "raw_reveals_key" where nobody but the key's holders sees it.
-    Raises InputError for a value out of range.
+    Args:
+        scheme: "lattice" (exact sums, one-time keys) or "ckks" (approximate sums under one key pair).
+        client_count: With "lattice": clients of a round at most; at least 3.
+        value_bits: With "lattice": bits of one value, signed.
+        alpha: With "lattice": what no |value| passes.
+        weight_max: With "lattice": the largest whole weight. A client of half that weight has half as many levels.
+        allow_two_clients: Allow two clients, of whom each learns the other's model.
+        ckks_parameters: With "ckks": the parameter set.
+        sharing: With "ckks": how `dec` opens, as `hekat.scheme.ckks.decrypt` says. FedML-HE's own set
+            (`ckks_parameters=FEDML_HE`) opens only by "rounding", or "raw_reveals_key" where nobody but the key's
+            holders sees the result.
+
+    Raises:
+        InputError: A value is out of range.
+
+    Examples:
+        >>> from hekat.fedml_he import Params
+        >>> params = Params(client_count=5, weight_max=200)
+        >>> params.least_clients
+        4
     """
 
     scheme: Scheme = "lattice"

@@ -54,7 +54,7 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     if settings.protection == "lattice":
         yield "opening", _opening_of(settings)
         yield "sums checked", _checked_sums_of(settings)
-        yield "least updates in a sum", str(least_parties(settings, settings.sample_size))
+        yield "least updates in a sum", str(least_parties(settings.sums, settings.sample_size))
     yield "trains", f"{settings.model.name} by {training.algorithm}, up to {training.round_count} rounds"
     if settings.sample_size < len(settings.parties):
         yield "in a round", f"{settings.sample_size} of {len(settings.parties)} parties, by the job's digest"

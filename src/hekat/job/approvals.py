@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.site_file import Site
 from hekat.state import replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.toml_text import toml_key
 
 FOLDER = "approved"

@@ -12,14 +12,10 @@ from hekat.errors import HekatError, JobError
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.section import Section, check_format, read_toml
-from hekat.protocol.horizontal.settings import OPENINGS, PROTECTIONS
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
-from hekat.protocol.vertical_linear.prediction.predict_scores import (
-    LEAST_SCORE_BITS,
-    MAX_PREDICTIONS,
-    MOST_SCORE_BITS,
-    SCORE_BITS,
-)
+from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
+from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS
+from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 from hekat.toml_text import toml_key

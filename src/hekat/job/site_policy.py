@@ -8,7 +8,7 @@ from hekat.errors import JobError, PolicyError
 from hekat.job.horizontal.committee_policy import check_committee
 from hekat.job.horizontal.job_file import Job
 from hekat.job.site_file import Site, SitePolicy
-from hekat.protocol.horizontal.settings import PROTECTIONS
+from hekat.protocol.secure_sum.settings import PROTECTIONS
 from hekat.toml_text import toml_key
 
 

@@ -112,9 +112,22 @@ class AuditReport:
 
 
 def audit(path: Path, public_key: PartyPublicKey) -> AuditReport:
-    """Verify the ledger at `path` against its owner's public key and sum it up.
+    """Verify a ledger against its owner's public key and sum it up.
 
-    Raises LedgerError where it does not hold (naming the line) or cannot be read.
+    Args:
+        path: the ledger, such as runs/<id>/ledger/north.jsonl.
+        public_key: the owner's, which you pinned.
+
+    Returns:
+        Whether it is signed, what its owner sent and received, by step, and what that disclosed.
+
+    Raises:
+        LedgerError: the ledger does not hold (by the line) or cannot be read.
+
+    Examples:
+        >>> report = audit(ledger_file, public_key)
+        >>> report.party
+        'north'
     """
     try:
         data = Path(path).read_bytes()
@@ -128,7 +141,22 @@ def audit(path: Path, public_key: PartyPublicKey) -> AuditReport:
 
 
 def audit_bytes(data: bytes, public_key: PartyPublicKey) -> AuditReport:
-    """As `audit`, for a ledger's bytes."""
+    """As `audit`, for a ledger's bytes.
+
+    Args:
+        data: the whole ledger.
+        public_key: the owner's, which you pinned.
+
+    Returns:
+        As `audit`.
+
+    Raises:
+        LedgerError: the ledger does not hold, by the line.
+
+    Examples:
+        >>> audit_bytes(ledger_file.read_bytes(), public_key).party
+        'north'
+    """
     return summarise(verify_ledger(data, public_key), public_key)
 
 

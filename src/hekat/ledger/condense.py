@@ -1,4 +1,4 @@
-"""Puts rows of an audit together that say the same of other peers, steps or fields, so that people can read them."""
+"""Joins rows of an audit that say the same of other peers, steps or fields, so that people can read them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,18 @@ class _Gathered:
 
 
 def condense(rows: Iterable[Disclosed]) -> Condensed:
-    """The rows by class, message and explanation; fields of a message that tell the same count as one message."""
+    """The rows by class, message and explanation; fields of a message that tell the same count as one message.
+
+    Args:
+        rows: what an audit says was disclosed.
+
+    Returns:
+        One row for each kind of message and what its fields of one class tell.
+
+    Examples:
+        >>> condense(audit(ledger_file, public_key).learned).rows[0].message_count > 0
+        True
+    """
     gathered: dict[tuple[str, str, str], _Gathered] = {}
     for row in rows:
         group = gathered.setdefault((row.disclosure_class, row.kind, row.explanation), _Gathered())

@@ -1,7 +1,7 @@
 """Compares two parties' ledgers: whatever one says it sent, the other must say it received, and the reverse.
 
-What did not get there is told apart: a message of which its sender noted that it was not handed over counts as not
-sent, and where one of the two stopped before the end, the last messages may have been on their way.
+A message that did not arrive is told apart: where its sender noted that it was not handed over, it counts as not sent,
+and where one of the two stopped before the end, the last messages may have been on their way.
 """
 
 from __future__ import annotations
@@ -54,8 +54,20 @@ class Reconciliation:
 def reconcile(report_a: AuditReport, report_b: AuditReport) -> Reconciliation:
     """Match what each of two parties sent with what the other received, in order, by step, kind and digest.
 
+    Args:
+        report_a: of one party.
+        report_b: of another one of the same session.
+
+    Returns:
+        What agrees, what differs, and what was on its way when one of them left.
+
     Raises:
         LedgerError: the ledgers are of one party, or of two sessions, so that there is nothing to compare.
+
+    Examples:
+        >>> north, south = (audit(file, key) for file, key in two_ledgers)
+        >>> reconcile(north, south).agrees
+        True
     """
     if report_a.party == report_b.party:
         raise LedgerError(
@@ -133,7 +145,7 @@ def _place(sender: AuditReport, receiver: AuditReport, step: str) -> str:
 
 
 def _not_handed_over(report: AuditReport) -> set[int]:
-    """The lines of messages of which the next line notes that they were not handed over."""
+    """The lines of messages whose next line notes that they were not handed over."""
     return {
         entry.index
         for entry, following in zip(report.entries, report.entries[1:], strict=False)

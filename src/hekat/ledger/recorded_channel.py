@@ -34,7 +34,7 @@ class RecordedChannel:
             raise PolicyError(
                 "a ledger of another party",
                 expected=f"the ledger of {channel.party!r}",
-                got=f"that of {ledger.party!r}",
+                got=f"the ledger of {ledger.party!r}",
             )
         self.channel = channel
         self.ledger = ledger

@@ -17,9 +17,9 @@ from hekat.model.torch_library import import_torch
 class ModuleTensors:
     """The live tensors of one module, by their names in its state dict.
 
-    `shared` are those of real numbers, each once: a tensor that the module holds under two names goes by the first,
-    and `twins` maps the other to it. `local` are whole numbers and booleans, which no party sends. `variances` are the
-    running variances of normalisations, which are among the `averaged`.
+    `shared` are the tensors of real numbers, each once: a tensor that the module holds under two names goes by the
+    first, and `twins` maps the other to it. `local` are whole numbers and booleans, which no party sends. `variances`
+    are the running variances of normalisations, which are among the `averaged`.
     """
 
     shared: dict[str, Any] = field(repr=False)

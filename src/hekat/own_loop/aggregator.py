@@ -14,19 +14,15 @@ from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
 from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_TENSORS, CallMessage
-from hekat.protocol.horizontal.aggregator import (
-    AggregatorRun,
-    Summation,
-    finish_round,
-    make_summation,
-    serve_bounds,
-)
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
-from hekat.protocol.horizontal.start_up import needs_everybody
-from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
+from hekat.protocol.secure_sum.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.round_end import serve_round_end
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
+from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
+from hekat.protocol.secure_sum.summation import Summation
 
 
 def call_step(number: int) -> str:
@@ -34,17 +30,16 @@ def call_step(number: int) -> str:
     return f"call-{number}"
 
 
-def run_loop_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
+def run_loop_aggregator(channel: RecordedChannel, settings: SumSettings, run: AggregatorSumRun) -> None:
     """Serve one loop to its end, or until the parties call for different things, which they are told."""
     roster = Roster(channel, settings)
     with needs_everybody():
-        summation = make_summation(channel, settings, roster, run)
+        summation = start_summation(channel, settings, roster, run)
     _serve_calls(roster, settings, summation)
-    if isinstance(summation, MaskedSummation):
-        summation.finish()
+    summation.finish()
 
 
-def _serve_calls(roster: Roster, settings: HorizontalSettings, summation: Summation) -> None:
+def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) -> None:
     layouts: dict[str, Layout] = {}
     round_number = 1
     least = least_parties(settings) if settings.bears_dropouts else len(settings.parties)
@@ -61,20 +56,15 @@ def _serve_calls(roster: Roster, settings: HorizontalSettings, summation: Summat
         if answer != AGREED or some.call == LEAVE:
             return
         if some.call == AVERAGE:
-            if isinstance(summation, MaskedSummation):
-                tensors = layouts[next(iter(calls))].values()
-                summation.bound_slots(most_slots(settings, tensors, column_count=0))
+            summation.bound_slots(most_slots(layouts[next(iter(calls))].values()))
             _serve_mean(roster, settings, summation, f"round-{round_number}", fresh_bounds=some.fresh_bounds)
             round_number += 1
 
 
-def _serve_mean(
-    roster: Roster, settings: HorizontalSettings, summation: Summation, step: str, *, fresh_bounds: bool
-) -> None:
-    if settings.protection != "none":
-        serve_bounds(roster, settings, summation, step, first=fresh_bounds)
+def _serve_mean(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, fresh_bounds: bool) -> None:
+    serve_bounds(roster, settings, summation, step, first=fresh_bounds)
     summation.serve(step)
-    finish_round(roster, step)
+    serve_round_end(roster, step)
 
 
 def _check_call(call: CallMessage, is_known: bool) -> None:

@@ -20,7 +20,7 @@ from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
 from hekat.own_loop.held_tensor import HeldTensor, Values, stored_dtype
 from hekat.own_loop.selection import Selection
-from hekat.protocol.horizontal.settings import MAX_ALPHA
+from hekat.protocol.secure_sum.settings import MAX_ALPHA
 
 # Variances of BatchNorm, by the last part of their names in torch and in Keras.
 _VARIANCES = ("running_var", "moving_variance")

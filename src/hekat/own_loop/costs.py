@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hekat.channel import SealedChannel
 from hekat.own_loop.party import RoundRecord
+from hekat.protocol.role_session import RoleSession
 
 FLOAT32_BYTES = 4
 
@@ -99,12 +99,12 @@ class Costs:
 
 
 def cost_rounds(
-    records: Sequence[RoundRecord], channels: Mapping[str, SealedChannel], aggregator: str
+    records: Sequence[RoundRecord], sessions: Mapping[str, RoleSession], aggregator: str
 ) -> tuple[RoundCost, ...]:
-    """The cost of each finished round, from the parties' sealed channels."""
+    """The cost of each finished round, from the parties' sessions."""
     found: dict[int, dict[str, PartyBytes]] = {record.round: {} for record in records}
-    for party, sealed in channels.items():
-        for number, part in _by_round(sealed, aggregator).items():
+    for party, session in sessions.items():
+        for number, part in _by_round(session, aggregator).items():
             if number in found:
                 found[number][party] = part
     return tuple(
@@ -121,9 +121,9 @@ def cost_rounds(
     )
 
 
-def _by_round(sealed: SealedChannel, aggregator: str) -> dict[int, PartyBytes]:
+def _by_round(session: RoleSession, aggregator: str) -> dict[int, PartyBytes]:
     totals: dict[int, list[int]] = {}
-    for (peer, step), traffic in sealed.traffic.items():
+    for (peer, step), traffic in session.traffic.items():
         group = step.split("/")[0]
         if not group.startswith("round-"):
             continue

@@ -18,7 +18,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hekat.channel import Channel, PartyKey, run_parties
+from hekat.channel import Channel, PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
@@ -26,19 +27,12 @@ from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party
 from hekat.own_loop.show_costs import describe, describe_html
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import (
-    Clipping,
-    CodecSettings,
-    HorizontalSettings,
-    Opening,
-    Protection,
-    TrainingSettings,
-)
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, PARTIES_FILE, SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE, RoleSession
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
 from hekat.state import replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 PROTOCOL = "horizontal-loop"
 STATE_FOLDER = "state"
@@ -98,13 +92,40 @@ def federate(
     """Run `play(party)` once for each party, in this process, and average what they pass to `party.aggregate`.
 
     Each party's code runs in a thread of its own, one party's at a time, in the order of `parties`; messages between
-    roles are sealed and signed. `weight_max` is a public bound on any party's weight. `protection`, `opening`,
-    `value_bits`, `clipping` and `alpha` as in a job; `authority` names the role that opens for opening "authority".
-    In `folder`, new or empty, lie afterwards the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+    roles are sealed and signed. Where a party fails and the protection bears its loss, the others go on, and its
+    result is what it raised.
 
-    Where a party fails and the protection bears its loss, the others go on, and its result is what it raised.
-    Raises what a party's code raised where they cannot go on; ProtocolError where parties call for different things;
-    InputError and PolicyError for arguments that cannot be, before anything starts.
+    Args:
+        play: the code of one party; it is given a `Party`, and what it returns is the party's result.
+        parties: their names, three or more.
+        weight_max: a public bound on any party's weight, 1 to 2^40 - 1.
+        protection: "lattice", "paillier" or "none", as in a job.
+        opening: who opens sums under "lattice": "committee", "authority" or "shared".
+        value_bits: bits of a value, 1 to 32.
+        clipping: "adaptive", "fixed" or "daciq".
+        alpha: the bound for "fixed", the first bound for "adaptive"; None: found from encrypted counts.
+        aggregator: the name of the role that adds.
+        authority: the name of the role that opens, for opening "authority".
+        key_bits: bits of the Paillier key, for protection "paillier".
+        allow_two_parties: whether two parties may learn each other's update.
+        folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), upload numbers and costs.
+            None keeps nothing.
+
+    Returns:
+        Each party's result, who was lost, and what it cost.
+
+    Raises:
+        InputError, PolicyError: arguments that cannot be, before anything starts.
+        ProtocolError: parties call for different things.
+        Exception: what a party's code raised, where the others cannot go on.
+
+    Examples:
+        >>> def play(party):
+        ...     rows = {"north": 1, "lake": 2, "county": 1}[party.name]
+        ...     return party.aggregate({"w": np.full(2, float(rows))}, weight=rows)
+        >>> run = hekat.federate(play, ["north", "lake", "county"], weight_max=2, clipping="fixed", alpha=2.0)
+        >>> run.results["north"]["w"].round(3)
+        array([1.5, 1.5])
     """
     start = time.perf_counter()
     check_code(play)
@@ -113,10 +134,9 @@ def federate(
         as_text(name, text)
     if authority is None and protection == "lattice" and opening == "authority":
         authority = "authority"
-    settings = HorizontalSettings(
+    settings = SumSettings(
         parties=as_names(parties),
         aggregator=as_text("aggregator", aggregator),
-        classes=None,
         weight_max=as_whole_number("weight_max", weight_max),
         protection=protection,
         opening=opening,
@@ -127,8 +147,6 @@ def federate(
             clipping=clipping,
             alpha=None if alpha is None else as_number("alpha", alpha),
         ),
-        # A loop has no rounds of its own count: this is what is said of the next one, at the beginning.
-        training=TrainingSettings(round_count=1, standardise=False),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )
     notes = _Notes()
@@ -136,14 +154,17 @@ def federate(
         notes.add(WITH_RUN)
     if protection == "none":
         _log.warning(LOUD_NONE)
-    with _open_run(settings, place) as (sealed_roles, states, path):
-        key_pair = _make_key(settings, sealed_roles)
-        turns = Turns(settings.parties, sealed_roles.turn)
-        roles = LoopRoles(settings, sealed_roles, turns, states, key_pair, notes.add)
-        results, lost = _run(roles, play, notes)
+    with _open_run(settings, place) as (sessions, states, path):
+        key_pair = _make_key(settings, sessions[settings.leader])
+        turn = threading.Lock()
+        turns = Turns(settings.parties, turn)
+        roles = LoopRoles(settings, sessions, turns, states, key_pair, notes.add)
+        results, lost = _run(roles, play, turn)
         costs = Costs(
-            rounds=cost_rounds(list(roles.records.values()), roles.channels, settings.aggregator),
-            seconds={name: dict(watch.seconds) for name, watch in sealed_roles.stopwatches.items()},
+            rounds=cost_rounds(
+                list(roles.records.values()), {name: sessions[name] for name in settings.parties}, settings.aggregator
+            ),
+            seconds={name: dict(session.stopwatch.seconds) for name, session in sessions.items()},
             wall_seconds=time.perf_counter() - start,
         )
         if path is not None:
@@ -166,7 +187,7 @@ class _Notes:
         _log.info(text)
 
 
-def _run(roles: LoopRoles, play: Callable[[Party], Any], notes: _Notes) -> tuple[dict[str, Any], dict[str, str]]:
+def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -> tuple[dict[str, Any], dict[str, str]]:
     """Results by party and who was lost; raises the party's own exception where a loss ended the run."""
     settings = roles.settings
     lost: dict[str, str] = {}
@@ -181,13 +202,13 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], notes: _Notes) -> tuple
         return roles.play_party(channel, play) if name in settings.parties else roles.play_server(channel)
 
     try:
-        results = run_parties(
+        results = play_in_process(
             {name: partial(play_role, name) for name in settings.everyone},
             timeout_s=math.inf,
-            may_be_lost=settings.parties if settings.bears_dropouts else (),
-            on_lost=on_lost,
+            may_drop_out=settings.parties if settings.bears_dropouts else (),
+            on_dropout=on_lost,
             on_stop=roles.turns.stop,
-            turn=roles.sealed_roles.turn,
+            turn=turn,
         )
     except (PartyLostError, PartyStoppedError) as stopped:
         raise _root_cause(roles, stopped) from None
@@ -208,8 +229,8 @@ def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
 
 @contextmanager
 def _open_run(
-    settings: HorizontalSettings, folder: Path | None
-) -> Iterator[tuple[SealedRoles, dict[str, UploadState], Path | None]]:
+    settings: SumSettings, folder: Path | None
+) -> Iterator[tuple[dict[str, RoleSession], dict[str, UploadState], Path | None]]:
     """What the roles share, their states for upload numbers, and the folder; states lie elsewhere without one."""
     described = json.dumps(asdict(settings), sort_keys=True).encode()
     digest = hashlib.sha256(PROTOCOL.encode() + described).digest()
@@ -230,7 +251,8 @@ def _open_run(
                     stack.enter_context(states[name].uploads)
         run_id = f"loop-{secrets.token_hex(6)}"
         ledgers = None if folder is None else place / LEDGER_FOLDER
-        yield SealedRoles(keys, run_id, PROTOCOL, digest, ledgers), states, folder
+        sessions = make_sessions(keys, run_id=run_id, protocol=PROTOCOL, job_digest=digest, ledger_folder=ledgers)
+        yield sessions, states, folder
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
@@ -254,15 +276,15 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-def _make_key(settings: HorizontalSettings, sealed_roles: SealedRoles) -> KeyPair | None:
+def _make_key(settings: SumSettings, session: RoleSession) -> KeyPair | None:
     """The leader's key, made in the caller's thread: this can take a minute, and Ctrl-C reaches only this one."""
     if settings.protection != "paillier":
         return None
-    with sealed_roles.stopwatches[settings.leader].measure("keys"):
+    with session.stopwatch.measure("keys"):
         return generate_keys(settings.key_bits)
 
 
-def _title(settings: HorizontalSettings, costs: Costs) -> str:
+def _title(settings: SumSettings, costs: Costs) -> str:
     count = len(costs.rounds)
     rounds = "1 round" if count == 1 else f"{count} rounds"
     opened = f", sums opened by {settings.opening}" if settings.protection == "lattice" else ""

@@ -8,36 +8,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hekat.channel import Channel, SealedChannel
+from hekat.channel import Channel
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import run_loop_aggregator
 from hekat.own_loop.party import Party, RoundRecord, Surroundings
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.aggregator import AggregatorRun
-from hekat.protocol.horizontal.party import PartyRun, join_sums
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.start_up import needs_everybody
-from hekat.protocol.horizontal.training.loop import LocalRun
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+from hekat.protocol.secure_sum.sum_run import AggregatorSumRun, PartySumRun
 from hekat.scheme.paillier import KeyPair
 
 T = TypeVar("T")
+
+FIRST_ROUND = SumPlan(("round-1",), ("round-1",))
+"""A loop does not know how many rounds it has: this is what is said of its sums at the beginning."""
 
 
 @dataclass
 class LoopRoles:
     """The roles of one loop and what they leave behind; a role waits for the others as long as their code takes."""
 
-    settings: HorizontalSettings
-    sealed_roles: SealedRoles
+    settings: SumSettings
+    sessions: Mapping[str, RoleSession]
     turns: Turns
     upload_states: Mapping[str, UploadState] = field(default_factory=dict)
     key_pair: KeyPair | None = None
     tell: Callable[[str], None] = lambda note: None
     records: dict[int, RoundRecord] = field(default_factory=dict)
-    channels: dict[str, SealedChannel] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     """What each party's role raised, the first first."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -46,9 +47,7 @@ class LoopRoles:
         """What the party's code returns."""
         name = channel.party
         try:
-            return self.sealed_roles.play(
-                channel, lambda recorded: self._join(recorded).play(code), lambda sealed: self._keep(name, sealed)
-            )
+            return self.sessions[name].play(channel, lambda recorded: self._join(recorded).play(code))
         except BaseException as error:
             with self._lock:
                 self.errors[name] = error
@@ -61,23 +60,24 @@ class LoopRoles:
     def play_server(self, channel: Channel) -> None:
         """The aggregator's role or the key authority's, whichever the channel is of."""
         try:
-            self.sealed_roles.play(channel, self._serve)
+            self.sessions[channel.party].play(channel, self._serve)
         except BaseException:
             self.turns.stop()
             raise
 
     def _serve(self, channel: RecordedChannel) -> None:
-        stopwatch = self.sealed_roles.stopwatches[channel.party]
+        stopwatch = self.sessions[channel.party].stopwatch
         if channel.party == self.settings.aggregator:
-            run_loop_aggregator(channel, self.settings, AggregatorRun(stopwatch, 0, math.inf))
+            run_loop_aggregator(channel, self.settings, AggregatorSumRun(stopwatch, FIRST_ROUND, math.inf))
         else:
             state = self.upload_states.get(channel.party)
-            run_authority(channel, self.settings, AuthorityRun(stopwatch, state, math.inf))
+            run_authority(channel, self.settings, AuthorityRun(stopwatch, FIRST_ROUND, state, math.inf))
 
     def _join(self, channel: RecordedChannel) -> Party:
-        stopwatch = self.sealed_roles.stopwatches[channel.party]
-        run = PartyRun(
-            local=LocalRun(stopwatch, lambda record, state: None, lambda state: None),
+        stopwatch = self.sessions[channel.party].stopwatch
+        run = PartySumRun(
+            stopwatch,
+            FIRST_ROUND,
             key_pair=self.key_pair if channel.party == self.settings.leader else None,
             upload_state=self.upload_states.get(channel.party),
             aggregator_timeout_s=math.inf,
@@ -90,7 +90,3 @@ class LoopRoles:
     def _on_round(self, record: RoundRecord) -> None:
         with self._lock:
             self.records.setdefault(record.round, record)
-
-    def _keep(self, name: str, sealed: SealedChannel) -> None:
-        with self._lock:
-            self.channels[name] = sealed

@@ -16,16 +16,15 @@ from hekat.channel.channel import check_name
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step
-from hekat.own_loop.averaging import Call, References, SentTensor, restore
+from hekat.own_loop.averaging import Call, References, restore
 from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, AnswerMessage, CallMessage
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
-from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation
+from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.final_model import ModelTrail
-from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -66,7 +65,7 @@ class Party:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         aggregation: Aggregation,
         digest_key: bytes,
         surroundings: Surroundings,
@@ -104,19 +103,34 @@ class Party:
     def aggregate(self, state: Any, *, weight: int, parameters: str | Sequence[str] | None = None) -> Any:
         """The state with every float tensor replaced by its weighted mean over all parties: sum(w * x) / sum(w).
 
-        `state` maps names to NumPy arrays and torch tensors of float16, bfloat16, float32 or float64, as
-        `model.state_dict()` does; what comes back has the same names, order, kinds, shapes, dtypes and devices, in
-        tensors of its own. `weight` is this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden
-        from the others. `parameters`: shell patterns of the names to average, all where None. What they do not match,
-        and integer and bool tensors, comes back as it is and is not sent. Where a torch module is given instead, its
-        parameters with `requires_grad=False` are not sent either, its float buffers are, the means are loaded into it,
-        and it is what is returned.
-
         All parties must call alike. The first call sends the values themselves, each further one, and the first after
         `start_from`, their difference from what all parties hold, quantised to `value_bits`.
-        Raises InputError, before anything leaves, for a weight out of range, for NaN, infinity and magnitudes beyond
-        2^40, and for a pattern without a match; ProtocolError, before any upload, where parties call for different
-        things or their tensors differ, and for a call from another thread than the party's own.
+
+        Args:
+            state: maps names to NumPy arrays and torch tensors of float16, bfloat16, float32 or float64, as
+                `model.state_dict()` does; or a torch module: its parameters with `requires_grad=False` are then not
+                sent, its float buffers are, and the means are loaded into it.
+            weight: this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden from the others.
+            parameters: shell patterns of the names to average. None: all. What they do not match, and integer and bool
+                tensors, comes back as it is and is not sent.
+
+        Returns:
+            The same names, order, kinds, shapes, dtypes and devices, in tensors of its own; of a module the module.
+
+        Raises:
+            InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
+                pattern without a match.
+            ProtocolError: before any upload: parties call for different things, or their tensors differ; a call from
+                another thread than the party's own.
+
+        Examples:
+            >>> def play(party):
+            ...     value = {"north": 1.0, "lake": 4.0, "county": 1.0}[party.name]
+            ...     state = {"w": np.full(2, value), "steps": np.array(7)}
+            ...     return party.aggregate(state, weight=1)
+            >>> run = hekat.federate(play, ["north", "lake", "county"], weight_max=1, clipping="fixed", alpha=4.0)
+            >>> run.results["north"]["w"].round(2), int(run.results["north"]["steps"])
+            (array([2., 2.]), 7)
         """
         with self._calling():
             with self._around.stopwatch.measure("encode"):
@@ -133,9 +147,24 @@ class Party:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
 
         Without it the first `aggregate` sends whole values, whose quantising costs a part of the weight, not of its
-        change. `state` and `parameters` as in `aggregate`; only a digest and the tensors' forms leave.
-        Raises ProtocolError, at every party, that names the tensors or the parties that differ; InputError as
-        `aggregate`.
+        change. Only a digest and the tensors' forms leave.
+
+        Args:
+            state: as `aggregate` takes it.
+            parameters: as `aggregate` takes them.
+
+        Raises:
+            ProtocolError: at every party; it names the tensors or the parties that differ.
+            InputError: as `aggregate`.
+
+        Examples:
+            >>> def play(party):
+            ...     state = {"w": np.zeros(2)}
+            ...     party.start_from(state)
+            ...     return party.aggregate({"w": state["w"] + 0.5}, weight=1)
+            >>> run = hekat.federate(play, ["north", "lake", "county"], weight_max=1)
+            >>> run.results["lake"]["w"].round(3)
+            array([0.5, 0.5])
         """
         with self._calling():
             with self._around.stopwatch.measure("encode"):
@@ -149,10 +178,24 @@ class Party:
             self._references.take(call)
 
     def check_same(self, label: str, value: Any) -> None:
-        """Find out whether all parties have the same `value`: bytes, text, JSON, or code, whose source is compared.
+        """Find out whether all parties have the same `value`.
 
         Only a digest leaves, keyed so that the aggregator cannot test guesses (not under protection `none`).
-        Raises ProtocolError that says who differs; InputError for a value without such a form.
+
+        Args:
+            label: what is compared, as errors name it.
+            value: bytes, text, JSON, or a function, class or module, whose source is compared.
+
+        Raises:
+            ProtocolError: parties differ; it says who.
+            InputError: a value without such a form.
+
+        Examples:
+            >>> def play(party):
+            ...     party.check_same("vocabulary", ["clerk", "nurse"])
+            ...     return party.rounds_done
+            >>> hekat.federate(play, ["north", "lake", "county"]).results["north"]
+            0
         """
         with self._calling():
             check_name(label, "label")
@@ -268,7 +311,7 @@ class Party:
         bounds = policy.bounds_for(self._aggregation, step, scaled)
         with self._around.stopwatch.measure("encode"):
             counters = policy.counters_for(scaled, bounds, len(settings.parties))
-        aggregate = self._weighted_mean(step, call.tensors, bounds, weight, counters)
+        aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters))
         policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
@@ -286,18 +329,6 @@ class Party:
                 bounds=dict(bounds),
             )
         )
-
-    def _weighted_mean(
-        self, step: str, tensors: Mapping[str, SentTensor], bounds: Mapping[str, float], weight: int, counters: Any
-    ) -> Aggregate:
-        if isinstance(self._aggregation, MaskedAggregation):
-            return self._aggregation.weighted_mean(step, dict(tensors), bounds, weight, counters)
-        # The other protections hold whole ciphertexts or float64 messages anyway.
-        whole = {name: tensor.read(0, tensor.size).astype(np.float64) for name, tensor in tensors.items()}
-        aggregate = self._aggregation.weighted_mean(step, whole, bounds, weight, counters)
-        for name, tensor in tensors.items():
-            tensor.write_mean(0, aggregate.mean[name])
-        return aggregate
 
     def _check_weight(self, weight: int) -> None:
         is_whole = isinstance(weight, (int, np.integer)) and not isinstance(weight, bool)

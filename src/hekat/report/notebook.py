@@ -82,7 +82,21 @@ class RunReport:
 
 
 def open_run(folder: str | Path) -> RunReport:
-    """The finished run in `folder`, such as runs/<id>. Raises StateError where there is none, or it is damaged."""
+    """The finished run in a folder, to show in a notebook.
+
+    Args:
+        folder: such as "runs/<id>".
+
+    Returns:
+        Its tables, plots and summary; as the last line of a cell it shows itself.
+
+    Raises:
+        StateError: there is none, or it is damaged.
+
+    Examples:
+        >>> "bytes_by_step" in open_run(run_folder).tables
+        True
+    """
     path = Path(folder)
     return RunReport(path, load_summary(path))
 

@@ -32,9 +32,20 @@ def protocol_of(summary: Mapping[str, Any]) -> str:
 
 
 def load_summary(run_folder: Path) -> Summary:
-    """The checked summary of the run in `run_folder`, in the form `hekat run` wrote it.
+    """The checked summary of a run, in the form `hekat run` wrote it.
 
-    Raises StateError where the folder or the summary is not there, is damaged, or is of another format version.
+    Args:
+        run_folder: such as runs/<id>.
+
+    Returns:
+        Every figure of the run.
+
+    Raises:
+        StateError: the folder or the summary is not there, is damaged, or is of another format version.
+
+    Examples:
+        >>> load_summary(run_folder)["job"]
+        'first'
     """
     path = run_folder / SUMMARY_FILE
     summary = _parse(path, _read(run_folder, path))

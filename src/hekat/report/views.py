@@ -31,15 +31,48 @@ def brief_of(summary: Facts) -> Brief:
 
 
 def terminal_tables(summary: Facts) -> list[Table]:
-    """What a terminal shows as tables."""
+    """What a terminal shows as tables.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        Title, heads and rows of each, in reading order.
+
+    Examples:
+        >>> len(terminal_tables(load_summary(run_folder))) > 3
+        True
+    """
     return view_of(summary).terminal_tables(summary)
 
 
 def terminal_findings(summary: Facts) -> list[Finding]:
-    """What a terminal shows as paragraphs."""
+    """What a terminal shows as paragraphs.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        Title and text of each, in reading order.
+
+    Examples:
+        >>> all(finding.title for finding in terminal_findings(load_summary(run_folder)))
+        True
+    """
     return view_of(summary).terminal_findings(summary)
 
 
 def verdict(summary: Facts) -> str:
-    """One sentence: who did what together, and what came out."""
+    """One sentence: who did what together, and what came out.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        The sentence.
+
+    Examples:
+        >>> "trained one model" in verdict(load_summary(run_folder))
+        True
+    """
     return view_of(summary).verdict(summary)

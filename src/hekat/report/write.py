@@ -12,10 +12,21 @@ REPORT_FILE = "report.html"
 
 
 def write_report(run_folder: Path) -> Path:
-    """Write report.html, whole or not at all, from summary.json in `run_folder`; returns its path.
+    """Write report.html, whole or not at all, from summary.json in a run's folder.
 
-    Raises StateError where the summary is missing, damaged or of another format, or the disk refuses; HekatError where
-    matplotlib is not installed.
+    Args:
+        run_folder: such as runs/<id>.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        StateError: the summary is missing, damaged or of another format, or the disk refuses.
+        HekatError: matplotlib is not installed.
+
+    Examples:
+        >>> write_report(run_folder).name
+        'report.html'
     """
     page = render_page(load_summary(run_folder))
     path = run_folder / REPORT_FILE

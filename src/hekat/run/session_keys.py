@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hekat.channel import PartyKey, PartyPublicKey
-from hekat.protocol.sealed_roles import PARTIES_FILE
+from hekat.protocol.role_session import PARTIES_FILE
 from hekat.state import replace_file
 
 

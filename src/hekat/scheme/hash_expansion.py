@@ -3,7 +3,7 @@
     seed     domain || |part| || part ... || item      lengths | | in 8 bytes, big-endian
     value    the first ceil((bits + 128) / 8) bytes of SHAKE-256(seed), little-endian
 
-The 128 bits above those of n leave a bias below 2^-128 where the value is taken mod n.
+The 128 bits beyond the bits of n leave a bias below 2^-128 where the value is taken mod n.
 Source: Bellare-Rogaway 1996 (full-domain hash); the width as in RFC 9380, section 5.
 """
 

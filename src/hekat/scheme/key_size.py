@@ -12,7 +12,17 @@ MIN_KEY_BITS: Final = 2048
 
 
 class KeySizeWarning(UserWarning):
-    """A key smaller than the default; still within what is allowed, or made for benchmarks and tests only."""
+    """A key is smaller than the default: still allowed, or made for benchmarks and tests only.
+
+    Examples:
+        >>> import warnings
+        >>> import hekat
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", hekat.paillier.KeySizeWarning)
+        ...     keys = hekat.paillier.generate_keys(2048)
+        >>> keys.public.bits
+        2048
+    """
 
 
 def is_unsafe(bits: int) -> bool:

@@ -40,11 +40,25 @@ class KeyedResidues(Generic[Key]):
         return self.residues.size
 
     def to_limbs(self) -> LimbArray:
-        """The values in canonical form, shape (*shape, limbs)."""
+        """The values in canonical form.
+
+        Returns:
+            uint64 limbs, little-endian, shape (*shape, limbs).
+        """
         return self.engine.store(self.residues)
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Self:
-        """The same in C order under another shape of equal size; one length may be -1. Raises InputError."""
+        """The same values in C order under another shape.
+
+        Args:
+            *shape: The lengths, or one tuple of them; one length may be -1.
+
+        Returns:
+            An array of the same class and engine.
+
+        Raises:
+            InputError: The sizes differ.
+        """
         try:
             wanted = self._positions().reshape(*shape).shape  # type: ignore[arg-type]
         except (ValueError, TypeError):
@@ -52,7 +66,14 @@ class KeyedResidues(Generic[Key]):
         return type(self)(self.public, self.engine.reshape(self.residues, wanted))
 
     def take(self, indices: IndexArray) -> Self:
-        """Those at flat (C order) int64 `indices`, in the shape of `indices`."""
+        """The values at flat positions.
+
+        Args:
+            indices: int64 positions in C order, of any shape.
+
+        Returns:
+            An array in the shape of `indices`.
+        """
         return type(self)(self.public, self.engine.take(self.residues, indices))
 
     def __len__(self) -> int:

@@ -1,6 +1,6 @@
 """What outlasts a process: checkpoints, models, durable counters, run folders and their event logs."""
 
-from hekat.state.atomic_file import replace_file
+from hekat.atomic_file import replace_file
 from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.counter import Counter
 from hekat.state.event_log import EventLog

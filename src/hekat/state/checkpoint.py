@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.atomic_file import replace_file
+from hekat.disk_errors import read_file
 from hekat.errors import InputError, StateError
 from hekat.state.array_file import decode_arrays, encode_arrays
-from hekat.state.atomic_file import replace_file
-from hekat.state.disk_errors import read_file
 from hekat.state.file_format import FileFormat, this_release
 
 CHECKPOINT_FORMAT = FileFormat("checkpoint", ("0.1.0",))
@@ -31,8 +31,8 @@ class Checkpoint:
     """The state after `rounds_done` rounds of the job with `job_digest`.
 
     `codec_state` holds what else the run carries on, floats or arrays (clipping bounds, a standardiser); a scalar array
-    in it comes back as a float. `metrics_history` has one entry per round. `releases` are those of Hekat that trained
-    so far, in order, the one that wrote the file last.
+    in it comes back as a float. `metrics_history` has one entry per round. `releases` are the releases of Hekat that
+    trained so far, in order, the one that wrote the file last.
     """
 
     job_digest: bytes

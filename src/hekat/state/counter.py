@@ -1,9 +1,9 @@
 """A counter on disk that never gives the same number twice, whatever crashes in between.
 
-A number is used only after the file says that it is gone: a crash wastes numbers and repeats none. The file is
-`hekat counter 1`, the next unused number, and a checksum, one a line. Beside it lies `<name>.lock`, held while the
-counter is open. A machine put back to an older snapshot takes the file back with it; no file can notice that, so
-whoever depends on numbers being fresh also mixes in fresh randomness.
+A number is used only after the file says that it is gone: a crash wastes numbers and repeats none. The file is `hekat
+counter 1`, the next unused number, and a checksum, one a line. Beside it lies `<name>.lock`, held while the counter is
+open. A machine put back to an older snapshot takes the file back with it; no file can notice that, so code that depends
+on numbers being fresh also mixes in fresh randomness.
 
 A counter that is not `durable` is written in place, and no crash leaves it whole: only for numbers of keys that live in
 this process's memory, and so end with it.
@@ -18,9 +18,9 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from hekat.atomic_file import overwrite_file, replace_file
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import InputError, StateError
-from hekat.state.atomic_file import overwrite_file, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 MAX_COUNT = 2**63 - 1
 _TITLE = "hekat counter 1"

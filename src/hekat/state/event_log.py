@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from hekat.atomic_file import write_all
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, StateError
-from hekat.state.atomic_file import write_all
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 
 class EventLog:

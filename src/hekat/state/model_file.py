@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.atomic_file import replace_file
+from hekat.disk_errors import read_file
 from hekat.state.array_file import decode_arrays, encode_arrays
-from hekat.state.atomic_file import replace_file
-from hekat.state.disk_errors import read_file
 
 _KIND = "model"
 

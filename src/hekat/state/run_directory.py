@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from hekat.atomic_file import sync_folder
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
-from hekat.state.atomic_file import sync_folder
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 _MAX_ATTEMPTS = 16
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")

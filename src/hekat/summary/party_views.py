@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from hekat.channel import PartyPublicKey
 from hekat.ledger import AuditReport, audit, condense
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 
 
 class SeenRow(TypedDict):

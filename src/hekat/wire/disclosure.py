@@ -30,22 +30,83 @@ class Disclosure:
 
 
 def public() -> Any:
-    """Marks a field that tells nothing the job does not state: settings, counts, public keys."""
+    """Marks a field of a message that tells nothing the job does not state: settings, counts, public keys.
+
+    Returns:
+        A dataclass field.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @wire.message("docs/public", version=1)
+        ... @dataclass(frozen=True)
+        ... class Begin:
+        ...     number: int = wire.public()
+        >>> wire.disclosure_of(Begin)["number"].kind
+        'public'
+    """
     return _marker(Disclosure("public"))
 
 
 def disclosed(what: str) -> Any:
-    """Marks a field that tells its receiver `what`, in the clear once the channel's seal is opened."""
+    """Marks a field that tells its receiver `what`, in the clear once the channel's seal is opened.
+
+    Args:
+        what: as an audit says it.
+
+    Returns:
+        A dataclass field.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @wire.message("docs/disclosed", version=1)
+        ... @dataclass(frozen=True)
+        ... class Size:
+        ...     rows: int = wire.disclosed("how many rows the party has")
+        >>> wire.disclosure_of(Size)["rows"].detail
+        'how many rows the party has'
+    """
     return _marker(Disclosure("disclosed", _described("disclosed", what)))
 
 
 def ciphertext(*, under: str) -> Any:
-    """Marks a field that only the holder of the key named in `under` can open."""
+    """Marks a field that only the holder of the key named in `under` can open.
+
+    Args:
+        under: whose key.
+
+    Returns:
+        A dataclass field.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @wire.message("docs/ciphertext", version=1)
+        ... @dataclass(frozen=True)
+        ... class Block:
+        ...     written: bytes = wire.ciphertext(under="the party's secret of this upload")
+        >>> wire.disclosure_of(Block)["written"].kind
+        'ciphertext'
+    """
     return _marker(Disclosure("ciphertext", _described("ciphertext", under)))
 
 
 def sealed(what: str) -> Any:
-    """Marks content for the receiver's eyes only, such as key material; it leaves only through a sealed channel."""
+    """Marks content for the receiver's eyes only, such as key material; it leaves only through a sealed channel.
+
+    Args:
+        what: as an audit says it.
+
+    Returns:
+        A dataclass field.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @wire.message("docs/sealed", version=1)
+        ... @dataclass(frozen=True)
+        ... class Share:
+        ...     content: bytes = wire.sealed("a share of the party's secret")
+        >>> wire.disclosure_of(Share)["content"].kind
+        'sealed'
+    """
     return _marker(Disclosure("sealed", _described("sealed", what)))
 
 

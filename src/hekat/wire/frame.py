@@ -8,7 +8,7 @@ Layout, all integers little-endian:
                                b  body
                               16  BLAKE2b-128 over everything before it
 
-The checksum catches accidental change. It is no signature: whoever alters bytes on purpose computes it anew;
+The checksum catches accidental change. It is no signature: an attacker who alters bytes on purpose computes it anew;
 sealing and signing are the channel's duty.
 """
 

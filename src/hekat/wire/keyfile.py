@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from hekat.atomic_file import already_there, create_file
 from hekat.errors import KeyRefusedError, StateError, WireCorruptError, WireKindError, WireOversizeError
 from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey, fingerprint_of
-from hekat.wire.atomic_file import already_there, create_file
 from hekat.wire.body import pack_body
 from hekat.wire.disclosure import public, sealed
 from hekat.wire.frame import read_frame
@@ -202,7 +202,7 @@ def _kind_among(data: bytes, path: Path, what: str, allowed: tuple[type[Any], ..
             f"{path} holds no {what}",
             expected=f"a {what} file",
             got=kind,
-            cure="give the other file; a private key belongs only to those who may decrypt",
+            cure="give the other file; a private key belongs only to parties that may decrypt",
         )
     return kind
 

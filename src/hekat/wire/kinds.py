@@ -83,8 +83,22 @@ def to_bytes(obj: Any) -> bytes:
     """The canonical, versioned, self-describing bytes of a key, of ciphertexts or of a message.
 
     Bytes of a private key hold it in the clear: for a sealed field of a message only; files go through
-    `hekat.wire.keyfile`. Raises InputError for values a message's annotations do not allow, KeyRefusedError for what
-    has no bytes because it is secret.
+    `hekat.wire.keyfile`.
+
+    Args:
+        obj: the object.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        InputError: values that a message's annotations do not allow.
+        KeyRefusedError: what has no bytes because it is secret.
+
+    Examples:
+        >>> keys = rsa.generate_keys(2048)
+        >>> wire.from_bytes(wire.to_bytes(keys.public), rsa.PublicKey) == keys.public
+        True
     """
     kind = kind_of(type(obj))
     return write_frame(kind.name, kind.version, pack_body(kind.to_items(obj)))
@@ -99,12 +113,34 @@ def from_bytes(
     engine: Engine | None = None,
     unsafe_for_benchmark: bool = False,
 ) -> T:
-    """The object of class `kind` that `data` holds; ciphertexts and signatures need the `public_key` they are under.
+    """The object of class `kind` that `data` holds.
 
-    A key below the size floor is refused unless the reader says `unsafe_for_benchmark`; the bytes have no say in it.
+    Whatever `data` is, nothing but the errors below is raised, and no more than a small multiple of the bytes at hand
+    is allocated.
 
-    Whatever `data` is, raises nothing but a WireError that says what is wrong with it (KeyRefusedError for a
-    well-formed key that is not safe), and allocates no more than a small multiple of the bytes at hand.
+    Args:
+        data: what `to_bytes` gave, or anybody's bytes.
+        kind: the class that is expected.
+        max_bytes: refuse what declares more.
+        public_key: the key that ciphertexts and signatures are under.
+        engine: for ciphertexts. None: the active one.
+        unsafe_for_benchmark: take a key below the size floor; the bytes have no say in it.
+
+    Returns:
+        The object.
+
+    Raises:
+        WireError: bytes that are no such object; the class says what is wrong with them.
+        KeyRefusedError: a well-formed key that is not safe.
+
+    Examples:
+        >>> from hekat.errors import WireTruncatedError
+        >>> data = wire.to_bytes(rsa.generate_keys(2048).public)
+        >>> try:
+        ...     wire.from_bytes(data[:-1], rsa.PublicKey)
+        ... except WireTruncatedError as error:
+        ...     print(bool(error.cure))
+        True
     """
     wanted = kind_of(kind)
     frame = read_frame(data, max_bytes=max_bytes)

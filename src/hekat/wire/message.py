@@ -68,8 +68,25 @@ class MessageSpec:
 def message(name: str, *, version: int) -> Callable[[type[T]], type[T]]:
     """Class decorator: gives a frozen dataclass the kind `name` and wire bytes.
 
-    Raises InputError, at class definition, for a class that is no frozen dataclass, a field without a disclosure
-    marker, a field type that messages do not carry, or a name that is taken.
+    Args:
+        name: "protocol/message", taken by no other class.
+        version: of the layout; a changed layout is a new version.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        InputError: at class definition: a class that is no frozen dataclass, a field without a disclosure marker, a
+            field type that messages do not carry, or a name that is taken.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @wire.message("docs/hello", version=1)
+        ... @dataclass(frozen=True)
+        ... class Hello:
+        ...     number: int = wire.public()
+        >>> wire.from_bytes(wire.to_bytes(Hello(3)), Hello).number
+        3
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -82,12 +99,36 @@ def message(name: str, *, version: int) -> Callable[[type[T]], type[T]]:
 
 
 def disclosure_of(message_type: type[Any]) -> dict[str, Disclosure]:
-    """What each field of a message type gives away, in the order of declaration, for the ledger."""
+    """What each field of a message type gives away, for the ledger.
+
+    Args:
+        message_type: a class made by `message`.
+
+    Returns:
+        By field, in the order of declaration.
+
+    Examples:
+        >>> from hekat.protocol.horizontal.messages import ReadyMessage
+        >>> wire.disclosure_of(ReadyMessage)["columns"].kind
+        'disclosed'
+    """
     return dict(_spec_of(message_type).disclosures)
 
 
 def kind_name(message_type: type[Any]) -> str:
-    """The name a message type was registered under, such as "horizontal/update"."""
+    """The name a message type was registered under.
+
+    Args:
+        message_type: a class made by `message`.
+
+    Returns:
+        Such as "horizontal/ready".
+
+    Examples:
+        >>> from hekat.protocol.horizontal.messages import ReadyMessage
+        >>> wire.kind_name(ReadyMessage)
+        'horizontal/ready'
+    """
     return kind_of(message_type).name
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from hekat.errors import InputError, WireCorruptError
+from hekat.scheme.factored_key import check_strength
 from hekat.scheme.foreign_modulus import check_foreign_modulus
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
-from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey, check_strength
+from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS
 from hekat.wire.body import pack_body, packed_bytes_length, unpack_body
 from hekat.wire.fields import IntField, SequenceField
@@ -26,7 +27,18 @@ _ROOTS = SequenceField(tuple, IntField())
 
 
 def ciphertext_bytes(key: PublicKey) -> int:
-    """Bytes of one ciphertext under `key` on the wire."""
+    """Bytes of one ciphertext under `key` on the wire.
+
+    Args:
+        key: a Paillier public key.
+
+    Returns:
+        Twice the bytes of n.
+
+    Examples:
+        >>> wire.ciphertext_bytes(hekat.paillier.generate_keys(2048).public)
+        512
+    """
     return _format(key).width_bytes
 
 
@@ -101,8 +113,8 @@ def _ciphertexts(items: Any, context: ReadingContext) -> Ciphertexts:
         raise WireCorruptError(
             "a ciphertext shares a factor with its key's modulus",
             expected="units, as encryption makes them",
-            got="a batch of which one is none",
-            cure="do not go on with who sent it: no computation on ciphertexts makes such a number",
+            got="a batch in which one is none",
+            cure="do not go on with its sender: no computation on ciphertexts makes such a number",
         )
     return ciphertexts
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from hekat.errors import InputError, WireCorruptError
+from hekat.scheme.factored_key import check_strength
 from hekat.scheme.rsa.blind_signature import BlindingState
 from hekat.scheme.rsa.group_elements import (
     BlindedItems,
@@ -19,7 +20,7 @@ from hekat.scheme.rsa.group_elements import (
     Signatures,
     TextbookCiphertexts,
 )
-from hekat.scheme.rsa.keys import PrivateKey, PublicKey, check_strength
+from hekat.scheme.rsa.keys import PrivateKey, PublicKey
 from hekat.wire.kinds import Kind, ReadingContext, register, withhold
 from hekat.wire.residues import ResidueFormat, integer_items, integers_of
 
@@ -27,7 +28,18 @@ E = TypeVar("E", bound=GroupElements)
 
 
 def signature_bytes(key: PublicKey) -> int:
-    """Bytes of one signature, or one blinded item, under `key` on the wire."""
+    """Bytes of one signature, or one blinded item, under `key` on the wire.
+
+    Args:
+        key: an RSA public key.
+
+    Returns:
+        The bytes of n.
+
+    Examples:
+        >>> wire.signature_bytes(rsa.generate_keys(2048).public)
+        256
+    """
     return _format(key, "signatures").width_bytes
 
 

@@ -47,7 +47,7 @@ def variant(tmp_path, request) -> Path:
 
 
 def test_every_role_has_a_place_for_what_outlasts_a_run(variant, capsys) -> None:
-    """Approvals, and counts of predictions: as docs/first_hour.md and docs/vertical.md say of `hekat init`."""
+    """Approvals, and counts of predictions: as the tutorials say of `hekat init`."""
     site = load_site(variant / "site.toml")
     assert {name: party.state for name, party in site.parties.items()} == {
         name: variant.resolve() / "state" / name for name in roles_of(load(variant))

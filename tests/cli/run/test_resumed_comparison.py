@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from hekat.errors import ModelsDifferError
-from hekat.protocol.secure_sum.masked import party as masked_party
-from hekat.protocol.secure_sum.paillier import party as paillier_aggregation
-from hekat.protocol.secure_sum.plain import party as plain_aggregation
+from hekat.protocol.secure_sum import party_side
 from hekat.report import load_summary
 
-MODULES = (masked_party, paillier_aggregation, plain_aggregation)
 HOLD_OUT = "[validation]\nhold_out = 0.25\nbins = 16\n\n[protection]"
 
 
@@ -33,14 +30,13 @@ def protected(request, workplace):
 @pytest.fixture
 def comparing(monkeypatch):
     """`comparing(error)` makes every party raise that in the comparison; `comparing(None)` is as it was."""
-    compare = masked_party.compare_final_models
+    compare = party_side.compare_final_models
 
     def make(error: Exception | None) -> None:
         def fail(channel, settings, digest, **others):
             raise error
 
-        for module in MODULES:
-            monkeypatch.setattr(module, "compare_final_models", fail if error else compare)
+        monkeypatch.setattr(party_side, "compare_final_models", fail if error else compare)
 
     return make
 

@@ -21,7 +21,7 @@ def sampled(five):
 
 def samples_of(place):
     job = load_job(place.folder / "job.toml")
-    samples = Participation(job.settings, job.digest)
+    samples = Participation(job.settings.sums, job.digest)
     return [list(samples.parties_in(f"round-{number}")) for number in range(1, 5)]
 
 

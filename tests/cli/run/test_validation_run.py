@@ -64,7 +64,7 @@ def test_without_it_nothing_is_said_of_it(workplace) -> None:
 
 
 def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(validating, monkeypatch) -> None:
-    from hekat.protocol.horizontal import aggregator
+    from hekat.protocol.secure_sum.masked import aggregator
 
     serve = aggregator.MaskedSummation.serve
 
@@ -93,7 +93,7 @@ def test_a_resumed_run_ends_with_the_same_validation(validating, monkeypatch) ->
     whole = validating.run()
     assert whole.code == 0
     (first,) = validating.folders()
-    from hekat.protocol.horizontal import aggregator
+    from hekat.protocol.secure_sum.masked import aggregator
 
     serve = aggregator.MaskedSummation.serve
 

@@ -150,6 +150,7 @@ def test_an_audit_says_equations_over_rows(finished) -> None:
     assert not re.search(r"disclosed .*(gradient|loss)", learned)
 
 
+@pytest.mark.drawn
 def test_a_report_is_drawn_anew(finished) -> None:
     place, _ = finished
     (folder,) = place.folders()

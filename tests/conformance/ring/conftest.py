@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -14,14 +15,15 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
+HERE = Path(__file__).parent
 # Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
-LONG_IN_REFERENCE = ("8192", "A8-128", "A16-128", "A16-256", "A24-128", "C16-256", "C24-128", "C32-128")
+LONG_IN_REFERENCE = ("4096-half", "8192", "A16-16", "A32-32", "C32-128", "thousands")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        is_reference = "conformance/ring" in item.nodeid and "[reference" in item.nodeid
-        if is_reference and any(part in item.nodeid for part in LONG_IN_REFERENCE):
+        of_reference = hasattr(item, "callspec") and item.callspec.params.get("engine") == "reference"
+        if item.path.parent == HERE and of_reference and any(part in item.name for part in LONG_IN_REFERENCE):
             item.add_marker(pytest.mark.long)
 
 
@@ -69,6 +71,8 @@ SETS = {
     "A16-256": (16, 256, 2048, (1099511590913,), 1, 24, 65535, 7, 14),
     "C16-256": (16, 256, 4096, (17592186028033, 17592185659393), 3, 24, 65535, 7, 14),
 }
+# What is like another set but for its numbers.
+LONG_SETS = ("A8-128", "A16-128", "A24-128", "C24-128", "A16-256", "C16-256")
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def ring(request: pytest.FixtureRequest) -> Ring:
     return make_ring(*RINGS[request.param])
 
 
-@pytest.fixture(params=SETS)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] if name in LONG_SETS else []) for name in SETS])
 def published(request: pytest.FixtureRequest) -> Published:
     return published_set(request.param)
 

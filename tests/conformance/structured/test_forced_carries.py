@@ -15,6 +15,7 @@ from math import gcd, isqrt
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 from hekat.errors import InputError
 
@@ -250,7 +251,10 @@ def shapes_of(bits):
     return ["ones", SHAPES[1 + BITS.index(bits) % 3]]
 
 
-QUICK = [(bits, shape) for bits in BITS for shape in shapes_of(bits)]
+QUICK = also_long(
+    [(bits, shape) for bits in BITS for shape in shapes_of(bits)],
+    [(bits, shape) for bits in BITS if bits > 1040 and bits not in (2048, 2080) for shape in shapes_of(bits)],
+)
 LONG = [(bits, shape) for bits in LONG_BITS for shape in SHAPES]
 
 

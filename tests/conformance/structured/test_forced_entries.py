@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.conformance.sizes import also_long
 
 # Two or four bits below whole limbs of 52 bits: there R is least for lazy ranges; and sizes of keys.
 BITS = [516, 518, 520, 521, 568, 570, 1024, 1036, 1038, 1040, 2048, 2076, 2078, 2080]
@@ -71,7 +72,13 @@ def test_the_entries_end_at_multiples_of_n(operands, is_square):
 
 
 @pytest.mark.parametrize("is_square", [False, True])
-@pytest.mark.parametrize(("bits", "shape"), [(bits, shape) for bits in BITS for shape in ("ones", "random")])
+@pytest.mark.parametrize(
+    ("bits", "shape"),
+    also_long(
+        [(bits, shape) for bits in BITS for shape in ("ones", "random")],
+        [(bits, shape) for bits in (2076, 2078, 2080) for shape in ("ones", "random")],
+    ),
+)
 def test_values_taken_in(engine, numbers, operands, bits, shape, is_square):
     modulus = operands.square(bits, shape) if is_square else operands.modulus(bits, shape)
     n = modulus.value

@@ -11,7 +11,7 @@ from hekat.engine.cuda.layout import MAX_LIMBS, Layout, choose_layout, layout_fo
 from hekat.engine.interface import MAX_MODULUS_BITS, Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 
-QUICK = [(1, 2), (2, 2), (4, 4), (8, 2), (16, 2), (32, 2), (1, 16)]
+QUICK = [(1, 2), (2, 2), (4, 4), (32, 2), (1, 16)]
 LONG = [
     (threads, limbs, pairs)
     for threads in (1, 2, 4, 8, 16, 32)

@@ -198,7 +198,7 @@ def test_it_is_made_of_two_engines_or_more_of_one_tenancy(monkeypatch):
     for members in ([], [CpuEngine(1)]):
         with pytest.raises(EngineError, match="nothing to spread over"):
             SpreadEngine(members)
-    with pytest.raises(EngineError, match="differ in who else runs code"):
+    with pytest.raises(EngineError, match="differ in whether others run code"):
         SpreadEngine([CpuEngine(1), CpuEngine(1, single_tenant=True)])
     assert SpreadEngine([CpuEngine(1, single_tenant=True)] * 2).single_tenant
     monkeypatch.setenv("HEKAT_SCHEDULE", "both")

@@ -1,4 +1,4 @@
-"""How many may work with the aggregator is the same in a job's terms, in a report and in docs/security.md."""
+"""How many may work with the aggregator: the same in a job, in a report and in docs/explanation/security.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hekat.job.horizontal.colluders import colluders_borne
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.summary.horizontal.caveats import _who_opens
 
-SECURITY = (Path(__file__).parents[3] / "docs" / "security.md").read_text(encoding="utf-8")
+SECURITY = (Path(__file__).parents[3] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 
 
 def settings_of(party_count: int, participation: float = 1.0) -> HorizontalSettings:

@@ -8,7 +8,8 @@ import pytest
 
 from hekat.errors import JobError
 from hekat.job.horizontal.precision_sweep import check_precision_sweep, with_bits
-from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 SETTINGS = HorizontalSettings(parties=("a", "b", "c"), aggregator="hub", classes=("no", "yes"), weight_max=100)
 PAILLIER = replace(SETTINGS, protection="paillier", codec=CodecSettings(layout="two_sign_bits", value_bits=8))

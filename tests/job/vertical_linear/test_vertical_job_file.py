@@ -11,7 +11,8 @@ from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.job_head import read_head
 from hekat.job.vertical_linear.job_file import load_vertical_job
-from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
 
 PLAIN = "[protection]\nkind = 'none'\n"

@@ -16,10 +16,11 @@ from sklearn.datasets import load_digits
 from hekat.channel import PartyKey
 from hekat.cli.main import main
 from hekat.errors import InputError, JobError, PartyStoppedError
-from hekat.launch.horizontal import federation
+from hekat.launch.horizontal.phase import Phase
 from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.horizontal.trained_model import load_trained_model
-from hekat.state import load_model
+from hekat.run.progress import Silence
+from hekat.state import EventLog, load_model
 
 torch = pytest.importorskip("torch", reason="needs hekat[torch]")
 pytest.importorskip("safetensors", reason="needs hekat[torch]")
@@ -45,6 +46,7 @@ learning_rate = 0.4
 standardise = false
 [compare]
 plain = true
+alone = false
 """
 POLICY = """format = 1
 [policy]
@@ -193,7 +195,7 @@ def test_rows_beyond_the_reach_of_the_module_get_no_answer(trained: Path, tmp_pa
 
 
 def test_a_run_that_is_resumed_ends_with_the_same_model(trained: Path, tmp_path: Path) -> None:
-    job = write(tmp_path)
+    job = write(tmp_path, job=JOB.replace("plain = true", "plain = false"))
     runs = tmp_path / "runs"
     lost = [part for party in "abc" for part in ("--lose", f"{party}:3")]
     assert main(["run", str(job), "--runs", str(runs), *lost]) == 2
@@ -239,18 +241,11 @@ def test_code_that_changes_after_the_checks_is_found_by_the_parties(tmp_path: Pa
     inputs = load_inputs(job)
     settings = inputs.job.settings
     (tmp_path / "other.py").write_text(NET.replace("Dropout(0.1)", "Dropout(0.2)"))
-    run = federation.Federation(
-        job=inputs.job,
-        settings=replace(settings, protection="none"),
-        tables=inputs.tables,
-        party_keys={name: PartyKey.generate() for name in settings.everyone},
-        run_id="run",
-        ledger_folder=None,
-        listener=federation.Listener(),
-        make_model=inputs.make_model,
-    )
+    keys = {name: PartyKey.generate() for name in settings.everyone}
+    events = EventLog(tmp_path / "events.jsonl")
+    run = Phase(inputs, replace(settings, protection="none"), "plain", "run", keys, events, Silence())
     with pytest.raises(PartyStoppedError, match="parties a and b have different code") as caught:
-        run.run()
+        run.play()
     assert (caught.value.party, caught.value.step) == ("hub", "ready")
 
 

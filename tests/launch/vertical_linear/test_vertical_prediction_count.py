@@ -123,7 +123,7 @@ def test_a_run_whose_test_rows_would_pass_the_limit_is_refused_before_it_begins(
     firms.write_site(policy(39, firms))
     with pytest.raises(PolicyError, match="so many predictions") as refused:
         firms.load_inputs()
-    assert refused.value.got == "test_data of up to 40 rows that all parties have"
+    assert refused.value.got == "40 rows after 0"
     firms.write_site(policy(40, firms))
     firms.load_inputs()
 

@@ -113,7 +113,7 @@ def test_a_run_stopped_after_training_still_predicts(firms, monkeypatch) -> None
         def fail(*_: object) -> None:
             raise ChannelError("left before predicting")
 
-        patched.setattr("hekat.launch.vertical_linear.federation.predict_scores", fail)
+        patched.setattr("hekat.protocol.vertical_linear.party_roles.predict_scores", fail)
         with pytest.raises(PartyStoppedError):
             run_vertical_job(firms.load_inputs(), firms.folder / "runs")
     (folder,) = (firms.folder / "runs").iterdir()

@@ -75,7 +75,7 @@ def test_a_run_started_so_is_resumed_without_the_first_one(form, firms, weights_
             if record.epoch == 2:
                 raise ChannelError("left, as was asked for")
 
-        patched.setattr("hekat.launch.vertical_linear.run._Session._note_epoch", leave)
+        patched.setattr("hekat.launch.vertical_linear.run_observer.RunObserver.note_epoch", leave)
         with pytest.raises(PartyStoppedError):
             run_vertical_job(firms.load_inputs(), firms.folder / "stopped", start_from=first.folder)
     (folder,) = (firms.folder / "stopped").iterdir()

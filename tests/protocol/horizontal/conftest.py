@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.protocol.horizontal.rehearsal import Rehearsal
 
-from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.job.horizontal.job_file import Job
-from hekat.launch.horizontal.federation import Federation, Listener, copy_state
-from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import (
-    CodecSettings,
-    HorizontalSettings,
-    ModelSettings,
-    TrainingSettings,
-)
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.paillier import KeyPair
 
 PARTIES = ("a", "b", "c")
 AGGREGATOR = "hub"
-
-
-@dataclass
-class Rehearsal(Federation):
-    """A federation in which `stand_ins` play their party's role instead of the real one."""
-
-    stand_ins: Mapping[str, Callable[[RecordedChannel], TrainingState | None]] = field(default_factory=dict)
-    records: list[RoundRecord] = field(default_factory=list)
-    saved: list[TrainingState] = field(default_factory=list)
-
-    def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
-        if name in self.stand_ins:
-            return self.stand_ins[name](channel)
-        return super()._play(name, channel)
 
 
 def make_tables(seed: int, *, rows: tuple[int, ...] = (24, 9, 40), task: str = "two classes") -> dict[str, Table]:
@@ -104,27 +81,14 @@ def rehearse(key_pair: KeyPair) -> Callable[..., Rehearsal]:
         exactness_check: bool = True,
         **others,
     ) -> Rehearsal:
-        job = Job("test", bytes(32), settings, "rows", None, False, False, exactness_check, timeout_s=30.0)
-        records: list[RoundRecord] = []
-        saved: list[TrainingState] = []
-
-        def save(state: TrainingState) -> None:
-            saved.append(copy_state(state))
-
-        rehearsal = Rehearsal(
-            job=job,
-            settings=settings,
-            tables=tables,
-            party_keys={name: PartyKey.generate() for name in settings.everyone},
-            run_id="rehearsal",
+        return Rehearsal(
+            settings,
+            tables,
             ledger_folder=ledger_folder,
-            listener=Listener(on_round=lambda record, state: records.append(record), save=save),
             key_pair=key_pair,
             exactness_check=ExactnessCheck() if exactness_check and settings.protection == "paillier" else None,
             **others,
         )
-        rehearsal.records, rehearsal.saved = records, saved
-        return rehearsal
 
     return make
 

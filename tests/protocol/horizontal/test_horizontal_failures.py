@@ -23,8 +23,9 @@ from hekat.errors import (
 from hekat.ledger import audit
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import run_party
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.loop import LocalRun
+from hekat.protocol.secure_sum.paillier import start_up
 from hekat.protocol.secure_sum.paillier.aggregator import PaillierSummation
 from hekat.protocol.secure_sum.paillier.messages import (
     PublicKeyMessage,
@@ -32,6 +33,7 @@ from hekat.protocol.secure_sum.paillier.messages import (
     SumMessage,
     UpdateMessage,
 )
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
@@ -58,8 +60,7 @@ def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
 
     monkeypatch.setattr(training._Trainer, "_work_locally", fail)
     rehearsal = rehearse(settings_of(training=ONE_GRADIENT, protection=protection), tables_of(1))
-    save = rehearsal.listener.save
-    rehearsal.listener = replace(rehearsal.listener, save=lambda state: (save(state), first_round_saved.set()))
+    rehearsal.on_saved = first_round_saved.set
     with pytest.raises(PartyStoppedError, match=rf"party '{party}' stopped in step 'round-1/agreed'") as caught:
         rehearsal.run()
     assert caught.value.party == party
@@ -179,13 +180,11 @@ def shortened(received, key):
 def test_an_aggregator_that_returns_another_sum_is_found_out(
     change, layout, rehearse, tables_of, settings_of, monkeypatch
 ) -> None:
-    from hekat.protocol.horizontal import aggregator
-
     tables = tables_of(1)
     codec = CodecSettings(layout=layout, clipping="fixed", alpha=1.0)
     settings = settings_of(training=ONE_GRADIENT, codec=codec)
     wrong = type("Wrong", (WrongSummation,), {"change": staticmethod(change)})
-    monkeypatch.setattr(aggregator, "PaillierSummation", wrong)
+    monkeypatch.setattr(start_up, "PaillierSummation", wrong)
     rehearsal = rehearse(settings, tables, exactness_check=False)
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
@@ -208,9 +207,7 @@ def test_a_sum_that_claims_other_contributors_is_refused(rehearse, tables_of, se
             for party in self._settings.parties:
                 self._channel.send(party, f"{step}/sum", SumMessage(ciphertexts=to_bytes(total), addend_count=2))
 
-    from hekat.protocol.horizontal import aggregator
-
-    monkeypatch.setattr(aggregator, "PaillierSummation", Claiming)
+    monkeypatch.setattr(start_up, "PaillierSummation", Claiming)
     with pytest.raises(PartyStoppedError, match="not the sum that was asked for"):
         rehearse(settings_of(training=ONE_GRADIENT), tables).run()
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hekat.data import Table
 from hekat.model import make_model, make_optimiser
-from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 FEDSGD = TrainingSettings(algorithm="fedsgd", round_count=3, batch_rows=0, learning_rate=0.2)
 FEDAVG = TrainingSettings(algorithm="fedavg", round_count=3, batch_rows=8, local_epochs=2)

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import InputError, PolicyError
-from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training.loop import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 GOOD = HorizontalSettings(("a", "b", "c"), "hub", ("no", "yes"), weight_max=10)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.errors import PolicyError
-from hekat.protocol.horizontal.participation_settings import check_participation, sample_size_of
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.secure_sum.participation import Participation, draw_sample
+from hekat.protocol.secure_sum.participation_settings import check_participation, sample_size_of
 
 NAMES = tuple("abcdefghij")
 DIGESTS = st.binary(min_size=32, max_size=32)
@@ -54,18 +54,18 @@ def test_a_sample_has_its_size_and_is_the_same_for_everybody(digest, party_count
 
 
 def test_all_sums_of_a_round_are_of_its_sample_and_the_others_of_all_parties() -> None:
-    samples = Participation(settings_of(10, 0.5), bytes(32))
+    samples = Participation(settings_of(10, 0.5).sums, bytes(32))
     first = samples.parties_in("round-1")
     assert len(first) == 5
     assert samples.parties_in("round-1/exponents") == samples.parties_in("round-1/range") == first
     for step in ("standardise/mean", "scaffold/rows", "validation/final"):
         assert samples.parties_in(step) == NAMES
     assert len({samples.parties_in(f"round-{number}") for number in range(1, 20)}) > 10
-    assert Participation(settings_of(10, 0.5), b"\1" * 32).parties_in("round-1") != first
+    assert Participation(settings_of(10, 0.5).sums, b"\1" * 32).parties_in("round-1") != first
 
 
 def test_with_participation_1_every_round_has_all_parties() -> None:
-    samples = Participation(settings_of(7, 1.0), b"")
+    samples = Participation(settings_of(7, 1.0).sums, b"")
     assert samples.parties_in("round-3") == NAMES[:7]
     assert [samples.least_in(step) for step in ("round-3", "standardise/mean")] == [5, 5]
 
@@ -108,7 +108,7 @@ def test_a_fraction_counts_as_it_is_written(participation, party_count, size) ->
     [(10, 0.5, 0, 4), (10, 0.5, 5, 5), (10, 0.3, 0, 3), (5, 0.8, 0, 3), (5, 1.0, 5, 5), (5, 1.0, 0, 4), (2, 1.0, 0, 2)],
 )
 def test_the_least_number_of_updates_in_a_sum(party_count, participation, min_parties, least) -> None:
-    samples = Participation(settings_of(party_count, participation, min_parties), bytes(32))
+    samples = Participation(settings_of(party_count, participation, min_parties).sums, bytes(32))
     assert samples.least_in("round-1") == least
 
 

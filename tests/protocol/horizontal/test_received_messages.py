@@ -13,13 +13,14 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import StartMessage
 from hekat.protocol.horizontal.party import run_party
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
 from hekat.protocol.secure_sum.paillier.messages import UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts
-from hekat.wire import from_bytes, to_bytes
+from hekat.wire import body, from_bytes, to_bytes
 
 TRAINING = TrainingSettings(algorithm="fedsgd", round_count=1, batch_rows=0, standardise=False)
 DACIQ = CodecSettings(clipping="daciq")
@@ -163,8 +164,10 @@ def test_means_in_the_clear_that_cannot_be(change, rehearse, tables_of, settings
     assert "the answer of hub to round-1" in str(stop)
 
 
-def test_plain_counters_of_very_many_columns_travel(rehearse, settings_of) -> None:
-    column_count = 3300  # times 81 exponents: more items than a list in a message may have
+def test_plain_counters_of_very_many_columns_travel(rehearse, settings_of, monkeypatch) -> None:
+    """As of 3,300 columns and more, where a message may have as many items as it really may."""
+    monkeypatch.setattr(body, "MAX_ITEM_COUNT", 3000)
+    column_count = 40  # times 81 exponents: more items than a list in a message may then have
     rng = np.random.default_rng(1)
     names = tuple(f"x{number}" for number in range(column_count))
     tables = {

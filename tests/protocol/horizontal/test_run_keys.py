@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.protocol.horizontal.rehearsal import Rehearsal
 
 from hekat.errors import KeyRefusedError, PartyStoppedError
 from hekat.protocol.secure_sum.paillier.messages import SharedSecretsMessage
 from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 
-from .conftest import Rehearsal, make_settings, make_tables
+from .conftest import make_settings, make_tables
 
 
 def refused_by_others(rehearsal) -> KeyRefusedError:

@@ -11,9 +11,10 @@ from hekat.data import Table
 from hekat.errors import PartyStoppedError, WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 NAMES = tuple("abcdefg")
 TRAINING = TrainingSettings(
@@ -35,7 +36,7 @@ def tables() -> dict[str, Table]:
 
 
 def samples_of(settings):
-    samples = Participation(settings, bytes(32))
+    samples = Participation(settings.sums, bytes(32))
     return [samples.parties_in(f"round-{number}") for number in range(1, settings.training.round_count + 1)]
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 
 from hekat.channel import PartyKey, run_parties
 from hekat.ledger import RecordedChannel
+from hekat.protocol.in_process import make_sessions
 from hekat.protocol.psi.ids import Ids
 from hekat.protocol.psi.roles import Intersection, IntersectionRun, run_intersection
 from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.sealed_roles import SealedRoles
 
 PARTY_KEYS = {name: PartyKey.generate() for name in ("guest", "bank", "shop", "clinic")}
 
@@ -65,7 +66,9 @@ def intersect(rsa_keys) -> Callable[..., Played]:
         stand_ins: Mapping[str, Callable[[RecordedChannel], Any]] | None = None,
         own_keys: bool = False,
     ) -> Played:
-        roles = SealedRoles({name: PARTY_KEYS[name] for name in settings.parties}, "test", "psi", bytes(32))
+        sessions = make_sessions(
+            {name: PARTY_KEYS[name] for name in settings.parties}, run_id="test", protocol="psi", job_digest=bytes(32)
+        )
         played = Played({}, {}, {}, {name: [] for name in settings.parties})
 
         def role(recorded: RecordedChannel) -> Intersection:
@@ -75,7 +78,7 @@ def intersect(rsa_keys) -> Callable[..., Played]:
                 if stand_ins and name in stand_ins:
                     return stand_ins[name](channel)
                 run = IntersectionRun(
-                    roles.stopwatches[name],
+                    sessions[name].stopwatch,
                     progress=lambda *what: played.progress[name].append(what),
                     key_pair=None if own_keys else rsa_keys(settings.key_bits),
                 )
@@ -84,7 +87,7 @@ def intersect(rsa_keys) -> Callable[..., Played]:
                 played.ledgers[name] = recorded.ledger.data.decode()
 
         played.results = run_parties(
-            {name: lambda channel: roles.play(channel, role) for name in settings.parties}, timeout_s=60.0
+            {name: partial(session.play, role=role) for name, session in sessions.items()}, timeout_s=60.0
         )
         return played
 

@@ -195,6 +195,7 @@ def test_a_party_that_does_not_learn_hears_nothing_of_it(intersect) -> None:
         assert not heard & {CommonRowsMessage, CommonCountMessage, AnsweredPointsMessage, TagsMessage}
 
 
+@pytest.mark.sealed
 def test_ledgers_say_who_learns_what_and_hold_no_ids(intersect) -> None:
     texts = [f"person-{i}" for i in range(50)]
     ids = {name: make_ids([texts], name) for name in ("guest", "bank", "shop")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "set_intersection.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "explanation" / "set_intersection.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

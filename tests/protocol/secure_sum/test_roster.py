@@ -17,10 +17,10 @@ from hekat.errors import (
     StateError,
     WireError,
 )
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import SumSettings
 
-BEARING = HorizontalSettings(("a", "b", "c", "d"), "hub", ("no", "yes"), weight_max=10)
+BEARING = SumSettings(("a", "b", "c", "d"), "hub", weight_max=10)
 NOT_BEARING = replace(BEARING, protection="none")
 LOST = PartyLostError("party 'b' was lost", party="b", step="round-1/end", reason="StateError")
 COSTS = [

@@ -19,7 +19,7 @@ from hekat.protocol.vertical_linear.fixed_point import (
     float_error,
     step_error_bound,
 )
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 
 def test_each_number_is_rounded_to_the_nearest_integer() -> None:

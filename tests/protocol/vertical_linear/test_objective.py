@@ -13,7 +13,7 @@ from hekat.protocol.vertical_linear.objective import (
     residual_of,
     train_centralised,
 )
-from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 
 def data_of(seed: int, targets: int = 1):

@@ -13,7 +13,8 @@ from hekat.protocol.vertical_linear.columns import (
     prepare_columns,
     prepare_targets,
 )
-from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 
 def table_of(features, labels=None) -> Table:

@@ -9,7 +9,8 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import PolicyError
-from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.run.vertical_linear.leak_check import check_leaks
 
 

@@ -75,8 +75,11 @@ def reference() -> Engine:
     return get_engine("reference")
 
 
-# The reference is slow: one set of each kind there, by primes and slots; all of them in the native engine.
-ENGINES_AND_SETS = [("reference", name) for name in ("A16-128", "A16-16", "A8-32", "C8-256", "C32-128")]
+# The reference is slow: one set of each kind there, by primes and slots, and in the quick run one of each number of
+# primes; all of them in the native engine.
+ENGINES_AND_SETS = [("reference", name) for name in ("A8-32", "C8-256")]
+LONG_IN_REFERENCE = ("A16-128", "A16-16", "C32-128")
+ENGINES_AND_SETS += [pytest.param("reference", name, marks=pytest.mark.long) for name in LONG_IN_REFERENCE]
 ENGINES_AND_SETS += [("cpu", name) for name in SETS]
 
 

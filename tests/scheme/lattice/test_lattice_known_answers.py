@@ -19,7 +19,20 @@ def stored_levels(name: str, count: int, level: int) -> np.ndarray:
     return (words.astype(np.int64) % (2 * level + 1) - level).astype(np.int32)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["set"])
+# Two primes take the reference seconds.
+ENGINES_AND_CASES = [
+    pytest.param(
+        engine,
+        case,
+        id=f"{engine}-{case['set']}",
+        marks=[pytest.mark.long] if (engine, case["set"][0]) == ("reference", "C") else [],
+    )
+    for engine in ("reference", "cpu")
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize(("engine", "case"), ENGINES_AND_CASES, indirect=["engine"])
 def test_known_answers(engine, case, monkeypatch):
     name, value_count = case["set"], case["value_count"]
     parameters = SETS[name]

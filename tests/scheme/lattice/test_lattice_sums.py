@@ -77,7 +77,9 @@ def test_short_contributions(default_engine, count):
 
 
 @pytest.mark.parametrize(
-    ("engine", "name"), [("reference", "A16-16"), ("cpu", "A16-16"), ("cpu", "C24-128")], indirect=["engine"]
+    ("engine", "name"),
+    [pytest.param("reference", "A16-16", marks=pytest.mark.long), ("cpu", "A16-16"), ("cpu", "C24-128")],
+    indirect=["engine"],
 )
 def test_blocks_join_to_the_whole(engine, name, monkeypatch):
     """Encryption, addition and opening block by block give the bytes and the sums of whole vectors."""

@@ -87,8 +87,9 @@ def test_every_slot_at_its_bound_under_masks_of_all_kinds(setting, sign):
     public, bound = setting.keys.public, 2**40 - 2
     packing = choose_row_packing(public, bound, 10**9, 1)
     assert packing.row_count > 1
-    assert packing.total_bits <= public.bits - MARGIN_BITS
-    assert RowPacking(packing.row_count + 1, packing.slot_bits).total_bits > public.bits - MARGIN_BITS
+    # A product takes a slot for each row and one less for what lies above.
+    for row_count, fits in ((packing.row_count, True), (packing.row_count + 1, False)):
+        assert ((2 * row_count - 1) * packing.slot_bits <= public.bits - MARGIN_BITS) is fits
     values = np.where(np.arange(packing.row_count) == 0, sign * bound, 0)
     products = packed_products(
         arrange_columns(np.ones((1, packing.row_count), np.int64), packing),

@@ -46,7 +46,7 @@ def test_one_among_many_is_found_wherever_it_stands(setting, place: int) -> None
         limbs = limbs_from_ints(values, key.public.n_squared.limb_count).reshape(7, 1, -1)
         bad = Ciphertexts.from_limbs(key.public, limbs, setting.engine)
         assert not bad.are_units()
-        with pytest.raises(WireCorruptError, match="a batch of which one is none") as refusal:
+        with pytest.raises(WireCorruptError, match="a batch in which one is none") as refusal:
             from_bytes(to_bytes(bad), Ciphertexts, public_key=key.public, engine=setting.engine)
         assert str(factor) not in str(refusal.value)
 

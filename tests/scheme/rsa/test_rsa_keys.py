@@ -15,7 +15,8 @@ import pytest
 
 from hekat.errors import InputError, KeyRefusedError
 from hekat.rsa import KeyPair, PrivateKey, PublicKey, generate_keys
-from hekat.scheme.rsa import KeySizeWarning, check_strength
+from hekat.scheme.factored_key import check_strength
+from hekat.scheme.rsa import KeySizeWarning
 from hekat.scheme.rsa.parameters import check_new_key_bits
 from hekat.scheme.rsa.primes import is_allowed_prime, is_close
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from hekat.data import Table
 from hekat.model import evaluate_numbers, evaluate_probabilities
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.run.vertical_linear.row_identity import RowIdentity
-from hekat.summary.vertical_linear.epoch_log import EpochLog
+from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.metrics_of_scores import metrics_of_scores
-from hekat.summary.vertical_linear.traffic import kind_of_step
+from hekat.summary.vertical_linear.role_result import ResumedPart, TimedEpoch, VerticalResult
+from hekat.summary.vertical_linear.traffic import RoleTraffic, kind_of_step
 
 TABLE = Table(np.arange(8.0).reshape(4, 2), np.array([0.0, 1.0, 1.0, 0.0]), ("a", "b"), ids=("p1", "p2", "p3", "p4"))
 
@@ -64,17 +66,18 @@ def test_steps_are_of_a_kind(step, kind) -> None:
 
 
 def test_epochs_are_told_by_the_guest_and_bounded_by_all() -> None:
-    log = EpochLog("bank", earlier_losses=(0.9,))
-    log.begin()
-    assert not log.add("insurer", EpochRecord(2, None, 1e-8))
-    assert log.add("bank", EpochRecord(2, 0.5, 1e-9))
-    assert log.add("bank", EpochRecord(3, 0.4, None))
-    assert not log.add("insurer", EpochRecord(3, None, 2e-8))
-    facts = log.facts
+    def result(role: str, *records: EpochRecord, losses: tuple[float, ...] = ()) -> VerticalResult:
+        epochs = tuple(TimedEpoch(record, 0.1) for record in records)
+        resumed = ResumedPart(1, losses, ("0.1.0",))
+        return VerticalResult(role, 1.0, {}, {}, RoleTraffic(0, 0), epochs=epochs, resumed=resumed)
+
+    bank = result("bank", EpochRecord(2, 0.5, 1e-9), EpochRecord(3, 0.4, None), losses=(0.9,))
+    insurer = result("insurer", EpochRecord(2, None, 1e-8), EpochRecord(3, None, 2e-8))
+    job = SimpleNamespace(settings=SimpleNamespace(guest="bank", parties=("bank", "insurer")))
+    facts = FinishedVerticalRun(job, {"insurer": insurer, "bank": bank}, 1.0).epochs
     assert [(one["epoch"], one["loss"]) for one in facts] == [(1, 0.9), (2, 0.5), (3, 0.4)]
     assert [one["gradient_error_bound"] for one in facts] == [{}, {"insurer": 1e-8, "bank": 1e-9}, {"insurer": 2e-8}]
-    assert facts[0]["seconds"] is None
-    assert all(one["seconds"] is not None and one["seconds"] >= 0 for one in facts[1:])
+    assert [one["seconds"] for one in facts] == [None, 0.1, 0.1]
 
 
 def test_metrics_of_scores_are_those_of_their_answers() -> None:

@@ -136,7 +136,7 @@ def _print_how_to_keep(guess: Guess) -> None:
     if guess.gaps:
         _print(f"  with gaps {_some_of(guess.gaps)}: to train on one, [columns.NAME] fill = NUMBER in job.toml")
     if guess.texts or guess.gaps:
-        _print("            then take its name off ignore in site.toml: docs/data.md")
+        _print("            then take its name off ignore in site.toml: docs/how_to/data_sources.md")
 
 
 def _some_of(names: tuple[str, ...]) -> str:

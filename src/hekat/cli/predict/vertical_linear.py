@@ -17,7 +17,7 @@ from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import JointPredictions, predict_jointly
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.report import load_summary
 from hekat.run.vertical_linear.part_file import PARTS_FOLDER
 

@@ -19,7 +19,7 @@ from hekat.cli.run.progress import RunProgress
 from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.errors import HekatError
 from hekat.launch.run_result import RunResult
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
 from hekat.report.summary import SUMMARY_FILE
 

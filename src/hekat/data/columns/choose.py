@@ -75,7 +75,22 @@ def choose_id_columns(path: Path, names: Sequence[str], id: str | Sequence[str])
 
 
 def id_column_names(id: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that an option `id` names, one or several; none where it is absent. Raises InputError."""
+    """The columns that an option `id` of a source names.
+
+    Args:
+        id: One name, several, or None.
+
+    Returns:
+        The names, none where the option is absent.
+
+    Raises:
+        InputError: `id` is anything else.
+
+    Examples:
+        >>> from hekat.data import id_column_names
+        >>> id_column_names("patient")
+        ('patient',)
+    """
     if id is None:
         return ()
     names = (id,) if isinstance(id, str) else tuple(id)

@@ -91,7 +91,7 @@ class _Encoded:
         self.names.extend(names)
 
     def to_dense(self, name: str) -> Features:
-        if self.categories:  # one-hot columns can be many more than those of the file
+        if self.categories:  # one-hot columns can be many more than the file has
             check_dense_size(self.row_count, len(self.names), name)
         features = np.zeros((self.row_count, len(self.names)))
         for position, values in self.numbers:
@@ -209,7 +209,21 @@ def _vocabulary_mismatch(raw: RawTable, spec: ColumnSpec, rows: IntArray) -> Inp
 
 
 def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:
-    """Raise InputError where none of the `tables`, one of each party, has a column that the job describes."""
+    """Check that every column which a job describes is a column of some party.
+
+    Args:
+        tables: One table of each party.
+        specs: The columns that the job describes.
+
+    Raises:
+        InputError: No table has one of them.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import ColumnSpec, ColumnSpecs, Table, check_all_used
+        >>> table = Table(np.array([[61.0]]), None, ("age",))
+        >>> check_all_used([table], ColumnSpecs((ColumnSpec("age", fill=50.0),)))
+    """
     features = frozenset(name for table in tables for name in table.feature_names)
     for spec in specs:
         if not features.issuperset(spec.feature_names):

@@ -14,7 +14,21 @@ _MAX_NAMES_SHOWN = 5
 
 
 def schema_digest(table: Table) -> str:
-    """SHA-256 (hex) over column names in order, kind of label, dense or sparse; equal only for equal schemas."""
+    """What two parties compare to learn whether their tables have one schema.
+
+    Args:
+        table: The table.
+
+    Returns:
+        SHA-256, in hex, over column names in order, kind of label, dense or sparse; equal only for equal schemas.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, schema_digest
+        >>> a, b = (Table(np.array([[value]]), None, ("age",)) for value in (61.0, 40.0))
+        >>> schema_digest(a) == schema_digest(b)
+        True
+    """
     kind = "none" if table.labels is None else {"i": "class", "f": "number"}.get(table.labels.dtype.kind, "raw")
     if not is_dense(table.features):
         kind += ", sparse"
@@ -26,7 +40,20 @@ def schema_digest(table: Table) -> str:
 
 
 def describe_schema_difference(a: Sequence[str], b: Sequence[str]) -> str:
-    """How the column names `b` differ from `a`, for an error text; empty where they are the same."""
+    """How two parties' columns differ, for the text of an error.
+
+    Args:
+        a: The column names to compare with.
+        b: The column names that may differ.
+
+    Returns:
+        One sentence; an empty text where they are the same.
+
+    Examples:
+        >>> from hekat.data import describe_schema_difference
+        >>> describe_schema_difference(("age",), ("age",))
+        ''
+    """
     if list(a) == list(b):
         return ""
     parts = []
@@ -42,7 +69,18 @@ def describe_schema_difference(a: Sequence[str], b: Sequence[str]) -> str:
 
 
 def check_same_schema(columns: Mapping[str, Sequence[str]]) -> None:
-    """Raise InputError unless all parties (name -> column names) have the same columns in the same order."""
+    """Check that all parties have the same columns in the same order.
+
+    Args:
+        columns: For each party's name its column names.
+
+    Raises:
+        InputError: They differ; the message says how.
+
+    Examples:
+        >>> from hekat.data import check_same_schema
+        >>> check_same_schema({"a": ("age", "smokes"), "b": ("age", "smokes")})
+    """
     parties = list(columns)
     for party in parties[1:]:
         difference = describe_schema_difference(columns[parties[0]], columns[party])
@@ -56,7 +94,22 @@ def check_same_schema(columns: Mapping[str, Sequence[str]]) -> None:
 
 
 def arrange_columns(table: Table, names: Sequence[str]) -> Table:
-    """`table` with its columns in the order of `names`, as it is where they are not the same names."""
+    """A table with its columns in another order.
+
+    Args:
+        table: The table.
+        names: The names in the order wanted.
+
+    Returns:
+        The arranged table; `table` itself where the names are not the same.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, arrange_columns
+        >>> table = Table(np.array([[61.0, 1.0]]), None, ("age", "smokes"))
+        >>> arrange_columns(table, ("smokes", "age")).features
+        array([[ 1., 61.]])
+    """
     if table.feature_names == tuple(names) or sorted(table.feature_names) != sorted(names):
         return table
     position = {name: number for number, name in enumerate(table.feature_names)}

@@ -14,10 +14,22 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """One column. With `categories` it becomes a column of 0 and 1 for each of them; without, it holds numbers.
+    """One column as a job describes it.
 
-    `other` adds one more for texts that are none of the categories. `fill` stands for an empty cell: a number, or one
-    of the categories. Raises InputError where these do not fit each other.
+    Args:
+        name: What the column is called.
+        categories: The texts of a column of texts, which becomes a column of 0 and 1 for each of them; without any, the
+            column holds numbers.
+        other: Whether one more column stands for texts that are none of the categories.
+        fill: What stands for an empty cell: a number, or one of the categories.
+
+    Raises:
+        InputError: These do not fit each other.
+
+    Examples:
+        >>> from hekat.data import ColumnSpec
+        >>> ColumnSpec("blood", categories=("A", "B"), other=True).feature_names
+        ('blood=A', 'blood=B', 'blood=other')
     """
 
     name: str
@@ -68,7 +80,18 @@ class ColumnSpec:
 class ColumnSpecs:
     """The columns that a job describes, the same at every party; all others hold numbers and have no empty cell.
 
-    `everywhere` says whether every table must have all of them: not where parties hold different columns.
+    Args:
+        specs: One for each described column.
+        everywhere: Whether every table must have all of them: not where parties hold different columns.
+
+    Raises:
+        InputError: A column is described twice.
+
+    Examples:
+        >>> from hekat.data import ColumnSpec, ColumnSpecs
+        >>> specs = ColumnSpecs((ColumnSpec("age", fill=50.0),))
+        >>> specs.find("age").fill
+        50.0
     """
 
     specs: tuple[ColumnSpec, ...] = ()
@@ -86,16 +109,37 @@ class ColumnSpecs:
         return len(self.specs)
 
     def find(self, name: str) -> ColumnSpec | None:
-        """What is said of the column called `name`."""
+        """What is said of one column.
+
+        Args:
+            name: What the column is called.
+
+        Returns:
+            Its spec; None where the job says nothing of it.
+        """
         return next((spec for spec in self.specs if spec.name == name), None)
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """The specs by column name, as plain values of JSON; what is at its default is left out."""
+        """The specs as plain values of JSON.
+
+        Returns:
+            By column name, what is not at its default.
+        """
         return {spec.name: _plain(spec) for spec in self.specs}
 
     @classmethod
     def from_json(cls, described: object) -> ColumnSpecs:
-        """The specs that `to_json` wrote. Raises InputError for anything else."""
+        """The specs that `to_json` wrote.
+
+        Args:
+            described: Plain values of JSON.
+
+        Returns:
+            The specs.
+
+        Raises:
+            InputError: `described` is anything else.
+        """
         if not isinstance(described, Mapping):
             raise InputError("columns are not described as a table", expected="column names with what is said of them")
         known = {field.name for field in fields(ColumnSpec)} - {"name"}

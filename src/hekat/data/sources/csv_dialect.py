@@ -17,9 +17,21 @@ _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertic
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """Comma, decimal point and UTF-8 unless said otherwise; cells may stand in double quotes.
+    """How a CSV file is written; cells may stand in double quotes.
 
-    `missing` holds texts that count as an empty cell beside the empty one, such as "NA" or "?". Raises InputError.
+    Args:
+        separator: What stands between cells: a comma, semicolon, tab or vertical bar.
+        decimal: The decimal sign, a point or a comma.
+        encoding: The text encoding; a byte order mark of UTF-8 is passed over.
+        missing: Texts that count as an empty cell beside the empty one, such as "NA" or "?".
+
+    Raises:
+        InputError: A value is not allowed.
+
+    Examples:
+        >>> from hekat.data import CsvDialect
+        >>> CsvDialect(separator=";", decimal=",").to_point("3,5")
+        '3.5'
     """
 
     separator: str = ","
@@ -52,7 +64,17 @@ class CsvDialect:
 
     @classmethod
     def of_options(cls, options: Mapping[str, Any]) -> CsvDialect:
-        """The dialect that the options of a source describe; what they do not name is as usual. Raises InputError."""
+        """The dialect that the options of a source describe.
+
+        Args:
+            options: The options; what they do not name stays at its default.
+
+        Returns:
+            The dialect.
+
+        Raises:
+            InputError: A value is not allowed.
+        """
         return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
 
     @property
@@ -65,15 +87,36 @@ class CsvDialect:
         return _SEPARATOR_NAMES[self.separator]
 
     def is_missing(self, cell: str) -> bool:
-        """Whether a cell, stripped of spaces, counts as empty."""
+        """Whether a cell counts as empty.
+
+        Args:
+            cell: The cell, stripped of spaces.
+
+        Returns:
+            True for the empty text and for each of `missing`.
+        """
         return not cell or cell in self.missing
 
     def to_point(self, cell: str) -> str:
-        """A number's cell with a decimal point, as Python reads it."""
+        """A number's cell with a decimal point, as Python reads it.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            The cell with its decimal sign replaced.
+        """
         return cell if self.decimal == "." else cell.replace(",", ".")
 
     def describe_bad_number(self, cell: str) -> str:
-        """What is wrong with a cell that should hold a number, without its content; empty for a finite number."""
+        """What is wrong with a cell that should hold a number.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            A few words without the cell's content; an empty text for a finite number.
+        """
         if self.is_missing(cell.strip()):
             return "an empty cell"
         if self.decimal == "," and "." in cell:
@@ -90,7 +133,14 @@ class CsvDialect:
         return "an infinite value" if math.isinf(value) else ""
 
     def describe_other_separator(self, header: str) -> str:
-        """Which other separator a header of one name seems to have; empty for none."""
+        """Which other separator a header of one name seems to have.
+
+        Args:
+            header: The only name that was read.
+
+        Returns:
+            The separator; an empty text for none.
+        """
         return next((sign for sign in SEPARATORS if sign != self.separator and sign in header), "")
 
 

@@ -31,10 +31,35 @@ def load_csv(
     digest_rows: bool = False,
     name: str | None = None,
 ) -> Table:
-    """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
+    """Read a table from a CSV file: a header of column names, then a row of cells for each record.
 
-    Labels and ids are texts as they stand there; blank lines are passed over. Raises InputError with line and column,
-    never the cell.
+    Blank lines are passed over. Labels and ids stay texts as they stand there.
+
+    Args:
+        path: The file.
+        label: The column of labels; None for a table without.
+        id: The column or columns of ids.
+        ignore: Columns to leave out.
+        dialect: How the file is written.
+        columns: How columns become features; columns that it does not describe hold numbers.
+        sparse: Hold the rows as a scipy.sparse.csr_array.
+        digest_rows: Keep a digest of the rows.
+        name: What errors call the table; the file's name if None.
+
+    Returns:
+        The table; all other columns are features.
+
+    Raises:
+        InputError: The file cannot be read so; the message has line and column, never a cell.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_csv
+        >>> _ = Path("clinic.csv").write_text("age,weight,sick\\n61,80.5,yes\\n40,72,no\\n")
+        >>> table = load_csv(Path("clinic.csv"), label="sick")
+        >>> table.features
+        array([[61. , 80.5],
+               [40. , 72. ]])
     """
     dialect, columns, name = dialect or CsvDialect(), columns or ColumnSpecs(), name or str(path)
 
@@ -70,7 +95,7 @@ def _read(
     columns: ColumnSpecs,
     name: str,
 ) -> RawTable:
-    """The columns that `choose` picks among those of the header."""
+    """The columns that `choose` picks among the header's names."""
     with _opened(path, dialect) as (names, records):
         rows = CsvRows(path, dialect, names, choose(names), columns)
         for line, cells in records:

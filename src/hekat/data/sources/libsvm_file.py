@@ -18,10 +18,29 @@ from hekat.errors import InputError
 
 
 def load_libsvm(path: Path, *, columns: int, zero_based: bool = False, name: str | None = None) -> Table:
-    """The sparse table in `path`, its columns called column_1 to column_N, N = `columns` the same at every party.
+    """Read sparse rows from a libsvm (svmlight) file.
 
-    Labels are texts in their shortest form ("1" for "+1"). What follows a # is a comment; blank lines are passed over.
-    Raises InputError with the line, never what stands there.
+    What follows a # is a comment; blank lines are passed over. Labels are texts in their shortest form ("1" for "+1").
+
+    Args:
+        path: The file.
+        columns: N, how many columns there are, the same at every party.
+        zero_based: Whether indices begin at 0.
+        name: What errors call the table; the file's name if None.
+
+    Returns:
+        The sparse table, with columns called column_1 to column_N.
+
+    Raises:
+        InputError: A line is malformed; the message has its number, never what stands there.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_libsvm
+        >>> _ = Path("clinic.svm").write_text("+1 1:61 3:1\\n-1 1:40\\n")
+        >>> load_libsvm(Path("clinic.svm"), columns=3).features.toarray()
+        array([[61.,  0.,  1.],
+               [40.,  0.,  0.]])
     """
     from scipy.sparse import csr_array
 

@@ -16,9 +16,27 @@ from hekat.errors import InputError
 
 
 def load_npy(features: Path, *, labels: Path | None = None, ids: Path | None = None, name: str | None = None) -> Table:
-    """The table of the arrays in `features` (rows, columns), `labels` (rows,) and `ids` (rows,) or (rows, columns).
+    """Read a table from single .npy files; nothing in them is executed.
 
-    Columns are called column_1 and on. Raises InputError; nothing in the files is executed.
+    Args:
+        features: The file of the features (rows, columns).
+        labels: The file of the labels (rows,).
+        ids: The file of the ids, (rows,) or (rows, columns).
+        name: What errors call the table; the file's name if None.
+
+    Returns:
+        The table, with columns called column_1 and on.
+
+    Raises:
+        InputError: A file cannot be read so.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from hekat.data import load_npy
+        >>> np.save("features.npy", np.array([[61.0, 1.0], [40.0, 0.0]]))
+        >>> load_npy(Path("features.npy")).feature_names
+        ('column_1', 'column_2')
     """
     array = read_npy(features)
     return Table(

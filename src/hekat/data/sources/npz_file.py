@@ -29,11 +29,27 @@ _KNOWN_NAMES = frozenset(_SPARSE_NAMES).union(*_NAMES.values())
 
 
 def load_npz(path: Path, *, labels: Path | None = None, name: str | None = None) -> Table:
-    """The table in `path`: arrays `features` (or X), optional `labels` (or y), `feature_names` (or names), and `ids`.
+    """Read a table from a .npz file, dense or sparse; nothing in it is executed.
 
-    A file of scipy.sparse.save_npz (CSR) is taken in place of features. `labels` names a .npy file where the archive
-    holds none. Without names, columns are called column_1, column_2, and so on. Raises InputError; nothing in the files
-    is executed.
+    Args:
+        path: An archive of arrays `features` (or X), optional `labels` (or y), `feature_names` (or names), and `ids`;
+            or a file of scipy.sparse.save_npz (CSR).
+        labels: A .npy file of labels where the archive holds none.
+        name: What errors call the table; the file's name if None.
+
+    Returns:
+        The table; without names, columns are called column_1, column_2, and so on.
+
+    Raises:
+        InputError: A file cannot be read so.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from hekat.data import load_npz
+        >>> np.savez("clinic.npz", features=np.array([[61.0], [40.0]]), labels=np.array([1, 0]))
+        >>> load_npz(Path("clinic.npz")).labels
+        array([1, 0])
     """
     with readable_file(path):
         arrays = _read_arrays(path, _KNOWN_NAMES)

@@ -34,10 +34,33 @@ def load_parquet(
     digest_rows: bool = False,
     name: str | None = None,
 ) -> Table:
-    """The table in `path`: all columns but `label`, `id` and `ignore` are features, encoded as `columns` say.
+    """Read a table from a Parquet file (extra hekat[parquet]); only the columns that are used are read.
 
-    Only the columns that are used are read. Raises InputError with column and row, never the value; without pyarrow
-    with the command that installs it.
+    Args:
+        path: The file.
+        label: The column of labels; None for a table without.
+        id: The column or columns of ids.
+        ignore: Columns to leave out.
+        columns: How columns become features; columns that it does not describe hold numbers.
+        sparse: Hold the rows as a scipy.sparse.csr_array.
+        digest_rows: Keep a digest of the rows.
+        name: What errors call the table; the file's name if None.
+
+    Returns:
+        The table; all other columns are features.
+
+    Raises:
+        InputError: The file cannot be read so (the message has column and row, never a value), or pyarrow is missing
+            (the message has the command that installs it).
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import pyarrow
+        >>> import pyarrow.parquet
+        >>> from hekat.data import load_parquet
+        >>> pyarrow.parquet.write_table(pyarrow.table({"age": [61, 40], "sick": [1, 0]}), "clinic.parquet")
+        >>> load_parquet(Path("clinic.parquet"), label="sick").feature_names
+        ('age',)
     """
     arrow = _import_pyarrow()
     with _opened(path, arrow) as file:

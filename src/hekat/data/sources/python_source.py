@@ -16,10 +16,28 @@ from hekat.errors import InputError
 def load_python(
     function: str, folder: Path, arguments: Mapping[str, Any] | None = None, *, name: str | None = None
 ) -> Table:
-    """What `function` ("module:function", the module a file in `folder`) returns: a Table, or (X, y, names[, ids]).
+    """Get a table from a function in a Python file.
 
-    X may be sparse (scipy.sparse), y may be None. Raises InputError, also for whatever the function raises; the message
-    has its type and line only.
+    Args:
+        function: "module:function", the module a file in `folder`. It returns a Table or (X, y, names[, ids]); X may be
+            sparse (scipy.sparse), y may be None.
+        folder: Where the file lies.
+        arguments: What the function is called with, by name.
+        name: What errors call the table; `function` if None.
+
+    Returns:
+        The table.
+
+    Raises:
+        InputError: The function is not there, returns something else, or raises: the message then has the type and line
+            of its error only.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from hekat.data import load_python
+        >>> _ = Path("clinic_data.py").write_text("def load(age): return [[age]], None, ['age']\\n")
+        >>> load_python("clinic_data:load", Path(), {"age": 61}).features
+        array([[61.]])
     """
     return _as_table(_call(function, folder, arguments), function, name or function)
 

@@ -83,7 +83,7 @@ class CupyDevice:
 
     @property
     def memory_bytes(self) -> int:
-        """All memory of the device, whoever uses it."""
+        """All memory of the device, used by this process or by others."""
         return int(self._memory_bytes)
 
     @contextmanager
@@ -157,7 +157,7 @@ class CupyDevice:
         return array
 
     def owns(self, array: Any) -> bool:
-        """Whether an array lies in this device's memory, whoever put it there."""
+        """Whether an array lies in this device's memory, no matter which library put it there."""
         return isinstance(array, cupy.ndarray) and array.device.id == self._index
 
     # --- kernels ---------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ class CupyDevice:
         if memory is not None:
             memory.order.before_use(stream)
         else:
-            # Whoever made it may drop it while the work is still queued.
+            # Its maker may drop it while the work is still queued.
             self._foreign.__dict__.setdefault("arrays", []).append(array)
 
     def _memory_of(self, array: DeviceArray) -> _Memory | None:

@@ -68,7 +68,7 @@ class Device(Protocol):
 
     @property
     def memory_bytes(self) -> int:
-        """All memory of the device, whoever uses it."""
+        """All memory of the device, used by this process or by others."""
         ...
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> DeviceArray:

@@ -1,4 +1,4 @@
-"""What an engine on a device says of arrays and where they lie; `hekat.engine.host_memory` is that of the others."""
+"""What an engine on a device says of arrays and where they lie; CPU engines use `hekat.engine.host_memory`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DeviceMemory:
     _device: Device
 
     def to_host(self, array: Any) -> Any:
-        """Limbs or flags of this engine on the host. Raises EngineError for those of another device."""
+        """Limbs or flags of this engine on the host. Raises EngineError for arrays of another device."""
         return array if on_host(array) else self._device.download(check_owned(self._device, array))
 
     @contextmanager

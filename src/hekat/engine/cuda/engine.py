@@ -24,8 +24,8 @@ CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3)
 class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
     """Implements `hekat.engine.interface.Engine` on one device, constant-time as the interface says.
 
-    On the host: integers whose operands lie there, and the one inversion of `mod_inv`. `docs/architecture.md` has a
-    table of what runs where.
+    On the host: integers whose operands lie there, and the one inversion of `mod_inv`. A table of what runs where
+    stands in `docs/explanation/architecture.md`.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class CudaInverses(CudaResidues):
         return out
 
     def _split_inverses(self, modulus: Modulus, rows: DeviceArray, inverses: DeviceArray) -> DeviceArray:
-        """Inverses of rows from those of `_multiply_neighbours(rows)`: each is its pair's times its neighbour."""
+        """Inverses of rows from their pairs' inverses: each is its pair's inverse times its neighbour."""
         pairs = len(rows) // 2
         out = self._empty_rows(modulus, len(rows))
         self._multiply_rows(modulus, (out, 2), (inverses, 1), (rows[1:], 2), pairs)

@@ -135,7 +135,7 @@ class CudaResidues(CudaIntegers):
         # Where there are no products no value is used, and none is refused.
         refused = self._first_not_below(values, root) if prod(shape) else None
         if refused is not None:
-            # The index is told in the shape of the products, of which a value may serve several.
+            # The index is told in the shape of the products; one value may serve several products.
             first = np.argmax(
                 np.broadcast_to(np.arange(prod(values.shape[:-1])).reshape(values.shape[:-1]), shape) == refused
             )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from hekat.array_module import on_host
-from hekat.engine.checks import Shape
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.device import MOST_THREADS, DeviceArray, check_owned, run_threads
 from hekat.engine.cuda.device_memory import DeviceMemory
@@ -19,15 +17,14 @@ from hekat.engine.ring.checks import (
     check_accumulator,
     check_add_masked,
     check_chacha20,
-    check_elements,
     check_expand_uniform,
     check_mask_values,
-    check_operands,
     check_sample_cbd,
     check_unmask_sum,
     refuse_opened,
     refuse_slots,
 )
+from hekat.engine.ring.elements import RingElements
 from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
@@ -38,10 +35,10 @@ TILE = 1024
 WORD_BYTES = 8
 
 
-class CudaRing(DeviceMemory):
+class CudaRing(RingElements, DeviceMemory):
     """Implements `hekat.engine.ring.interface.RingEngine` on one device, constant-time as it says.
 
-    Keys, secrets and elements lie on the host, and so do results, but for blocks of values: where the values, the
+    Keys, secrets and elements lie on the host, and so do results, except for blocks of values: where the values, the
     written bytes or the accumulator that an operation is given lie on the device, its result does too.
     """
 
@@ -77,7 +74,7 @@ class CudaRing(DeviceMemory):
     def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
         """Uniform residues by rejection, one block a row."""
         check_expand_uniform(key, first_chunk, chunk_count)
-        shape = (chunk_count, len(ring.primes), ring.degree)
+        shape = (chunk_count, *ring.element_shape)
         if not chunk_count:
             return np.empty(shape, np.uint64)
         out = self._device.empty(shape, np.uint64)
@@ -106,50 +103,24 @@ class CudaRing(DeviceMemory):
 
     # --- elements --------------------------------------------------------------------------------------
 
-    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
-        """Values at the odd powers of psi, in bit-reversed order."""
-        return self._change("ring_elements/ring_ntt", ring, a)
-
-    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
-        """The inverse of `ring_ntt`."""
-        return self._change("ring_elements/ring_intt", ring, a)
-
-    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Sum, shapes broadcast."""
-        return self._combine("ring_elements/ring_add", ring, a, b)
-
-    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Difference, shapes broadcast."""
-        return self._combine("ring_elements/ring_sub", ring, a, b)
-
-    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Slot by slot product, shapes broadcast."""
-        return self._combine("ring_elements/ring_mul", ring, a, b)
-
-    def _change(self, kernel: str, ring: Ring, a: RingArray) -> RingArray:
-        count = prod(check_elements(ring, a))
-        if not count:
-            return np.empty(a.shape, np.uint64)
-        elements = self._device.upload(np.ascontiguousarray(a))
-        out = self._device.empty(a.shape, np.uint64)
-        self._run_rows(kernel, ring, count, WORD_BYTES * ring.degree, out, elements)
+    def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
+        out = self._device.empty(elements.shape, np.uint64)
+        self._run_rows(
+            f"ring_elements/{name}",
+            ring,
+            len(elements),
+            WORD_BYTES * ring.degree,
+            out,
+            self._device.upload(elements),
+        )
         return self._device.download(out)
 
-    def _combine(self, kernel: str, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        shape = check_operands(ring, a, b)
-        result_shape = (*shape, len(ring.primes), ring.degree)
-        if not prod(shape):
-            return np.empty(result_shape, np.uint64)
-        out = self._device.empty(result_shape, np.uint64)
-        left, right = self._upload_items(a, shape), self._upload_items(b, shape)
-        self._run_rows(kernel, ring, prod(shape), 0, out, *left, *right)
+    def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
+        out = self._device.empty((count, *ring.element_shape), np.uint64)
+        # Of each operand the step from one element to the next: 0 where a single one serves all.
+        operands = [part for x in (a, b) for part in (self._device.upload(x), int(len(x) > 1))]
+        self._run_rows(f"ring_elements/{name}", ring, count, 0, out, *operands)
         return self._device.download(out)
-
-    def _upload_items(self, a: RingArray, shape: Shape) -> tuple[DeviceArray, int]:
-        """Elements broadcast to `shape`, and the step from one to the next: 0 where a single one serves all."""
-        if prod(a.shape[:-2]) == 1:
-            return self._device.upload(np.ascontiguousarray(a)), 0
-        return self._device.upload(np.ascontiguousarray(np.broadcast_to(a, (*shape, *a.shape[-2:])))), 1
 
     # --- blocks of values ------------------------------------------------------------------------------
 

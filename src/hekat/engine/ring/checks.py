@@ -74,7 +74,7 @@ def check_sample_cbd(key: bytes, first_chunk: int, chunk_count: int, degree: int
 
 def check_elements(ring: Ring, a: RingArray, what: str = "ring elements") -> Shape:
     """The leading shape of ring elements. Raises InputError unless they are canonical residues (..., primes, N)."""
-    row_shape = (len(ring.primes), ring.degree)
+    row_shape = ring.element_shape
     if not isinstance(a, np.ndarray) or a.dtype != np.uint64 or a.ndim < 2 or a.shape[-2:] != row_shape:
         raise InputError(
             f"{what} have the wrong layout",
@@ -123,7 +123,7 @@ def check_slots(form: MaskFormat, values: LevelArray) -> None:
 
 
 def refuse_slots(form: MaskFormat) -> InputError:
-    """The refusal of values of which at least one does not fit its slot."""
+    """The refusal of values when at least one does not fit its slot."""
     return InputError(
         "values do not fit their slots",
         expected=f"|value| < 2^{form.slot_bits - 1}",

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from math import prod
 
 import numpy as np
 
 from hekat import _native
-from hekat.engine.checks import Shape
 from hekat.engine.ring.checks import (
     check_accumulator,
     check_add_masked,
     check_chacha20,
-    check_elements,
     check_expand_uniform,
     check_mask_values,
-    check_operands,
     check_sample_cbd,
     check_unmask_sum,
     refuse_opened,
     refuse_slots,
 )
+from hekat.engine.ring.elements import RingElements, flat_elements
 from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
 # Rings and formats whose tables are kept: more than the parameter sets of a process.
 KEPT_TABLES = 32
 
+_CHANGES = {"ring_ntt": _native.Ring.ntt, "ring_intt": _native.Ring.intt}
+_COMBINATIONS = {"ring_add": _native.Ring.add, "ring_sub": _native.Ring.sub, "ring_mul": _native.Ring.mul}
 
-class CpuRing:
+
+class CpuRing(RingElements):
     """Implements `hekat.engine.ring.interface.RingEngine` in native code, constant-time as it says.
 
     Results are C-contiguous. Every operation releases the interpreter lock, may be called from several threads at once
@@ -56,7 +55,7 @@ class CpuRing:
     def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
         """Uniform residues by rejection, chunk by chunk over the threads."""
         check_expand_uniform(key, first_chunk, chunk_count)
-        out = np.empty((chunk_count, len(ring.primes), ring.degree), np.uint64)
+        out = np.empty((chunk_count, *ring.element_shape), np.uint64)
         if chunk_count:
             _native_ring(ring, self._path).expand_uniform(self._pool, out, key, first_chunk)
         return out
@@ -71,51 +70,15 @@ class CpuRing:
 
     # --- elements --------------------------------------------------------------------------------------
 
-    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
-        """Values at the odd powers of psi, in bit-reversed order."""
-        check_elements(ring, a)
-        return self._change(ring, _native.Ring.ntt, a)
-
-    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
-        """The inverse of `ring_ntt`."""
-        check_elements(ring, a)
-        return self._change(ring, _native.Ring.intt, a)
-
-    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Sum, shapes broadcast."""
-        return self._combine(ring, _native.Ring.add, a, b)
-
-    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Difference, shapes broadcast."""
-        return self._combine(ring, _native.Ring.sub, a, b)
-
-    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Slot by slot product, shapes broadcast."""
-        return self._combine(ring, _native.Ring.mul, a, b)
-
-    def _change(
-        self,
-        ring: Ring,
-        operation: Callable[[_native.Ring, _native.ThreadPool, RingArray, RingArray], None],
-        a: RingArray,
-    ) -> RingArray:
-        elements = _flat(ring, a)
+    def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         out = np.empty(elements.shape, np.uint64)
-        operation(_native_ring(ring, self._path), self._pool, out, elements)
-        return out.reshape(a.shape)
+        _CHANGES[name](_native_ring(ring, self._path), self._pool, out, elements)
+        return out
 
-    def _combine(
-        self,
-        ring: Ring,
-        operation: Callable[[_native.Ring, _native.ThreadPool, RingArray, RingArray, RingArray], None],
-        a: RingArray,
-        b: RingArray,
-    ) -> RingArray:
-        shape = check_operands(ring, a, b)
-        element_shape = (len(ring.primes), ring.degree)
-        out = np.empty((prod(shape), *element_shape), np.uint64)
-        operation(_native_ring(ring, self._path), self._pool, out, _items(ring, a, shape), _items(ring, b, shape))
-        return out.reshape(*shape, *element_shape)
+    def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
+        out = np.empty((count, *ring.element_shape), np.uint64)
+        _COMBINATIONS[name](_native_ring(ring, self._path), self._pool, out, a, b)
+        return out
 
     # --- blocks of values ------------------------------------------------------------------------------
 
@@ -135,7 +98,7 @@ class CpuRing:
             self._pool,
             out,
             public_key,
-            _flat(form.ring, secret_ntt),
+            flat_elements(form.ring, secret_ntt),
             np.frombuffer(error_key, np.uint8),
             first_chunk,
             np.ascontiguousarray(values),
@@ -176,7 +139,7 @@ class CpuRing:
             values,
             counts,
             public_key,
-            _flat(form.ring, secret_ntt),
+            flat_elements(form.ring, secret_ntt),
             first_chunk,
             np.ascontiguousarray(written),
         )
@@ -196,15 +159,3 @@ def _native_blocks(form: MaskFormat, path: str) -> _native.MaskedBlocks:
     """The tables of a mask format, made once."""
     ring = _native_ring(form.ring, path)
     return _native.MaskedBlocks(ring, form.slots, form.slot_bits, form.dropped_bits, form.sum_dropped_bits)
-
-
-def _flat(ring: Ring, a: RingArray) -> RingArray:
-    """The same elements as a contiguous (count, primes, N) array; a view wherever `a` is contiguous already."""
-    return np.ascontiguousarray(a).reshape(prod(a.shape[:-2]), len(ring.primes), ring.degree)
-
-
-def _items(ring: Ring, a: RingArray, shape: Shape) -> RingArray:
-    """`a` broadcast to leading `shape` as (count, primes, N); a single one stays one, the native core repeats it."""
-    if prod(a.shape[:-2]) == 1 and prod(shape) > 0:
-        return _flat(ring, a)
-    return _flat(ring, np.broadcast_to(a, (*shape, *a.shape[-2:])))

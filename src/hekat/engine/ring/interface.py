@@ -1,11 +1,11 @@
 """The ring operations that every engine has, each with its contract.
 
 Single operations are the specification of the four that work on a whole block of values (`mask_values` to
-`unmask_sum`): those say of which single ones they are made, and engines may fuse them. Constant-time in secrets,
-errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and
-chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a device takes
-values, written bytes and accumulators that lie there too, and what it makes of them stays there. Source: RFC 8439 for
-ChaCha20.
+`unmask_sum`): each of these says which single operations it is made of, and engines may fuse them. Constant-time in
+secrets, errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key
+lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a
+device takes values, written bytes and accumulators that lie there too, and what it makes of them stays there. Source:
+RFC 8439 for ChaCha20.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class RingEngine(Protocol):
         ...
 
     def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Slot by slot product: that of the elements, where both are in transformed form; leading shapes broadcast."""
+        """Slot by slot product: the elements' product where both are in transformed form; leading shapes broadcast."""
         ...
 
     def mask_values(

@@ -28,7 +28,7 @@ def _values_at_odd_powers(f: list[int], root: int, p: int) -> list[int]:
     even = _values_at_odd_powers(f[0::2], root * root % p, p)
     odd = _values_at_odd_powers(f[1::2], root * root % p, p)
     terms = [x * o % p for x, o in zip(_odd_powers(root, len(odd), p), odd, strict=True)]
-    # root^N = -1: the powers of the second half are the negatives of those of the first.
+    # root^N = -1: the powers of the second half are the negatives of the first half's powers.
     return [(e + t) % p for e, t in zip(even, terms, strict=True)] + [
         (e - t) % p for e, t in zip(even, terms, strict=True)
     ]

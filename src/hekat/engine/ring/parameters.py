@@ -45,6 +45,11 @@ class Ring:
         """q, the product of the primes."""
         return prod(self.primes)
 
+    @property
+    def element_shape(self) -> tuple[int, int]:
+        """(primes, N): one row of residues a prime."""
+        return len(self.primes), self.degree
+
     @cached_property
     def roots(self) -> tuple[int, ...]:
         """For each prime the smallest primitive 2N-th root of unity: psi in the transform's definition."""

@@ -13,15 +13,14 @@ from hekat.engine.ring.checks import (
     check_accumulator,
     check_add_masked,
     check_chacha20,
-    check_elements,
     check_expand_uniform,
     check_mask_values,
-    check_operands,
     check_sample_cbd,
     check_slots,
     check_unmask_sum,
     refuse_opened,
 )
+from hekat.engine.ring.elements import RingElements
 from hekat.engine.ring.interface import CBD_BOUND, ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.ring.mask_layout import chunks_of, join_fields, join_slots, read_fields, split_slots, write_fields
 from hekat.engine.ring.negacyclic import inverse_transform, transform
@@ -31,8 +30,18 @@ from hekat.engine.ring.parameters import MaskFormat, Ring
 CBD_STREAM = (1 << 32) - 1
 WORD_LIMIT = 1 << 64
 
+_CHANGES: dict[str, Callable[[list[int], int, int], list[int]]] = {
+    "ring_ntt": transform,
+    "ring_intt": inverse_transform,
+}
+_COMBINATIONS: dict[str, Callable[[int, int, int], int]] = {
+    "ring_add": lambda x, y, p: (x + y) % p,
+    "ring_sub": lambda x, y, p: (x - y) % p,
+    "ring_mul": lambda x, y, p: x * y % p,
+}
 
-class ReferenceRing:
+
+class ReferenceRing(RingElements):
     """The operations of `hekat.engine.ring.interface.RingEngine`, one coefficient after the other."""
 
     # --- streams ---------------------------------------------------------------------------------------
@@ -55,7 +64,7 @@ class ReferenceRing:
 
         chunks = range(first_chunk, first_chunk + chunk_count)
         rows = [[uniform(i, p, chunk) for i, p in enumerate(ring.primes)] for chunk in chunks]
-        return np.array(rows, np.uint64).reshape(chunk_count, len(ring.primes), ring.degree)
+        return np.array(rows, np.uint64).reshape(chunk_count, *ring.element_shape)
 
     def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
         """Ones among 21 bits less ones among 21 others, a word a number."""
@@ -72,27 +81,24 @@ class ReferenceRing:
 
     # --- elements --------------------------------------------------------------------------------------
 
-    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
-        """Values at the odd powers of psi, in bit-reversed order."""
-        check_elements(ring, a)
-        return _map_rows(ring, transform, a)
+    def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
+        rows = [
+            [_CHANGES[name](row, root, p) for row, root, p in zip(element, ring.roots, ring.primes, strict=True)]
+            for element in elements.tolist()
+        ]
+        return np.array(rows, np.uint64)
 
-    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
-        """The inverse of `ring_ntt`."""
-        check_elements(ring, a)
-        return _map_rows(ring, inverse_transform, a)
-
-    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Sum, shapes broadcast."""
-        return _combine(ring, lambda x, y, p: (x + y) % p, a, b)
-
-    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Difference, shapes broadcast."""
-        return _combine(ring, lambda x, y, p: (x - y) % p, a, b)
-
-    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Slot by slot product, shapes broadcast."""
-        return _combine(ring, lambda x, y, p: x * y % p, a, b)
+    def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
+        shape = (count, *ring.element_shape)
+        pairs = zip(np.broadcast_to(a, shape).tolist(), np.broadcast_to(b, shape).tolist(), strict=True)
+        elements = [
+            [
+                [_COMBINATIONS[name](x, y, p) for x, y in zip(x_row, y_row, strict=True)]
+                for x_row, y_row, p in zip(x_rows, y_rows, ring.primes, strict=True)
+            ]
+            for x_rows, y_rows in pairs
+        ]
+        return np.array(elements, np.uint64)
 
     # --- blocks of values ------------------------------------------------------------------------------
 
@@ -178,28 +184,6 @@ class ReferenceRing:
 
 def _nonce(stream: int, chunk: int) -> bytes:
     return stream.to_bytes(4, "little") + chunk.to_bytes(8, "little")
-
-
-def _map_rows(ring: Ring, change: Callable[[list[int], int, int], list[int]], a: RingArray) -> RingArray:
-    """`change(row, root, prime)` of every row of elements."""
-    elements = a.reshape(-1, len(ring.primes), ring.degree).tolist()
-    rows = [
-        [change(row, root, p) for row, root, p in zip(element, ring.roots, ring.primes, strict=True)]
-        for element in elements
-    ]
-    return np.array(rows, np.uint64).reshape(a.shape)
-
-
-def _combine(ring: Ring, operation: Callable[[int, int, int], int], a: RingArray, b: RingArray) -> RingArray:
-    """`operation(x, y, prime)` of every pair of residues, leading shapes broadcast."""
-    shape = (*check_operands(ring, a, b), len(ring.primes), ring.degree)
-    x_rows = np.broadcast_to(a, shape).reshape(-1, ring.degree).tolist()
-    y_rows = np.broadcast_to(b, shape).reshape(-1, ring.degree).tolist()
-    rows = [
-        [operation(x, y, ring.primes[i % len(ring.primes)]) for x, y in zip(x_row, y_row, strict=True)]
-        for i, (x_row, y_row) in enumerate(zip(x_rows, y_rows, strict=True))
-    ]
-    return np.array(rows, np.uint64).reshape(shape)
 
 
 def _integers(ring: Ring, element: RingArray) -> list[int]:

@@ -1,1 +1,1 @@
-"""One engine made of several: a batch is cut over its members, and what follows is computed where the parts lie."""
+"""One engine made of several: its members hold parts of each batch and compute with the parts they hold."""

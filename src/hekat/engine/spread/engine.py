@@ -36,14 +36,14 @@ class _TableRequest:
 class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine` over `engines`, which work at the same time, one thread each.
 
-    Batches are cut over all of them, in proportion to their measured speeds or, with the policy `round_robin`,
-    equally; small ones go whole to the engine that is free first, or to one after the other. `SpreadResidues` says
-    where residues lie and what moves. Limbs lie on the host, random ones too; integers are the first engine's.
-    Constant-time as its engines are; shares and moves depend on sizes, indices and times alone.
+    Batches are partitioned over all of them, in proportion to their measured speeds or, with the policy `round_robin`,
+    equally; a small batch goes whole to the engine that is free first, or to one engine after the other.
+    `SpreadResidues` says where residues lie and what moves. Limbs lie on the host, random ones too; integers are the
+    first engine's. Constant-time as its engines are; shares and moves depend on sizes, indices and times alone.
 
-    `least_work` (products, each weighed by the limbs of its modulus) and `least_chunks` (ring elements) are what a
-    batch is cut from. Raises EngineError for fewer than two
-    engines and for engines of which only some may look up randomness plainly.
+    A batch is partitioned from `least_work` on (products, each weighed by the limbs of its modulus), or from
+    `least_chunks` on (ring elements). Raises EngineError for fewer than two engines, and where only some engines may
+    look up randomness plainly.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
             raise EngineError("nothing to spread over", expected="two engines or more", got=str(len(engines)))
         if len({engine.single_tenant for engine in engines}) > 1:
             raise EngineError(
-                "engines of one machine differ in who else runs code on it",
+                "the settings of one machine's engines differ in whether others run code on it",
                 expected="one tenancy",
                 got=", ".join(f"{engine.name}: single_tenant={engine.single_tenant}" for engine in engines),
             )
@@ -77,7 +77,7 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
 
     @property
     def chunk_plan(self) -> ChunkPlan:
-        """Chunks of which each engine's part is all that it works on at once when alone; the next ones wait ready."""
+        """Chunks that give each engine as much at once as it takes when alone; the next chunks wait ready."""
         plans = [engine.chunk_plan for engine in self._pool.engines]
         return ChunkPlan(sum(plan.factor * plan.in_flight for plan in plans), in_flight=2)
 
@@ -147,7 +147,7 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
         return self._join(table.modulus, shape, partition, parts)
 
     def _tables(self, table: FixedBaseTable, owners: Sequence[int]) -> Mapping[int, FixedBaseTable]:
-        """The members' own tables; those of `owners` that are missing are made, all at the same time."""
+        """The members' own tables; the missing tables of `owners` are made, all at the same time."""
         request: _TableRequest = table.data
 
         def task(owner: int) -> Callable[[Engine], None]:

@@ -17,7 +17,7 @@ STRETCH: Final = 4096
 
 
 def partition_range(count: int, shares: Sequence[float]) -> list[tuple[int, int]]:
-    """Where the run of each engine begins and ends, in range(count) cut by `shares`, which add up to 1."""
+    """Where the run of each engine begins and ends, in range(count) divided by `shares`, which add up to 1."""
     return list(pairwise(round(share * count) for share in accumulate(shares, initial=0.0)))
 
 
@@ -38,7 +38,7 @@ class Partition:
 
     @classmethod
     def by_shares(cls, count: int, shares: Sequence[float]) -> Partition:
-        """Every stretch of an array cut by `shares`, which add up to 1, in the order of the engines."""
+        """Every stretch of an array divided by `shares`, which add up to 1, in the order of the engines."""
         partition = cls(np.empty(count, np.uint8))
         for start in range(0, count, STRETCH):
             stretch = partition.owners[start : start + STRETCH]
@@ -64,7 +64,7 @@ class Partition:
 
     @cached_property
     def ranks(self) -> IndexArray:
-        """For each residue its number among those of its owner."""
+        """For each residue its number among its owner's residues."""
         ranks = np.zeros(self.size, np.int64)
         for owner, count in self.counts.items():
             ranks[self.owners == owner] = np.arange(count, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Several engines that work at the same time, one thread each, and what that told of their loads."""
+"""Several engines that work at the same time, one thread each, and what that told of their speeds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class EnginePool:
         return (1 / count,) * count if self.policy == ROUND_ROBIN else self.workload.shares
 
     def next_member(self, among: Sequence[int] = ()) -> int:
-        """Who takes the next batch that is not cut, of all members or those named: the first free, or the next."""
+        """The member, of `among` (of all if empty), that takes the next batch whole: the first free, or the next."""
         among = among or range(len(self.engines))
         if self.policy != ROUND_ROBIN:
             return self.workload.first_free(among)
@@ -84,12 +84,13 @@ class EnginePool:
 
         def work(member: int) -> Result:
             engine = self.engines[member]
-            # One task at a time, or a member's time would not be its own.
+            # One task at a time; otherwise a member's measured time would hold the time of another task.
             with self._busy[member], self.workload.work(member, items[member]):
                 start = self._clock()
                 result = tasks[member](engine)
                 if others and isinstance(engine, Asynchronous):
-                    # Else its time were that of the launch, and its share that of an engine without work.
+                    # Otherwise its time would be the time of the launch, and its share would be the share of an engine
+                    # without work.
                     engine.synchronize()
                 seconds[member] = self._clock() - start
                 return result

@@ -1,4 +1,4 @@
-"""Products of many residues cut over several engines: partial ones where the parts lie, then joined."""
+"""Products of many residues that lie in several engines: partial products where the parts lie, then joined."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ class _Groups:
 class SpreadProducts(SpreadResidues):
     """`mod_product`, `mod_segment_product` and `mod_multi_exp` over parts.
 
-    A result of whose factors one member has all stays with it. The others are cut like a new batch, and of their
-    partial products only those move that lie elsewhere than their result: as many as results times members less one.
+    Where one member has all factors of a result, the result stays there. The other results are partitioned like a new
+    batch, and a partial product moves only where it lies elsewhere than its result: results times members less one at
+    most.
     """
 
     def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:

@@ -1,4 +1,4 @@
-"""Residues cut over several engines: in and out, shapes, and element-wise operations where the parts lie."""
+"""Residues partitioned over several engines: in and out, shapes, and element-wise operations where the parts lie."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Moved = Mapping[tuple[int, int], LimbArray]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The data of a ResidueArray: who owns which residue, and each owner's, of one axis, in C order."""
+    """The data of a ResidueArray: which member owns which residue, and each owner's residues, one axis, in C order."""
 
     partition: Partition
     of: Mapping[int, ResidueArray]
@@ -55,8 +55,8 @@ class SpreadResidues:
     """The part of the engine that every other part stands on.
 
     A ResidueArray's data is `Parts`. Limbs lie on the host. An operation runs on each member with the parts it holds.
-    Where operands are cut differently, the residues of the second that lie elsewhere than their partners are stored
-    and loaded again; nothing else moves. A single residue that meets an array is taken to each member once.
+    Where operands are partitioned differently, the residues of the second that lie elsewhere than their partners are
+    stored and loaded again; nothing else moves. A single residue that meets an array is taken to each member once.
     """
 
     def __init__(self, pool: EnginePool, least_work: int) -> None:
@@ -71,10 +71,10 @@ class SpreadResidues:
         """This object as what it is a part of."""
         return cast(Engine, self)
 
-    # --- who takes what --------------------------------------------------------------------------------
+    # --- which member takes what -----------------------------------------------------------------------
 
     def _plan(self, count: int, work: int, among: Sequence[int] = ()) -> Partition:
-        """The cut of a new batch of `count`: over all members by the policy, whole where `work` is little.
+        """The partition of a new batch of `count`: over all members by the policy, whole where `work` is little.
 
         `among`: the members that may take it whole, all if none is named.
         """
@@ -214,7 +214,7 @@ class SpreadResidues:
         *,
         refuse: Callable[[int, Shape, Modulus], InputError] | None = None,
     ) -> ResidueArray:
-        """The operation `name` on each owner of the result's `cut`, with what it gets of each operand."""
+        """The operation `name` on each owner of the result's `partition`, with what it gets of each operand."""
 
         def task(owner: int) -> Callable[[Engine], ResidueArray]:
             return lambda engine: getattr(engine, name)(*[argument(owner) for argument in arguments])
@@ -233,7 +233,7 @@ class SpreadResidues:
     def _choose_partition(
         self, modulus: Modulus, shape: Shape, operands: Sequence[ResidueArray], products: int
     ) -> Partition:
-        """The cut of an element-wise result: that of an operand of its size, so that this one does not move.
+        """The partition of an element-wise result: an operand's of its size, so that this operand does not move.
 
         An operand that lies whole in one member is moved only for operations of many `products` an item.
         """
@@ -251,7 +251,7 @@ class SpreadResidues:
         return like[0] if like else Partition.whole(count, owner)
 
     def _bring(self, a: ResidueArray, shape: Shape, partition: Partition) -> Argument:
-        """What each owner of `cut`, the cut of an array of `shape`, gets of `a` broadcast to that shape."""
+        """What each owner of `partition`, for an array of `shape`, gets of `a` broadcast to that shape."""
         parts: Parts = a.data
         if a.size == 1 and partition.size != 0:
             return self._copy(a, partition)
@@ -263,7 +263,7 @@ class SpreadResidues:
         return lambda owner: self._gather(a, owner, wanted[owner], moved)
 
     def _copy(self, a: ResidueArray, partition: Partition) -> Argument:
-        """A single residue, at each owner of `cut`: moved there once, kept as long as `a` lives."""
+        """A single residue, at each owner of `partition`: moved there once, kept as long as `a` lives."""
         (home,) = a.data.of
         with self._lock:
             copies = self._copies.setdefault(a, {home: a.data.of[home]})
@@ -277,7 +277,9 @@ class SpreadResidues:
         return copies.__getitem__
 
     def _move(self, a: ResidueArray, wanted: Mapping[int, IndexArray]) -> _Moved:
-        """The limbs of those `wanted` residues of `a` that lie elsewhere, by who has and who wants them; each once."""
+        """The limbs of the `wanted` residues of `a` that lie elsewhere, each once, by (the member that has them, the
+        other).
+        """
         partition: Partition = a.data.partition
         moves: dict[tuple[int, int], IndexArray] = {}
         for to, sources in wanted.items():
@@ -340,7 +342,7 @@ def positions_of(partition: Partition, owner: int) -> IndexArray | slice:
 
 
 def _slices(limbs: LimbArray, shape: Shape, partition: Partition) -> Argument:
-    """What each owner of `cut`, the cut of an array of `shape`, gets of host limbs broadcast to that shape."""
+    """What each owner of `partition`, for an array of `shape`, gets of host limbs broadcast to that shape."""
     refuse_device_limbs(limbs)
     if prod(limbs.shape[:-1]) == 1 and partition.size:
         single = limbs.reshape(1, limbs.shape[-1])

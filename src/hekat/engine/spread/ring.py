@@ -1,9 +1,8 @@
-"""Ring operations over several engines: cut by chunks, whose numbers say what each holds, on arrays of the host."""
+"""Ring operations over several engines: divided by chunks, whose numbers say what each holds, on arrays of the host."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -12,13 +11,12 @@ from hekat.engine.interface import Engine
 from hekat.engine.ring.checks import (
     check_accumulator,
     check_add_masked,
-    check_elements,
     check_expand_uniform,
     check_mask_values,
-    check_operands,
     check_sample_cbd,
     check_unmask_sum,
 )
+from hekat.engine.ring.elements import RingElements
 from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.engine.spread.partition import partition_range
@@ -28,13 +26,13 @@ from hekat.engine.spread.pool import EnginePool
 LEAST_CHUNKS: Final = 8
 
 
-class SpreadRing:
+class SpreadRing(RingElements):
     """The ring operations of an engine over several.
 
-    Streams, masking and opening are cut into runs of whole chunks, one a member: chunk numbers are explicit and only a
-    block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise operations
-    are cut along the elements. Key streams, and the adding and writing of sums, which cost no more than bringing their
-    operands elsewhere, are the first member's.
+    Streams, masking and opening are divided into runs of whole chunks, one a member: chunk numbers are explicit and
+    only a block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise
+    operations are divided along the elements. Key streams, and the adding and writing of sums, which cost no more than
+    bringing their operands elsewhere, are the first member's.
     """
 
     _pool: EnginePool
@@ -66,40 +64,18 @@ class SpreadRing:
 
     # --- elements --------------------------------------------------------------------------------------
 
-    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
-        """Values at the odd powers of psi, in bit-reversed order."""
-        check_elements(ring, a)
-        return self._on_elements("ring_ntt", ring, a.shape, a)
+    def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
+        return self._on_elements(name, ring, elements)
 
-    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
-        """The inverse of `ring_ntt`."""
-        check_elements(ring, a)
-        return self._on_elements("ring_intt", ring, a.shape, a)
+    def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
+        shape = (count, *ring.element_shape)
+        return self._on_elements(name, ring, np.broadcast_to(a, shape), np.broadcast_to(b, shape))
 
-    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Sum, shapes broadcast."""
-        return self._combine("ring_add", ring, a, b)
-
-    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Difference, shapes broadcast."""
-        return self._combine("ring_sub", ring, a, b)
-
-    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        """Slot by slot product, shapes broadcast."""
-        return self._combine("ring_mul", ring, a, b)
-
-    def _combine(self, name: str, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-        shape = (*check_operands(ring, a, b), len(ring.primes), ring.degree)
-        return self._on_elements(name, ring, shape, np.broadcast_to(a, shape), np.broadcast_to(b, shape))
-
-    def _on_elements(self, name: str, ring: Ring, shape: tuple[int, ...], *operands: RingArray) -> RingArray:
-        count = prod(shape[:-2])
-        flat = [operand.reshape(count, *shape[-2:]) for operand in operands]
-
+    def _on_elements(self, name: str, ring: Ring, *operands: RingArray) -> RingArray:
         def operate(start: int, stop: int) -> Callable[[Engine], RingArray]:
-            return lambda engine: getattr(engine, name)(ring, *[operand[start:stop] for operand in flat])
+            return lambda engine: getattr(engine, name)(ring, *[operand[start:stop] for operand in operands])
 
-        return np.concatenate(self._in_runs(operate, count, name)).reshape(shape)
+        return np.concatenate(self._in_runs(operate, len(operands[0]), name))
 
     # --- blocks of values ------------------------------------------------------------------------------
 

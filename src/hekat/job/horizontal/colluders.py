@@ -13,7 +13,7 @@ def colluders_borne(settings: HorizontalSettings) -> tuple[int, int]:
     Both limits hold at once: 2t - c - 1 members, and u_min - 2 parties, u_min being that of a round's sample. For
     opening `committee`. Source: docs/spec/committee.md, Sizes.
     """
-    committee = committee_of(settings, members_for_sizes(settings))
+    committee = committee_of(settings.sums, members_for_sizes(settings.sums))
     members = max(0, equivocation_bound(len(committee.members), committee.threshold))
     parties = max(0, committee.least_included - 2)
     if len(committee.members) == len(committee.parties):

@@ -19,7 +19,7 @@ def check_committee(policy: SitePolicy, job: Job) -> None:
     settings = job.settings
     if settings.protection != "lattice":
         return
-    least = least_parties(settings, settings.sample_size)
+    least = least_parties(settings.sums, settings.sample_size)
     if least < policy.min_parties:
         raise PolicyError(
             "a sum of this job may be of fewer parties than the site allows",

@@ -14,14 +14,9 @@ from hekat.job.horizontal.precision_sweep import check_precision_sweep
 from hekat.job.job_head import read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
-from hekat.protocol.horizontal.settings import (
-    PROTECTIONS,
-    CodecSettings,
-    HorizontalSettings,
-    ModelSettings,
-    TrainingSettings,
-)
+from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.secure_sum.settings import PROTECTIONS, CodecSettings
 
 PROTOCOL = "horizontal"
 _KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}

@@ -6,15 +6,14 @@ from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
     ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
     LEAK_ACCEPTED,
-    FixedPoint,
-    LinearTraining,
     VerticalLinearSettings,
 )
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 
 _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",
@@ -69,7 +68,7 @@ def _top(job: NewGuestJob) -> list[str]:
 
 def _intersection_alone(job: NewGuestJob) -> list[str]:
     return [
-        "[intersection]                           # docs/set_intersection.md",
+        "[intersection]                           # docs/explanation/set_intersection.md",
         default("kind", KINDS[0], '"ecdh", or "rsa_blind": blind signatures'),
         default("learns", list(job.parties), "who learns which of its ids are common to all"),
         default("cardinality_only", False, 'true: how many, and not which; one host and kind "ecdh" alone'),
@@ -84,7 +83,7 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
         _training(job),
         _protection(job),
         [
-            "[intersection]                           # how common rows are found: docs/set_intersection.md",
+            "[intersection]                           # how rows are matched: docs/explanation/set_intersection.md",
             default("kind", KINDS[0], '"ecdh", "rsa_blind"; "aligned": rows are in one order already'),
             example("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
         ],
@@ -96,7 +95,9 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
         [
             "[label_leak]",
             example(
-                "accepted", LEAK_ACCEPTED, "waives the limit on equations; the site has to allow it: docs/vertical.md"
+                "accepted",
+                LEAK_ACCEPTED,
+                "waives the limit on equations; the site has to allow it: docs/explanation/vertical.md",
             ),
         ],
         [
@@ -122,7 +123,7 @@ def _model(job: NewGuestJob) -> list[str]:
     l1 = "penalty lambda >= 0 in loss + lambda |w|_1; with an arbiter alone"
     return [
         "[model]",
-        chosen("name", job.model, '"logistic": by Taylor, docs/vertical.md; "linear": labels are numbers'),
+        chosen("name", job.model, '"logistic": by Taylor, docs/explanation/vertical.md; "linear": labels are numbers'),
         default("l1", training.l1, l1),
         default("l2", training.l2, "penalty lambda >= 0 in loss + lambda/2 |w|^2"),
     ]

@@ -30,7 +30,7 @@ def _party(job: NewGuestJob, party: str) -> list[str]:
     lines = [f"[{toml_key('party', party)}]", *_keys(job, party), ""]
     lines += [
         f"[{toml_key('party', party, 'data', job.data_name)}]",
-        chosen("source", "csv", "or another kind that docs/data.md describes"),
+        chosen("source", "csv", "or another kind that docs/how_to/data_sources.md describes"),
         chosen("path", job.path_of(party), _PATH),
         chosen("id", job.id[0] if len(job.id) == 1 else job.id, _ID),
     ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.new_job import NET_MODULE, NewJob
 from hekat.job.new.template_lines import chosen, default, example, setting
-from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 _MODELS = {
     "logistic": "logistic regression",

@@ -8,7 +8,7 @@ from typing import Any
 
 from hekat.data import SOURCE_KINDS
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import check_parties
+from hekat.protocol.secure_sum.settings import check_parties
 
 MODELS = ("logistic", "mlp", "linear", "torch")
 DATA_KINDS = SOURCE_KINDS

@@ -137,10 +137,12 @@ def policy_lines() -> list[str]:
     return [
         "[policy]                                 # a job that asks for more is refused before anything is read",
         default("protections", list(policy.protections), 'of "lattice", "paillier", "none"'),
-        default("openings", list(policy.openings), 'of "committee", "authority", "shared": docs/security.md'),
+        default(
+            "openings", list(policy.openings), 'of "committee", "authority", "shared": docs/explanation/security.md'
+        ),
         default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
-        default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/vertical.md"),
+        default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
         default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
         default(
             "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 JOB_FILE, SITE_FILE = "job.toml", "site.toml"
 

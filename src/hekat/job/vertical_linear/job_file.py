@@ -15,8 +15,9 @@ from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.role_names import check_role_name
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings
-from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 
 PROTOCOL: Final = "vertical_linear"
 ALIGNED: Final = "aligned"

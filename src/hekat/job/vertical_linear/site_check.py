@@ -12,7 +12,10 @@ from hekat.job.site_policy import (
     check_protections,
 )
 from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
+
+MAX_PREDICTIONS_KEY = "policy.max_predictions"
 
 
 def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
@@ -68,13 +71,7 @@ def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
 
 def check_test_rows_allowed(policy: SitePolicy, row_count: int) -> None:
     """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts."""
-    if row_count > policy.max_predictions:
-        raise PolicyError(
-            "the site does not allow so many predictions with a party's part of the model",
-            expected=f"at most {policy.max_predictions} rows in all: policy.max_predictions",
-            got=f"test_data of up to {row_count} rows that all parties have",
-            cure="take fewer test rows, leave out test_data, or let the site's owner raise policy.max_predictions",
-        )
+    check_prediction_limit("the site", row_count, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
 
 
 def _check_form(policy: SitePolicy, form: str) -> None:

@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hekat.data import Table
+from hekat.channel import PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import ModelsDifferError, PartyLostError, PartyStoppedError, StateError
 from hekat.job.horizontal.committee_policy import check_members
 from hekat.job.horizontal.job_file import PROTOCOL
-from hekat.job.horizontal.precision_sweep import with_bits
 from hekat.job.load_any_job import check_may_run
-from hekat.launch.horizontal.federation import Federation, Listener
+from hekat.launch.horizontal.comparisons import Comparer
+from hekat.launch.horizontal.in_process import SharedObserver
+from hekat.launch.horizontal.phase import Phase
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.launch.run_result import RunResult
-from hekat.model import evaluate
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
-from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
-from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
+from hekat.run.horizontal.role import RoleContext
 from hekat.run.horizontal.trained_model import MODEL_FILE, save_trained_model
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, Resumed, load_resumed, save_state
 from hekat.run.horizontal.upload_states import (
     check_upload_states,
     keep_states_in,
-    open_passing_states,
     open_states,
     roles_without_own_folder,
 )
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
-from hekat.run.timeout_hint import name_timeout_key
-from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
-from hekat.summary.horizontal.aggregator_view import AggregatorView, view_of_aggregator
-from hekat.summary.horizontal.summary import Finished, TrainedAlone, summarise
+from hekat.summary.horizontal.aggregator_view import view_of_aggregator
+from hekat.summary.horizontal.finished_run import FinishedRun
+from hekat.summary.horizontal.summary import summarise
 from hekat.summary.summary_format import SUMMARY_FILE
+
+ROLES_TOOK_TURNS = "roles took turns at the measured steps, so each figure is that of a machine to itself"
 
 
 def run_job(
@@ -95,13 +91,6 @@ def _run(
                 releases=resumed.releases,
             )
         return session.run(state, resume_from, own)
-
-
-def _describe_progress(record: RoundRecord) -> str:
-    """The losses of a round, for a line on the terminal."""
-    found = record.validation
-    shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
-    return f"loss {record.loss:.4f}{shown}"
 
 
 def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
@@ -152,168 +141,95 @@ def _load_own(folder: Path, inputs: HorizontalInputs, state: TrainingState) -> d
     return load_own_states(folder / OWN_STATE_FOLDER, inputs.job, state, model)
 
 
+@dataclass
 class _Session:
-    """One run's folder, events and phases."""
+    """One run's folder, events and phases; `releases` of Hekat trained what is resumed."""
 
-    def __init__(
-        self,
-        inputs: HorizontalInputs,
-        directory: RunDirectory,
-        events: EventLog,
-        progress: Progress,
-        dropouts: Mapping[str, int],
-        releases: tuple[str, ...] = (),
-    ) -> None:
-        """`releases` of Hekat trained what is resumed."""
-        self._inputs, self._directory, self._events, self._progress = inputs, directory, events, progress
-        self._dropouts, self._releases = dropouts, releases
-        self._job = inputs.job
-        self._made = inputs.make_model(self._job.settings.leader)
-
-    @property
-    def _leader_table(self) -> Table:
-        return self._inputs.tables[self._job.settings.leader]
+    inputs: HorizontalInputs
+    directory: RunDirectory
+    events: EventLog
+    progress: Progress
+    dropouts: Mapping[str, int]
+    releases: tuple[str, ...] = ()
 
     def run(self, resumed: TrainingState | None, resumed_folder: Path | None, own: Mapping[str, OwnState]) -> RunResult:
-        settings, folder = self._job.settings, self._directory.path
-        if roles_without_own_folder(self._inputs):
+        inputs, job, folder, run_id = self.inputs, self.inputs.job, self.directory.path, self.directory.run_id
+        leader = job.settings.leader
+        made = inputs.make_model(leader)
+        keys = session_keys(inputs.party_keys, job.settings.everyone)
+        if roles_without_own_folder(inputs):
             keep_states_in(folder, resumed_folder)
-        alone = self._train_alone() if self._job.compare_alone else {}
-        plain = None
-        if self._job.compare_plain and settings.protection != "none":
-            plain = self._federate(replace(settings, protection="none", authority=None, check_sum=False), "plain")
-        compared = self._sweep_precision()
+        comparisons = Comparer(inputs, run_id, keys, self.events, self.progress).compare()
         with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
             (folder / LEDGER_FOLDER).mkdir()
         for party, kept in own.items():
             self._save_own(party, kept)
-        name = "encrypted" if settings.protection != "none" else "plain"
-        main = self._federate(settings, name, resumed=resumed, own=own)
-        save_trained_model(folder, self._job, main.state, self._leader_table.feature_names, self._made)
-        view = self._view_aggregator(main)
-        main.releases = self._releases
-        summary = summarise(self._inputs, self._directory.run_id, alone, plain, main, view, compared)
+        write_public_keys(folder, keys)
+        main, state = self._train(keys, resumed, own)
+        save_trained_model(folder, job, state, inputs.tables[leader].feature_names, made)
+        aggregator = job.settings.aggregator
+        summary = summarise(
+            job,
+            run_id,
+            main,
+            test_table=inputs.test_facts,
+            alone=comparisons.alone,
+            plain=comparisons.plain,
+            compared=comparisons.bits,
+            view=view_of_aggregator(folder / LEDGER_FOLDER / f"{aggregator}.jsonl", keys[aggregator].public),
+            more_caveats=[ROLES_TOOK_TURNS],
+        )
         replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
-        self._events.write("finished", rounds=main.state.rounds_done)
+        self.events.write("finished", rounds=main.trained.rounds_done)
         return RunResult(folder, summary)
 
-    def _train_alone(self) -> dict[str, TrainedAlone]:
-        found: dict[str, TrainedAlone] = {}
-        self._progress.begin("alone", len(self._inputs.tables))
-        for party, table in self._inputs.tables.items():
-            made = self._inputs.make_model(party)
-            local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None, model=made.model)
-            state = train(Alone(), table, self._job.settings, local, party=party)
-            found[party] = TrainedAlone(self._evaluate(state), state.validation.final or {})
-            self._events.write("alone", party=party, **asdict(found[party]))
-            self._progress.advance("alone", party)
-        return found
+    def _train(
+        self, keys: Mapping[str, PartyKey], resumed: TrainingState | None, own: Mapping[str, OwnState]
+    ) -> tuple[FinishedRun, TrainingState]:
+        """The run itself, with its ledgers, checkpoints and states."""
+        job, settings, folder = self.inputs.job, self.inputs.job.settings, self.directory.path
+        is_checked = job.check_exactness and settings.protection != "none"
+        check = ExactnessCheck() if is_checked else None
 
-    def _sweep_precision(self) -> list[Finished]:
-        """The job at other bits per value; one Paillier key serves them all, and the run itself makes its own."""
-        found: list[Finished] = []
-        for bits in self._job.compare_bits:
-            key_pair = found[0].federation.key_pair if found else None
-            settings = with_bits(self._job.settings, bits)
-            found.append(self._federate(settings, f"{bits} bits", key_pair=key_pair))
-        return found
-
-    def _federate(
-        self,
-        settings: HorizontalSettings,
-        phase: str,
-        *,
-        resumed: TrainingState | None = None,
-        own: Mapping[str, OwnState] | None = None,
-        key_pair: KeyPair | None = None,
-    ) -> Finished:
-        is_main = settings is self._job.settings
-        keys = session_keys(self._inputs.party_keys, settings.everyone)
-        if is_main:
-            write_public_keys(self._directory.path, keys)
-        records: list[RoundRecord] = []
-        metrics: list[dict[str, float]] = []
-        self._progress.begin(phase, settings.training.round_count)
-
-        def on_round(record: RoundRecord, state: TrainingState) -> None:
-            records.append(record)
-            found = self._evaluate(state)
-            if found:
-                metrics.append(found)
-            self._events.write(
-                "round",
-                phase=phase,
-                round=record.round,
-                loss=record.loss,
-                clipped=record.clipped_count,
-                bounds=record.bounds,
-                metrics=found,
-                validation=record.validation,
+        def adapt(context: RoleContext) -> RoleContext:
+            return replace(
+                context,
+                resume_from=resumed,
+                own_state=own.get(context.role),
+                dropout_round=self.dropouts.get(context.role),
+                accept_members=lambda members: check_members(self.inputs.site.policy, job, members),
+                exactness_check=check,
             )
-            self._progress.advance(phase, _describe_progress(record))
 
-        federation = Federation(
-            job=self._job,
-            settings=settings,
-            tables=self._inputs.tables,
-            party_keys=keys,
-            run_id=self._directory.run_id,
-            ledger_folder=self._directory.path / LEDGER_FOLDER if is_main else None,
-            listener=Listener(
-                on_round,
-                self._progress.search_key,
-                self._note_dropout,
-                self._saver() if is_main else lambda state: None,
-                self._save_own if is_main else lambda party, kept: None,
-            ),
-            key_pair=key_pair or self._inputs.key_pair,
-            exactness_check=ExactnessCheck()
-            if self._job.check_exactness and is_main and settings.protection != "none"
-            else None,
-            resume_from=resumed,
-            resume_own=own or {},
-            rehearsed_dropouts=self._dropouts if is_main else {},
-            make_model=self._inputs.make_model,
-            accept_members=self._check_members if is_main else lambda members: None,
+        observer = SharedObserver(
+            on_save=lambda state: save_state(folder / CHECKPOINT_FILE, job, state, self.releases),
+            on_save_own=self._save_own,
         )
-        with self._open_states(settings) as states:
-            federation.upload_states = states
+        with open_states(self.inputs, settings, folder) as states:
+            phase = Phase(
+                self.inputs,
+                settings,
+                "encrypted" if settings.protection != "none" else "plain",
+                self.directory.run_id,
+                keys,
+                self.events,
+                self.progress,
+                states,
+                folder / LEDGER_FOLDER,
+                observer=observer,
+                adapt=adapt,
+                releases=self.releases,
+            )
             try:
-                state = federation.run()
+                return phase.play(self._note_dropout)
             except PartyStoppedError as error:
-                if is_main and isinstance(error.__cause__, ModelsDifferError):
-                    _set_aside(self._directory.path)
-                raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
-        if state.validation.final is not None:
-            self._events.write("validation", phase=phase, rounds=state.rounds_done, metrics=state.validation.final)
-        return Finished(federation, state, records, metrics, metrics[-1] if metrics else self._evaluate(state))
-
-    def _check_members(self, members: tuple[str, ...]) -> None:
-        check_members(self._inputs.site.policy, self._job, members)
-
-    def _open_states(self, settings: HorizontalSettings) -> AbstractContextManager[dict[str, UploadState]]:
-        if settings is self._job.settings:
-            return open_states(self._inputs, settings, self._directory.path)
-        return open_passing_states(self._inputs, settings)
+                if isinstance(error.__cause__, ModelsDifferError):
+                    _set_aside(folder)
+                raise
 
     def _note_dropout(self, error: PartyLostError) -> None:
-        self._events.write("lost", party=error.party, step=error.step, reason=error.reason)
-        self._progress.note_dropout(error.party, error.step, error.reason)
-
-    def _saver(self) -> Callable[[TrainingState], None]:
-        path = self._directory.path / CHECKPOINT_FILE
-        return lambda state: save_state(path, self._job, state, self._releases)
+        self.events.write("lost", party=error.party, step=error.step, reason=error.reason)
+        self.progress.note_dropout(error.party, error.step, error.reason)
 
     def _save_own(self, party: str, kept: OwnState) -> None:
-        save_own_state(self._directory.path / OWN_STATE_FOLDER, self._job, party, kept)
-
-    def _evaluate(self, state: TrainingState) -> dict[str, float]:
-        test = self._inputs.test_table
-        if test is None or test.labels is None:
-            return {}
-        return evaluate(self._made.model, state.parameters, state.standardiser.apply(test.features), test.labels)
-
-    def _view_aggregator(self, main: Finished) -> AggregatorView:
-        name = self._job.settings.aggregator
-        path = self._directory.path / LEDGER_FOLDER / f"{name}.jsonl"
-        return view_of_aggregator(path, main.federation.party_keys[name].public)
+        save_own_state(self.directory.path / OWN_STATE_FOLDER, self.inputs.job, party, kept)

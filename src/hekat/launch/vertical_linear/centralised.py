@@ -15,11 +15,11 @@ from scipy import sparse
 
 from hekat.data import Features, is_dense
 from hekat.job.vertical_linear.job_file import VerticalJob
-from hekat.launch.vertical_linear.federation import PartyOutcome
 from hekat.model import Parameters
 from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
-from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
+from hekat.run.vertical_linear.role import PartyOutcome
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.summary.vertical_linear.summary_shape import Compared, Result
 

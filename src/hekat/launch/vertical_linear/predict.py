@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hekat.channel import Channel, run_parties
+from hekat.channel import Channel
 from hekat.data import Table
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
@@ -24,12 +25,13 @@ from hekat.job.site_policy import check_has_tables
 from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import common_rows_of
+from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.sealed_roles import LEDGER_FOLDER, SealedRoles
+from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
+from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.run.horizontal.predict import Predictions, without_strangers
 from hekat.run.horizontal.trained_model import source_columns_of
 from hekat.run.load_keys import load_key_pair, load_party_keys
@@ -39,7 +41,6 @@ from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_o
 from hekat.run.vertical_linear.prediction_count import PredictionCount
 from hekat.scheme.paillier import KeyPair
 from hekat.state import create_run_directory
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 
 PREDICTIONS_FOLDER = "predictions"
@@ -161,9 +162,11 @@ class _Prediction:
             ledgers.mkdir()
         keys = session_keys(load_party_keys(site, names), names)
         write_public_keys(directory.path, keys)
-        sealed = SealedRoles(keys, directory.run_id, PROTOCOL, digest, ledgers)
-        roles = {name: self._role(name, sealed) for name in names}
-        found = run_parties(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names), turn=sealed.turn)
+        sessions = make_sessions(
+            keys, run_id=directory.run_id, protocol=PROTOCOL, job_digest=digest, ledger_folder=ledgers
+        )
+        roles = {name: self._role(name, sessions[name]) for name in names}
+        found = play_in_process(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names))
         answers = {
             name: self._answer(name, rows, scores, ignored[name])
             for name, (rows, scores) in found.items()
@@ -175,18 +178,18 @@ class _Prediction:
         )
 
     def _role(
-        self, name: str, sealed: SealedRoles
+        self, name: str, session: RoleSession
     ) -> Callable[[Channel], tuple[npt.NDArray[np.int64], FloatArray | None]]:
         def predict(channel: RecordedChannel) -> tuple[npt.NDArray[np.int64], FloatArray | None]:
-            table = self.tables[name]
-            rows = np.arange(len(table))
-            if self.intersection is not None:
-                rows = common_rows_of(channel, table, self.intersection, sealed.stopwatches[name])
-            key_pair, count = self.key_pairs.get(name), self.counts[name].add
-            run = PartyRun(sealed.stopwatches[name], key_pair=key_pair, count_predictions=count)
-            return rows, predict_scores(channel, self.saved[name].part, table.take(rows), self.settings, run)
+            table, stopwatch = self.tables[name], session.stopwatch
+            run = PartyRun(stopwatch, key_pair=self.key_pairs.get(name), count_predictions=self.counts[name].add)
+            matching = Matching(self.intersection, stopwatch)
+            part = self.saved[name].part
+            predicted = match_and_predict(channel, part, table, self.settings, matching, lambda matched: run)
+            rows = predicted.matched.positions
+            return np.arange(len(table)) if rows is None else rows, predicted.scores
 
-        return lambda channel: sealed.play(channel, predict)
+        return lambda channel: session.play(channel, predict)
 
     def _answer(
         self, name: str, rows: npt.NDArray[np.int64], scores: FloatArray, ignored: tuple[str, ...]

@@ -12,21 +12,26 @@ summary.json        `summary_shape.VerticalSummary`
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from hekat.channel import PartyKey
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyStoppedError, StateError
 from hekat.job.load_any_job import check_may_run
 from hekat.job.vertical_linear.job_file import PROTOCOL
+from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.centralised import compare_centralised
-from hekat.launch.vertical_linear.federation import TRAINING, Listener, PartyOutcome, VerticalFederation
-from hekat.protocol.sealed_roles import LEDGER_FOLDER
+from hekat.launch.vertical_linear.run_observer import RunObserver
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
-from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
@@ -35,18 +40,19 @@ from hekat.run.vertical_linear.checkpoint_files import (
     CHECKPOINTS_FOLDER,
     PartyCheckpoint,
     load_party_checkpoints,
-    save_party_checkpoint,
 )
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
 from hekat.run.vertical_linear.prediction_count import PredictionCount
+from hekat.run.vertical_linear.role import OwnStart, PartyOutcome, VerticalContext, VerticalRole
 from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
+from hekat.scheme.paillier import generate_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.summary.party_views import PartyView, views_of_parties
 from hekat.summary.summary_format import SUMMARY_FILE
-from hekat.summary.vertical_linear.epoch_log import EpochLog
+from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.summary import summarise_vertical
+
+ON_ONE_MACHINE = "all roles ran on this one machine, which therefore knows every party's rows"
 
 
 def run_vertical_job(
@@ -120,7 +126,7 @@ def _as_begun(inputs: VerticalInputs, resumed: Mapping[str, PartyCheckpoint]) ->
 
 
 class _Session:
-    """One run's folder, events and roles."""
+    """One run's folder and roles."""
 
     def __init__(
         self,
@@ -133,71 +139,80 @@ class _Session:
     ) -> None:
         self._inputs, self._job, self._folder = inputs, inputs.job, directory.path
         self._events, self._progress, self._resumed, self._start = events, progress, resumed, start
-        guest = inputs.job.settings.guest
-        self._epochs = EpochLog(guest, resumed[guest].state.losses if resumed else ())
         self._run_id = directory.run_id
+        done = {name: kept.state.epochs_done for name, kept in resumed.items()}
+        self._observer = RunObserver(self._job, self._folder, events, progress, done)
 
     def run(self) -> RunResult:
-        settings, folder = self._job.settings, self._folder
+        job, folder = self._job, self._folder
         with disk_errors_as_state_errors(f"{folder / LEDGER_FOLDER} could not be made"):
             (folder / LEDGER_FOLDER).mkdir()
         for party, kept in self._resumed.items():
-            self._save(party, kept)
-        keys = session_keys(self._inputs.party_keys, settings.everyone)
+            self._observer.save(party, kept)
+        keys = session_keys(self._inputs.party_keys, job.settings.everyone)
         public = write_public_keys(folder, keys)
-        federation = VerticalFederation(
-            self._inputs,
-            keys,
-            self._run_id,
-            folder / LEDGER_FOLDER,
-            listener=Listener(
-                on_key=self._progress.search_key,
-                on_matching=self._progress.reach,
-                on_common=self._note_common,
-                on_epoch=self._note_epoch,
-                save=self._save,
-                save_part=lambda part: save_part(folder / PARTS_FOLDER, self._job, part),
-                count_predictions=lambda part, rows: PredictionCount.of(self._inputs.site, folder, part).add(rows),
-            ),
-            resumed=self._resumed,
-            start=self._start,
-            exactness_check=ExactnessCheck(settings) if self._job.check_exactness else None,
-        )
+        check = ExactnessCheck(job.settings) if job.check_exactness else None
+        start = time.perf_counter()
+        roles = {name: VerticalRole(context) for name, context in self._contexts(keys, check).items()}
         try:
-            outcomes = federation.run()
+            found = play_in_process({name: role.play for name, role in roles.items()}, timeout_s=job.timeout_s)
         except PartyStoppedError as error:
-            raise error from name_timeout_key(error.__cause__, self._job.timeout_s)
-        return self._finish(federation, outcomes, views_of_parties(folder, public))
+            raise self._observer.with_what_was_saved(error) from name_timeout_key(error.__cause__, job.timeout_s)
+        seconds = time.perf_counter() - start
+        results = {name: role.result for name, role in roles.items()}
+        run = FinishedVerticalRun(job, results, seconds, () if check is None else tuple(check.checks))
+        outcomes = {name: outcome for name, outcome in found.items() if outcome is not None}
+        return self._finish(run, outcomes, views_of_parties(folder, public))
+
+    def _contexts(self, keys: Mapping[str, PartyKey], check: ExactnessCheck | None) -> dict[str, VerticalContext]:
+        inputs, job, folder, start = self._inputs, self._job, self._folder, self._start
+        sessions = make_sessions(
+            keys,
+            run_id=self._run_id,
+            protocol=PROTOCOL,
+            job_digest=job.digest,
+            ledger_folder=folder / LEDGER_FOLDER,
+            public_keys=job.party_keys,
+        )
+        key_pairs = dict(inputs.key_pairs)
+        for name in key_makers(job):
+            if name not in key_pairs:
+                # Here and not in the role's thread: it can take a minute, and Ctrl-C reaches only this one.
+                with sessions[name].stopwatch.measure(KEYS):
+                    key_pairs[name] = generate_keys(job.settings.key_bits, progress=self._progress.search_key)
+        return {
+            name: VerticalContext(
+                job=job,
+                role=name,
+                session=session,
+                table=inputs.tables.get(name),
+                test_table=inputs.test_tables.get(name),
+                key_pair=key_pairs.get(name),
+                resumed=self._resumed.get(name),
+                start=None if start is None else OwnStart(start.run_id, start.arrays.get(name)),
+                observer=self._observer,
+                count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder, part).add(rows),
+                exactness_check=check,
+            )
+            for name, session in sessions.items()
+        }
 
     def _finish(
-        self, federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome], views: list[PartyView]
+        self, run: FinishedVerticalRun, outcomes: Mapping[str, PartyOutcome], views: list[PartyView]
     ) -> RunResult:
-        epochs = self._epochs.facts
+        epochs = run.epochs
         comparison = None
         if self._job.compare_centralised:
             comparison = compare_centralised(self._job, outcomes, [epoch["loss"] for epoch in epochs])
-        summary = summarise_vertical(federation, outcomes, epochs, views, comparison)
+        summary = summarise_vertical(
+            run,
+            self._run_id,
+            views=views,
+            compared=None if comparison is None else comparison.compared,
+            compared_results=() if comparison is None else comparison.results,
+            more_caveats=[ON_ONE_MACHINE],
+        )
         content = json.dumps(summary, indent=1, allow_nan=False).encode()
         replace_file(self._folder / SUMMARY_FILE, content, mode=0o644)
-        self._events.write("finished", epochs=len(epochs), seconds=federation.seconds)
+        self._events.write("finished", epochs=len(epochs), seconds=run.seconds)
         return RunResult(self._folder, cast(dict[str, Any], summary))
-
-    def _note_common(self, party: str, count: int) -> None:
-        """Rows are matched: training begins, or in the end prediction."""
-        settings = self._job.settings
-        if party != settings.guest:
-            return
-        self._events.write("intersection", kind=self._job.intersection_kind, common=count)
-        if not self._epochs.begun:
-            done = len(self._epochs.facts)
-            self._progress.begin(TRAINING, settings.training.epochs - done)
-            self._epochs.begin()
-
-    def _note_epoch(self, party: str, record: EpochRecord) -> None:
-        if self._epochs.add(party, record):
-            self._events.write("epoch", epoch=record.epoch, loss=record.loss)
-            text = f"epoch {record.epoch}" + ("" if record.loss is None else f", loss {record.loss:.4f}")
-            self._progress.advance(TRAINING, text)
-
-    def _save(self, party: str, kept: PartyCheckpoint) -> None:
-        save_party_checkpoint(self._folder / CHECKPOINTS_FOLDER, self._job, party, kept)

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
-from hekat.protocol.horizontal.participation_settings import check_participation, sample_size_of
+from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
+from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
-from hekat.protocol.role_names import check_role_name
-from hekat.scheme.lattice import choose_parameters
-from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_KEY_BITS
+from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
+from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
-Protection = Literal["lattice", "paillier", "none"]
-Opening = Literal["committee", "authority", "shared"]
-Clipping = Literal["adaptive", "fixed", "daciq"]
 
-PROTECTIONS = ("lattice", "paillier", "none")
-OPENINGS = ("committee", "authority", "shared")
-ALGORITHMS = ("fedsgd", "fedavg", "fedprox", "scaffold")
-DEFAULT_PROXIMAL_MU = 0.01
-# Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
-KEY_TIMEOUT_S = 900.0
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
 # billion is below it.
 MAX_LOSS = 2**60
-# The bounds between which adaptive clipping moves.
-MIN_ALPHA, MAX_ALPHA = 2.0**-40, 2.0**40
 # (setting, least, most): beyond the most lies a slip of the pen, found here and not in the middle of a run.
 _COUNTS = (
     ("round_count", 1, 10**6),
@@ -55,22 +44,6 @@ class ModelSettings:
     l2: float = 0.0
     seed: int = 0
     parameters: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CodecSettings:
-    """How floats become lanes.
-
-    `alpha` is the first bound (adaptive) or the bound (fixed) of what is quantised: update * weight / weight_max, where
-    the weight is the party's rows behind the update. A party with few rows so has its update clipped the latest.
-    """
-
-    value_bits: int = 16
-    layout: str = "balanced"
-    rounding: Literal["nearest", "stochastic"] = "nearest"
-    clipping: Clipping = "adaptive"
-    alpha: float | None = None
-    target_clipped_fraction: float = 0.001
 
 
 @dataclass(frozen=True)
@@ -103,22 +76,30 @@ class TrainingSettings:
 
     @property
     def averages_changes(self) -> bool:
-        """Whether what is averaged is a change of the weights after local steps, and not a gradient."""
-        return self.algorithm != "fedsgd"
+        """Whether the parties average changes of the weights after local steps, and not gradients."""
+        return ALGORITHMS[self.algorithm].averages_changes
+
+    @property
+    def steps_before_rounds(self) -> tuple[str, ...]:
+        """The sums that the algorithm asks for before the first round."""
+        return ALGORITHMS[self.algorithm].steps_before_rounds
+
+    @property
+    def has_control(self) -> bool:
+        """Whether parties keep control variates, and send their changes beside the updates."""
+        return ALGORITHMS[self.algorithm].has_control
 
     @property
     def keeps_own_state(self) -> bool:
         """Whether a party carries tensors from round to round that nobody else has."""
-        return self.algorithm == "scaffold" or self.error_feedback
+        return self.has_control or self.error_feedback
 
 
 @dataclass(frozen=True)
 class HorizontalSettings:
-    """Everything public about one horizontal run. `weight_max` bounds every party's row count (w_max in formulas).
+    """Everything public about one horizontal run: the fields of `SumSettings`, and what is trained on the sums.
 
-    `check_sum`: parties check, under protection `lattice`, that a sum is of the uploads it is stated to be of.
-    `opening` says who opens sums under protection `lattice`; `authority` names the role that does for `authority`.
-    `key_bits` is the size of the key for protection `paillier`.
+    `classes` are the labels' names in order; None: a regression.
     """
 
     parties: tuple[str, ...]
@@ -137,44 +118,60 @@ class HorizontalSettings:
     check_sum: bool = False
 
     def __post_init__(self) -> None:
-        check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
-        if not 1 <= self.weight_max < 2**40:
-            _refuse("weight_max", "a row count from 1 to 2^40 - 1", self.weight_max)
-        _check_choice("protection.kind", self.protection, PROTECTIONS)
-        if self.protection == "paillier":
-            _check_key_bits(self.key_bits)
-        _check_codec(self.codec)
-        _check_opening(self)
+        codec = self.sums.codec
         _check_training(self.training)
         check_validation(self.validation, self.classes)
-        _check_error_feedback(self)
-        check_participation(self.training.participation, self.training.min_parties, len(self.parties))
+        _check_error_feedback(self.training, codec)
         if self.model.l2 < 0 or not math.isfinite(self.model.l2):
-            _refuse("model.l2", "a finite number >= 0", self.model.l2)
+            refuse_setting("model.l2", "a finite number >= 0", self.model.l2)
         if not all(1 <= size <= MAX_LAYER_SIZE for size in self.model.hidden):
-            _refuse("model.hidden", f"layers of 1 to {MAX_LAYER_SIZE}", list(self.model.hidden))
+            refuse_setting("model.hidden", f"layers of 1 to {MAX_LAYER_SIZE}", list(self.model.hidden))
         for name, seed in (("model.seed", self.model.seed), ("training.seed", self.training.seed)):
             if not 0 <= seed <= MAX_SEED:
-                _refuse(name, f"a whole number from 0 to {MAX_SEED}", seed)
+                refuse_setting(name, f"a whole number from 0 to {MAX_SEED}", seed)
+
+    @cached_property
+    def sums(self) -> SumSettings:
+        """The settings of the run's sums. Raises as `SumSettings`."""
+        return SumSettings(
+            parties=self.parties,
+            aggregator=self.aggregator,
+            weight_max=self.weight_max,
+            protection=self.protection,
+            opening=self.opening,
+            authority=self.authority,
+            key_bits=self.key_bits,
+            codec=self.codec,
+            allow_two_parties=self.allow_two_parties,
+            check_sum=self.check_sum,
+            participation=self.training.participation,
+            min_parties=self.training.min_parties,
+        )
 
     @property
     def leader(self) -> str:
         """The party that makes the key pair: the first one named."""
-        return self.parties[0]
+        return self.sums.leader
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        return (*self.parties, self.aggregator, *((self.authority,) if self.authority is not None else ()))
+        """Every role: the parties, the aggregator, and the key authority where there is one."""
+        return self.sums.everyone
 
     @property
     def sample_size(self) -> int:
         """|S|: how many parties train in a round."""
-        return sample_size_of(self.training.participation, len(self.parties))
+        return self.sums.sample_size
+
+    @property
+    def score_count(self) -> int:
+        """The most counters of scores that a validation has."""
+        return 2 * self.validation.bins * len(self.classes) if self.validation.hold_out and self.classes else 0
 
     @property
     def bears_dropouts(self) -> bool:
-        """Whether rounds go on without a party that is lost."""
-        return self.protection == "lattice"
+        """Whether rounds go on without a party that drops out."""
+        return self.sums.bears_dropouts
 
 
 def check_row_count(party: str, row_count: int, settings: HorizontalSettings) -> None:
@@ -188,135 +185,26 @@ def check_row_count(party: str, row_count: int, settings: HorizontalSettings) ->
         )
 
 
-def check_parties(parties: tuple[str, ...], aggregator: str, *, allow_two_parties: bool) -> None:
-    """Refuse party lists that cannot protect anybody, or that are ambiguous."""
-    for name in (*parties, aggregator):
-        check_role_name(name)
-    if len(parties) < 2:
-        raise PolicyError(
-            "too few parties to train together",
-            expected="at least 3 parties (2 with allow_two_parties = true)",
-            got=f"{len(parties)}",
-            cure="a sum over one party is that party's update: name more parties",
-        )
-    repeated = sorted({name for name in parties if parties.count(name) > 1})
-    if repeated:
-        raise PolicyError(
-            "a party is named twice", expected="distinct names", got=", ".join(repeated), cure="rename or remove one"
-        )
-    if aggregator in parties:
-        raise PolicyError(
-            "the aggregator is also a party",
-            expected="an aggregator that holds no data and no private key",
-            got=aggregator,
-            cure="give the aggregator a name of its own",
-        )
-    if len(parties) == 2 and not allow_two_parties:
-        raise PolicyError(
-            "two parties learn each other's update from every sum",
-            expected="at least 3 parties",
-            got="2",
-            cure="add a party, or say allow_two_parties = true if both accept that",
-        )
-
-
-def _check_key_bits(key_bits: int) -> None:
-    if key_bits < MIN_KEY_BITS:
-        raise PolicyError(
-            "Paillier key too small",
-            expected=f"at least {MIN_KEY_BITS} bits (3072 is the default)",
-            got=f"{key_bits} bits",
-            cure="raise protection.key_bits",
-        )
-    if key_bits > MAX_KEY_BITS or key_bits % 2:
-        _refuse("protection.key_bits", f"an even number of bits up to {MAX_KEY_BITS}", key_bits)
-
-
-def _check_codec(codec: CodecSettings) -> None:
-    if not 1 <= codec.value_bits <= 32:
-        _refuse("codec.value_bits", "1 to 32", codec.value_bits)
-    _check_choice("codec.layout", codec.layout, ("balanced", "offset", "two_sign_bits"))
-    _check_choice("codec.rounding", codec.rounding, ("nearest", "stochastic"))
-    _check_choice("codec.clipping", codec.clipping, ("adaptive", "fixed", "daciq"))
-    if codec.clipping == "fixed" and codec.alpha is None:
-        _refuse("codec.alpha", "a bound above 0, since codec.clipping is 'fixed'", "nothing")
-    if codec.alpha is not None and not MIN_ALPHA <= codec.alpha <= MAX_ALPHA:
-        _refuse("codec.alpha", "a bound from 2^-40 to 2^40", codec.alpha)
-    if not 0 < codec.target_clipped_fraction < 1:
-        _refuse("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
-
-
-def _check_opening(settings: HorizontalSettings) -> None:
-    if settings.protection != "lattice":
-        if settings.check_sum:
-            _refuse("protection.check_sum", "nothing, since protection.kind is not 'lattice'", "true")
-        if settings.authority is not None:
-            _refuse("protection.authority", "nothing, since protection.kind is not 'lattice'", settings.authority)
-        return
-    _check_choice("protection.opening", settings.opening, OPENINGS)
-    if settings.codec.layout != "balanced":
-        _refuse("codec.layout", "'balanced', the layout of protection 'lattice'", repr(settings.codec.layout))
-    choose_parameters(settings.codec.value_bits, len(settings.parties))
-    if settings.opening != "authority":
-        if settings.authority is not None:
-            _refuse("protection.authority", f"nothing, since opening is {settings.opening!r}", settings.authority)
-        return
-    if settings.authority is None:
-        _refuse("protection.authority", "the name of the role that opens sums", "nothing")
-    else:
-        check_role_name(settings.authority)
-        if settings.authority in (*settings.parties, settings.aggregator):
-            raise PolicyError(
-                "the key authority has another role as well",
-                expected="a role that neither trains nor adds",
-                got=settings.authority,
-                cure="give the authority a name of its own",
-            )
-
-
 def _check_training(training: TrainingSettings) -> None:
-    _check_choice("training.algorithm", training.algorithm, ALGORITHMS)
+    check_choice("training.algorithm", training.algorithm, tuple(ALGORITHMS))
     for name, least, most in _COUNTS:
         if not least <= getattr(training, name) <= most:
             shown = "rounds" if name == "round_count" else name
-            _refuse(f"training.{shown}", f"a whole number from {least} to {most}", getattr(training, name))
+            refuse_setting(f"training.{shown}", f"a whole number from {least} to {most}", getattr(training, name))
     if not (math.isfinite(training.learning_rate) and training.learning_rate > 0):
-        _refuse("training.learning_rate", "a finite number above 0", training.learning_rate)
+        refuse_setting("training.learning_rate", "a finite number above 0", training.learning_rate)
     for name in ("min_improvement", "proximal_mu", "stop_at_loss"):
         if not (math.isfinite(getattr(training, name)) and getattr(training, name) >= 0):
-            _refuse(f"training.{name}", "a finite number >= 0", getattr(training, name))
-    if training.algorithm == "fedsgd" and training.local_epochs != 1:
-        _refuse("training.local_epochs", "1, since fedsgd sends one gradient a round", training.local_epochs)
-    if training.algorithm != "fedprox" and training.proximal_mu != DEFAULT_PROXIMAL_MU:
-        raise InputError(
-            "setting training.proximal_mu has no effect",
-            expected="training.algorithm = 'fedprox'",
-            got=repr(training.algorithm),
-            cure="remove training.proximal_mu, or choose fedprox",
-        )
+            refuse_setting(f"training.{name}", "a finite number >= 0", getattr(training, name))
+    ALGORITHMS[training.algorithm].check(training)
 
 
-def _check_error_feedback(settings: HorizontalSettings) -> None:
-    """What random rounding took is not known to the party that would have to give it back."""
-    if settings.training.error_feedback and settings.codec.rounding == "stochastic":
+def _check_error_feedback(training: TrainingSettings, codec: CodecSettings) -> None:
+    """Refuse error feedback on stochastic rounding: the party does not know what the rounding took."""
+    if training.error_feedback and codec.rounding == "stochastic":
         raise InputError(
             "setting training.error_feedback has no effect on stochastic rounding, which is right on average already",
             expected="codec.rounding = 'nearest'",
             got="'stochastic'",
             cure="remove training.error_feedback, or choose codec.rounding = 'nearest'",
         )
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        close = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
-        raise InputError(
-            f"setting {name} refused",
-            expected=" or ".join(repr(choice) for choice in choices),
-            got=repr(value),
-            cure=f"did you mean {close[0]!r}?" if close else f"change {name}",
-        )
-
-
-def _refuse(name: str, expected: str, got: object) -> None:
-    raise InputError(f"setting {name} refused", expected=expected, got=str(got), cure=f"change {name}")

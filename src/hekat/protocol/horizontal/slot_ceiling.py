@@ -12,7 +12,6 @@ from math import prod
 from typing import Final
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 
@@ -29,7 +28,7 @@ _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
 
-def most_slots(settings: HorizontalSettings, tensors: Collection[str], column_count: int) -> int:
+def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0) -> int:
     """No sum of a run has more lanes in one upload. `tensors` are the announced ones, "... (3, 4)" each.
 
     Raises InputError where one tells no shape, or they have more than 2^40 values together.
@@ -37,9 +36,7 @@ def most_slots(settings: HorizontalSettings, tensors: Collection[str], column_co
     value_count = sum(value_count_of(tensor) for tensor in tensors)
     if value_count > MOST_VALUES:
         raise InputError("tensors of more values than any upload has", expected=f"at most {MOST_VALUES}", got="more")
-    validation, classes = settings.validation, settings.classes
-    scores = 2 * validation.bins * len(classes) if validation.hold_out and classes else 0
-    counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + scores
+    counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + score_count
     # Standardising has a value of each column, and for each exponent a counter of one digit.
     columns = column_count * (1 + _EXPONENTS)
     return _TENSORS_OF_AN_UPDATE * value_count + columns + _COUNTER_SLOTS * counters

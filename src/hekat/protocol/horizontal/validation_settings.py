@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hekat.errors import InputError
+from hekat.protocol.setting_checks import refuse_setting
 
 MAX_HOLD_OUT = 0.9
 MAX_EVERY = 10**6
@@ -36,25 +36,21 @@ def check_validation(validation: ValidationSettings, classes: tuple[str, ...] | 
     """Raise InputError for settings that cannot be, or that would have no effect."""
     if not validation.hold_out:
         if validation != ValidationSettings():
-            _refuse("hold_out", "a fraction above 0, since there are other settings of validation", "nothing")
+            refuse_setting(
+                "validation.hold_out", "a fraction above 0, since there are other settings of validation", "nothing"
+            )
         return
     if not 0 < validation.hold_out <= MAX_HOLD_OUT:
-        _refuse("hold_out", f"a fraction above 0, up to {MAX_HOLD_OUT}", validation.hold_out)
+        refuse_setting("validation.hold_out", f"a fraction above 0, up to {MAX_HOLD_OUT}", validation.hold_out)
     if not 1 <= validation.every <= MAX_EVERY:
-        _refuse("every", f"a whole number from 1 to {MAX_EVERY}", validation.every)
+        refuse_setting("validation.every", f"a whole number from 1 to {MAX_EVERY}", validation.every)
     if not MIN_BINS <= validation.bins <= MAX_BINS:
-        _refuse("bins", f"a whole number from {MIN_BINS} to {MAX_BINS}", validation.bins)
+        refuse_setting("validation.bins", f"a whole number from {MIN_BINS} to {MAX_BINS}", validation.bins)
     if validation.auc and classes is None:
-        _refuse("auc", "nothing, since the job has no classes", "true")
+        refuse_setting("validation.auc", "nothing, since the job has no classes", "true")
     if not (validation.counts_scores and classes) and validation.bins != ValidationSettings.bins:
-        _refuse("bins", "nothing, since no scores are counted", validation.bins)
+        refuse_setting("validation.bins", "nothing, since no scores are counted", validation.bins)
     scored = 1 if classes is None or len(classes) == 2 else len(classes)
     if classes and validation.counts_scores and 2 * scored * validation.bins > MAX_SCORE_COUNTERS:
         most = MAX_SCORE_COUNTERS // (2 * scored)
-        _refuse("bins", f"at most {most} for {len(classes)} classes, or auc = false", validation.bins)
-
-
-def _refuse(name: str, expected: str, got: object) -> None:
-    raise InputError(
-        f"setting validation.{name} refused", expected=expected, got=str(got), cure=f"change validation.{name}"
-    )
+        refuse_setting("validation.bins", f"at most {most} for {len(classes)} classes, or auc = false", validation.bins)

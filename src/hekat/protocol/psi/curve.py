@@ -1,9 +1,9 @@
 """Ids as points of Curve25519: hashed to the curve itself, checked, and multiplied by X25519 of a well-kept library.
 
-X25519 takes any 32 bytes as a point's coordinate u; half of them lie on the curve, half on its twist, and so do all
-their multiples. A hash taken as u would leave that bit of every id readable in whatever the protocol sends. So each id
-is hashed with a counter until u^3 + 486662 u^2 + u is a square: all points are then on the curve, of which X25519's
-scalars, multiples of 8, leave the subgroup of prime order.
+X25519 takes any 32 bytes as a point's coordinate u. Half of these lie on the curve and half on its twist, and so do all
+their multiples. A hash taken as u would leave that bit of every id readable in every point that the protocol sends. So
+each id is hashed with a counter until u^3 + 486662 u^2 + u is a square: then all points lie on the curve, and X25519's
+scalars, multiples of 8, bring them into the subgroup of prime order.
 
     u(id) = the first of SHA-512(context || digest || counter), 255 bits, that is on the curve; counter = 0, 1, ...
 
@@ -36,8 +36,10 @@ _ONE: Final = limbs_from_ints([1], LIMB_COUNT)
 
 
 def map_to_curve(context: bytes, digests: Digests) -> Digests:
-    """Points (count, 32) of id digests (count, 32), the same for the same context; how often one is hashed depends
-    on the id, and so does the time."""
+    """Map id digests (count, 32) to points (count, 32), the same ones in the same context.
+
+    The number of hashes of an id depends on the id, and so does the time.
+    """
     points = np.empty_like(digests)
     pending: Positions = np.arange(len(digests), dtype=np.int64)
     counter = 0
@@ -64,7 +66,7 @@ def _hash(context: bytes, digests: Digests, counter: int) -> Digests:
 
 
 def is_canonical(points: Digests) -> npt.NDArray[np.bool_]:
-    """Of each point (count, 32), whether it is a coordinate below 2^255 - 19."""
+    """Whether each point (count, 32) is a coordinate below 2^255 - 19."""
     limbs = _limbs(points)
     full = np.uint64(2**64 - 1)
     reaches = (limbs[:, 3] == full >> np.uint64(1)) & (limbs[:, 1:3] == full).all(axis=1)
@@ -74,7 +76,7 @@ def is_canonical(points: Digests) -> npt.NDArray[np.bool_]:
 
 
 def is_on_curve(points: Digests) -> npt.NDArray[np.bool_]:
-    """Of each canonical point (count, 32), whether u^3 + 486662 u^2 + u is a square other than 0 (Euler)."""
+    """Whether u^3 + 486662 u^2 + u is a square other than 0 for each canonical point (count, 32), by Euler."""
     if not len(points):
         return np.zeros(0, dtype=np.bool_)
     engine = get_engine()

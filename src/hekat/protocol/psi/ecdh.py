@@ -2,11 +2,12 @@
 
     1. each hashes its ids, and random values that fill its list up, to points of the curve
     2. each multiplies its list by a scalar of this run and sends it in a random order
-    3. the answerer multiplies the asker's list by its own scalar and sends that back, in the order it came; where only
-       the number is to be learnt, in another random order
-    4. the asker multiplies the answerer's list by its own scalar, and compares the two
+    3. the answerer multiplies the asker's list by its own scalar and returns it in the order in which it came; where
+       only the number is to be learnt, it returns the list in another random order
+    4. the asker multiplies the answerer's list by its own scalar, and compares the two lists
 
-What is on its way is a point times an unknown scalar, which tells nothing about the id (decisional Diffie-Hellman).
+Every point that is sent is a point times an unknown scalar, which tells nothing about the id (decisional
+Diffie-Hellman).
 Source: Meadows 1986; Huberman-Franklin-Hogg 1999.
 """
 
@@ -52,7 +53,7 @@ def answer(pair: Pair, ids: Ids, *, cardinality_only: bool) -> Positions:
     order = _send_own(pair, ids, scalar)
     answers = _multiply_theirs(pair, scalar)
     with pair.run.stopwatch.measure("compare"):
-        # Before anything is told by a count: a point sent several times would be known again in any order.
+        # This comes before a count tells anything: the asker would know a repeated point again in any order.
         check_distinct(pair, answers, "points")
     if cardinality_only:
         answers = answers[draw_order(len(answers))]
@@ -61,7 +62,7 @@ def answer(pair: Pair, ids: Ids, *, cardinality_only: bool) -> Positions:
 
 
 def _send_own(pair: Pair, ids: Ids, scalar: X25519PrivateKey) -> Positions:
-    """Send the list of own ids and padding; returns what stands at each of its places: a row, or more for padding."""
+    """Send the list of own ids and padding; returns the row at each place, or a number past all rows for padding."""
     order = draw_order(pair.own_count)
     digests = np.concatenate([ids.digests, random_rows(pair.own_count - len(ids))])
     for part in parts_of(pair.own_count):
@@ -75,7 +76,7 @@ def _send_own(pair: Pair, ids: Ids, scalar: X25519PrivateKey) -> Positions:
 
 
 def _multiply_theirs(pair: Pair, scalar: X25519PrivateKey) -> Digests:
-    """The peer's list times the scalar, in the order it comes."""
+    """Multiply the peer's list by the scalar, in the order in which it comes."""
     products = []
     received = receive_rows(pair, MASKED_STEP, MaskedPointsMessage, pair.peer_count)
     for part, rows in zip(parts_of(pair.peer_count), received, strict=True):

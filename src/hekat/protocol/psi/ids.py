@@ -2,9 +2,10 @@
 
     digest = SHA-256(domain || for each column: kind || length in 8 bytes || value)
 
-A text's value is its UTF-8 in Unicode normal form C, a whole number's its decimal digits. Lengths keep columns apart,
-so no two ids meet. The text "7" is another id than the number 7: each column's kind is told before anything else, and
-parties whose kinds differ are refused. A digest hides nothing that can be guessed and never leaves a party.
+The value of a text is its UTF-8 in Unicode normal form C; the value of a whole number is its decimal digits. Lengths
+keep columns apart, so no two ids have one digest. The text "7" is another id than the number 7: parties first tell each
+other the kind of each column, and refuse to compare different kinds. A digest hides nothing that can be guessed, and
+never leaves a party.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ MAX_ID_COUNT: Final = 4_000_000
 MAX_TEXT_BYTES: Final = 1 << 16
 MAX_NUMBER_BITS: Final = 128
 _DOMAIN: Final = b"hekat/psi/id/1"
-# Ids are digested so many at a time: the encoded columns of more are never held.
+# So many ids are digested at a time, so that memory never holds the encoded columns of more.
 _SLICE_ROWS: Final = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """The distinct ids of a party's rows: digests (rows, 32), the kind of each id column, and whose they are."""
+    """The distinct ids of a party's rows: digests (rows, 32), the kind of each id column, and the party's name."""
 
     digests: Digests = field(repr=False)
     kinds: tuple[str, ...]
@@ -48,11 +49,15 @@ IdColumn = Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 
 def make_ids(columns: Sequence[IdColumn], name: str) -> Ids:
-    """The ids of the rows of `columns`, one or more of equal length, each of texts or of whole numbers.
+    """Make the ids of rows from one or several id columns of equal length, each of texts or of whole numbers.
 
-    `name` says whose they are, for errors; these give row numbers from 0, and never an id.
-    Raises InputError for no rows or more than 4,000,000, for ids that repeat, and for values that are missing, of
-    another kind than the column's first, or texts with white space at their ends.
+    Args:
+        columns: The id columns.
+        name: Whose rows they are, for errors. Errors give row numbers from 0, and never an id.
+
+    Raises:
+        InputError: there are no rows or more than 4,000,000; ids repeat; or a value is missing, of another kind than
+            the first value of its column, or a text with white space at an end.
     """
     if isinstance(columns, str | np.ndarray) or any(isinstance(column, str | bytes) for column in columns):
         raise InputError(f"id columns of {name} refused", expected="a sequence of columns", got="one column or text")
@@ -105,7 +110,7 @@ def _kind_of(value: Any, where: str) -> str:
 
 
 def _encode(column: IdColumn, kind: str, where: str, first_row: int) -> list[bytes]:
-    """Each value with its kind and length before it."""
+    """Encode each value with its kind and length before it."""
     values = column.tolist() if isinstance(column, np.ndarray) else column
     encode: Callable[[Any, str], bytes] = _encode_text if kind == TEXT else _encode_number
     encoded = []

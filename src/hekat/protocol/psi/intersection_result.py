@@ -1,4 +1,4 @@
-"""What a comparison of two lists found, and how the party that compared tells the other."""
+"""The result of a comparison of two lists, and how the asker tells the answerer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DOMAIN: Final = b"hekat/psi/common/1"
 
 @dataclass(frozen=True)
 class MatchedRows:
-    """Rows of the asker that the answerer has too, and of each its place in the answerer's list.
+    """Rows of the asker that the answerer has too, each with its place in the answerer's list.
 
-    Where only the number is to be learnt, rows are of an order that only the answerer knows, and mean nothing.
+    Where only the number is to be learnt, the rows stand in an order that only the answerer knows, and mean nothing.
     """
 
     rows: Positions
@@ -31,7 +31,7 @@ class MatchedRows:
 
 
 def check_rows(pair: Pair, rows: Positions, ids: Ids) -> None:
-    """Raise ProtocolError where a place that holds padding is called common: no honest peer can meet it."""
+    """Raise ProtocolError where padding counts as common: no honest peer can have this party's padding."""
     if rows.size and int(rows.max()) >= len(ids):
         raise refuse(
             pair,
@@ -42,12 +42,12 @@ def check_rows(pair: Pair, rows: Positions, ids: Ids) -> None:
 
 
 def in_stable_order(rows: Positions, ids: Ids) -> Positions:
-    """The rows by ascending digests of their ids: the same order at every party, whatever theirs was."""
+    """Sort rows by the digests of their ids: the same order at every party, whatever the order of its table."""
     return rows[sort_rows(ids.digests[rows])]
 
 
 def tell_rows(pair: Pair, places: Positions, common: Positions, ids: Ids) -> None:
-    """Tell the answerer which places of its list are common to all; `common` are the asker's rows, in stable order."""
+    """Tell the answerer which places of its list are common to all; `common` are the asker's rows in stable order."""
     flags = np.zeros(pair.peer_count, dtype=np.uint8)
     flags[places] = 1
     message = CommonRowsMessage(places=np.packbits(flags), set_digest=_digest_set(pair, common, ids))
@@ -55,9 +55,9 @@ def tell_rows(pair: Pair, places: Positions, common: Positions, ids: Ids) -> Non
 
 
 def hear_rows(pair: Pair, order: Positions, ids: Ids) -> Positions:
-    """The common rows in stable order, as the asker tells them; `order` has the row at each place of the sent list.
+    """Receive the common rows from the asker, in stable order; `order` has the row at each place of the sent list.
 
-    Raises ProtocolError where what is told cannot be: another size, padding, or ids that the asker does not have.
+    Raises ProtocolError for places of another list, places of padding, and ids that the asker does not have.
     """
     message = pair.channel.receive(pair.peer, ROWS_STEP, CommonRowsMessage, timeout_s=WAIT_S)
     expected_bytes = -(-len(order) // 8)
@@ -80,12 +80,12 @@ def hear_rows(pair: Pair, order: Positions, ids: Ids) -> Positions:
 
 
 def tell_count(pair: Pair, count: int) -> None:
-    """Tell the answerer how many are common."""
+    """Tell the answerer how many rows are common."""
     pair.channel.send(pair.peer, COUNT_STEP, CommonCountMessage(count=np.array([count], dtype=np.int64)))
 
 
 def hear_count(pair: Pair, ids: Ids) -> int:
-    """How many are common. Raises ProtocolError for a number that cannot be."""
+    """Receive the number of common rows. Raises ProtocolError for a number that cannot be."""
     count = pair.channel.receive(pair.peer, COUNT_STEP, CommonCountMessage, timeout_s=WAIT_S).count
     if count.shape != (1,) or not 0 <= count[0] <= min(len(ids), pair.peer_count):
         raise refuse(pair, "a number of common rows that cannot be", f"0 to {len(ids):,}", "another")

@@ -13,7 +13,8 @@ from hekat.wire import ciphertext, disclosed, message, public
 @message("psi/announcement", version=1)
 @dataclass(frozen=True)
 class AnnouncementMessage:
-    """Each party to each that it compares with, once: what the job says, what the ids are, and how long its list."""
+    """Each party to every party that it compares with, once: the digest of its settings, the kinds of its id columns,
+    and the length of its list."""
 
     settings_digest: bytes = public()
     kinds: tuple[str, ...] = disclosed("of each id column, whether it holds texts or whole numbers")
@@ -31,7 +32,7 @@ class MaskedPointsMessage:
 @message("psi/answered-points", version=1)
 @dataclass(frozen=True)
 class AnsweredPointsMessage:
-    """To the party that compares, a part of its own list with the sender's scalar on top, shape (count, 32)."""
+    """Answerer to asker, a part of the asker's list times the answerer's scalar, shape (count, 32)."""
 
     rows: npt.NDArray[np.uint8] = ciphertext(
         under="the scalars of both: compared with the other list, they tell the receiver what is common to the two"
@@ -41,7 +42,7 @@ class AnsweredPointsMessage:
 @message("psi/signing-key", version=1)
 @dataclass(frozen=True)
 class SigningKeyMessage:
-    """Signer to the party that compares, once: its key of this run, and the proof that blinding hides under it."""
+    """Answerer to asker, once: its key of this run, and the proof that blinding hides under the key."""
 
     public_key: bytes = public()
     proof: bytes = public()
@@ -50,7 +51,7 @@ class SigningKeyMessage:
 @message("psi/blinded-ids", version=1)
 @dataclass(frozen=True)
 class BlindedIdsMessage:
-    """To the signer, a part of the list of the party that compares: ids and padding, blinded, in a random order."""
+    """Asker to answerer, a part of the asker's list: ids and padding, blinded, in a random order."""
 
     elements: bytes = ciphertext(under="the sender's blinding: uniform, whatever the ids are")
 
@@ -58,7 +59,7 @@ class BlindedIdsMessage:
 @message("psi/blind-signatures", version=1)
 @dataclass(frozen=True)
 class BlindSignaturesMessage:
-    """Signer to the party that compares: signatures of one part of its list, in the order they came."""
+    """Answerer to asker: signatures of one part of the asker's list, in the order in which it came."""
 
     elements: bytes = ciphertext(under="the receiver's blinding")
 
@@ -66,7 +67,7 @@ class BlindSignaturesMessage:
 @message("psi/tags", version=1)
 @dataclass(frozen=True)
 class TagsMessage:
-    """Signer to the party that compares, a part of its list: tags (count, 32) of its ids and padding, shuffled."""
+    """Answerer to asker, a part of the answerer's list: tags (count, 32) of its ids and padding, shuffled."""
 
     rows: npt.NDArray[np.uint8] = ciphertext(
         under="the signer's key: the receiver, who has signatures of its own ids, learns what is common to the two"
@@ -76,7 +77,7 @@ class TagsMessage:
 @message("psi/common-rows", version=1)
 @dataclass(frozen=True)
 class CommonRowsMessage:
-    """From the party that compared: which places of the receiver's list are common to all parties."""
+    """Asker to answerer: which places of the answerer's list are common to all parties."""
 
     places: npt.NDArray[np.uint8] = disclosed("which of the receiver's rows are common to all parties")
     set_digest: bytes = disclosed("a digest of the common ids, all of which the receiver has")
@@ -85,6 +86,7 @@ class CommonRowsMessage:
 @message("psi/common-count", version=1)
 @dataclass(frozen=True)
 class CommonCountMessage:
-    """From the party that compared, `cardinality_only`: how many, shape (1,), of one size on its way whatever it is."""
+    """Asker to answerer, with `cardinality_only`: how many rows are common, shape (1,); the message always has one
+    size."""
 
     count: npt.NDArray[np.int64] = disclosed("how many of the receiver's rows are common to both parties")

@@ -1,6 +1,7 @@
-"""The public ladder of sizes: every list is filled up to the next rung, so that the size of a set shows roughly only.
+"""The public ladder of sizes: every list is filled up to the next rung, so that a set shows its size only roughly.
 
-Rungs: 256, then 32 to each doubling. At most 256 ids look alike, and beyond that a set grows by less than 1/32.
+The rungs are 256, and then 32 to each doubling. All sets of up to 256 ids look alike; a larger set grows by less than
+1/32.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ RUNGS_PER_DOUBLING: Final = 32
 
 
 def padded_count(count: int) -> int:
-    """The least rung that is not below `count`."""
+    """The lowest rung that is not below `count`."""
     if count <= SMALLEST_RUNG:
         return SMALLEST_RUNG
     step = (1 << (count - 1).bit_length() - 1) // RUNGS_PER_DOUBLING

@@ -1,4 +1,4 @@
-"""Two parties that compare their sets: what both know of each other before any id is used."""
+"""Two parties that compare their sets: what each tells the other before it uses an id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.rsa import KeyPair
 
-# A peer computes on its whole list, and may serve others first. One that leaves is told of at once, whatever this is.
+# A peer computes on its whole list, and may serve others first. The channel reports a peer that leaves at once.
 WAIT_S: Final = 3600.0
 ANNOUNCE_STEP: Final = "announce"
 _DOMAIN: Final = b"hekat/psi/pair/1"
@@ -24,10 +24,10 @@ _DOMAIN: Final = b"hekat/psi/pair/1"
 
 @dataclass(frozen=True)
 class IntersectionRun:
-    """What the machine gives a role; none of it changes what is sent.
+    """What a role's machine gives it; nothing of it changes the messages.
 
-    `progress(what, done, total)` is called some times a second. `key_pair` stands in for the signer's fresh one, in
-    tests and benchmarks only: a key that signs in two runs lets whoever asks in the second one ask about the first.
+    `progress(what, done, total)` is called some times a second. `key_pair` replaces the fresh key of the answerer, in
+    tests and benchmarks only: where a key signs in two runs, the asker of the second run can ask about the first.
     """
 
     stopwatch: Stopwatch
@@ -37,9 +37,9 @@ class IntersectionRun:
 
 @dataclass(frozen=True)
 class Pair:
-    """This party's side of one comparison. Counts are those of the lists, padding included.
+    """This party's side of one comparison. Counts are the lengths of the lists, padding included.
 
-    `context` is the same at both and in no other run: ids are hashed under it.
+    `context` is the same at both parties and in no other run: both hash their ids under it.
     """
 
     channel: RecordedChannel
@@ -50,7 +50,7 @@ class Pair:
     run: IntersectionRun
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Tell whoever watches how far `what` is."""
+        """Report how far `what` is, where somebody listens."""
         if self.run.progress is not None:
             self.run.progress(what, done, total)
 
@@ -58,9 +58,9 @@ class Pair:
 def meet(
     channel: RecordedChannel, ids: Ids, settings: IntersectionSettings, run: IntersectionRun, asker: str
 ) -> list[Pair]:
-    """Tell each peer what this party's ids are, and learn it of them; the asker's peers are all others, theirs it.
+    """Announce this party to its peers and hear them; the asker's peers are all others, an answerer's is the asker.
 
-    Raises InputError where ids are of different kinds, ProtocolError for other settings and a size that is no rung.
+    Raises InputError where ids are of different kinds, ProtocolError for other settings and for a size that is no rung.
     """
     asks = channel.party == asker
     peers = tuple(name for name in settings.parties if name != asker) if asks else (asker,)
@@ -112,5 +112,6 @@ def _describe(kinds: tuple[str, ...]) -> str:
 
 
 def context_of(session_id: bytes, asker: str, answerer: str) -> bytes:
+    """SHA-256 of the session and both names, each with its length before it."""
     parts = (_DOMAIN, session_id, asker.encode(), answerer.encode())
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()

@@ -1,12 +1,12 @@
-"""The roles of a set intersection: one party compares its set with those of the others, and tells them what is common.
+"""The roles of a set intersection: one party compares its set with every other set, and tells which rows are common.
 
-    1. everybody tells, to those it compares with, a digest of the settings, the kinds of its id columns and the padded
-       size of its set
+    1. each party announces, to the parties that it compares with, a digest of the settings, the kinds of its id columns
+       and the padded size of its set
     2. the guest compares with each host in turn (`ecdh`, `rsa_blind`), and learns what it has in common with that host
-    3. the guest takes what it found with every host
-    4. it tells each host that is to learn it which rows of that host's are common to all
+    3. the guest keeps the rows that it has in common with every host
+    4. the guest tells each host that is a learner which of that host's rows are common to all
 
-With one host that alone learns, the two exchange their roles: the host compares, the guest is told nothing.
+Where one host alone learns, the two exchange their roles: the host compares, and the guest learns nothing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ NOTE_STEP = "intersection"
 
 @dataclass(frozen=True, eq=False)
 class Intersection:
-    """What this party learnt. None: not for it to learn.
+    """What this party learnt.
 
-    rows    numbers of its own rows that are common to all parties, int64 (count,), in an order that is equal at every
-            party: place k is the same id everywhere
-    count   how many are common
+    Attributes:
+        rows: The numbers of its own rows that all parties have, int64 (count,); place k is the same id at every party.
+            None where the settings do not let it learn them.
+        count: How many rows are common; None where the settings do not let it learn the number.
     """
 
     rows: Positions | None = field(repr=False)
@@ -54,11 +55,21 @@ class Intersection:
 def run_intersection(
     channel: RecordedChannel, ids: Ids, settings: IntersectionSettings, run: IntersectionRun
 ) -> Intersection:
-    """This party's role: compare `ids` with those of the others, and learn what the settings give it to learn.
+    """Play this party's role: compare `ids` with the other parties' ids.
 
-    Raises InputError for a party that the settings do not know, a set of one id, and ids of another kind than a
-    peer's; ProtocolError, naming the peer, for other settings than its own and for what no honest one sends;
-    ChannelError where a peer leaves.
+    Args:
+        channel: The party's open session with the others.
+        ids: The ids of its rows.
+        settings: What all parties agreed on.
+        run: What the party's machine gives the role.
+
+    Returns:
+        What the settings let this party learn.
+
+    Raises:
+        InputError: the settings do not know the party, its set has one id, or ids are of another kind than a peer's.
+        ProtocolError: a peer, which it names, has other settings or sends what no honest party sends.
+        ChannelError: a peer left.
     """
     _check_party(channel, settings)
     check_size(ids, settings)
@@ -73,16 +84,16 @@ def run_intersection(
 
 
 def _compare(pairs: list[Pair], ids: Ids, settings: IntersectionSettings) -> Intersection:
-    found = [_ask(pair, ids, settings) for pair in pairs]
-    learners = [(pair, one) for pair, one in zip(pairs, found, strict=True) if pair.peer in settings.learners]
+    matches = [_ask(pair, ids, settings) for pair in pairs]
+    learners = [(pair, one) for pair, one in zip(pairs, matches, strict=True) if pair.peer in settings.learners]
     if settings.cardinality_only:
-        count = len(found[0].rows)
+        count = len(matches[0].rows)
         for pair, _ in learners:
             tell_count(pair, count)
         return Intersection(None, count)
-    for pair, one in zip(pairs, found, strict=True):
+    for pair, one in zip(pairs, matches, strict=True):
         check_rows(pair, one.rows, ids)
-    common = reduce(np.intersect1d, (one.rows for one in found))
+    common = reduce(np.intersect1d, (one.rows for one in matches))
     common = in_stable_order(common, ids)
     for pair, one in learners:
         tell_rows(pair, one.places[np.isin(one.rows, common)], common, ids)
@@ -130,7 +141,7 @@ def check_size(ids: Ids, settings: IntersectionSettings) -> None:
 
 
 def _note_learning(channel: RecordedChannel, settings: IntersectionSettings, asker: str) -> None:
-    """What every party learns, in the words of the ledger."""
+    """Note in the ledger what every party learns."""
     what = "how many rows are common" if settings.cardinality_only else "which of its rows are common to all parties"
     ledger = channel.ledger
     ledger.note(NOTE_STEP, f"by {settings.kind}; {', '.join(settings.learners)} learn {what}", "disclosed")

@@ -1,13 +1,13 @@
 """Set intersection by blind RSA signatures: the asker gets its ids signed unseen, and compares tags of signatures.
 
-    1. the answerer makes a key of this run, and proves that blinding hides under it
+    1. the answerer makes a key for this run, and proves that blinding hides under it
     2. the asker hashes its ids and padding to the key's group, blinds them and sends them in a random order
     3. the answerer signs them; the asker unblinds and verifies every signature
     4. both tag each id: SHA-256(context, id, signature); the answerer signs its own ids itself and sends its tags, and
-       random ones that fill its list up, in a random order
-    5. the asker compares
+       random tags that fill its list up, in a random order
+    5. the asker compares the tags
 
-Signatures the asker did not ask for it cannot make, so that it cannot test ids of its own against the tags later.
+The asker cannot make a signature that it did not ask for, so it cannot test further ids against the tags later.
 Source: De Cristofaro-Tsudik 2010; FLASH (NSDI 2023), appendix C.
 """
 
@@ -58,7 +58,7 @@ def ask(pair: Pair, ids: Ids, *, key_bits: int) -> MatchedRows:
     digests = np.concatenate([ids.digests, random_rows(pair.own_count - len(ids))])[order]
     tags = []
     waiting: list[tuple[slice, BlindingState]] = []
-    # One part is signed while the next is blinded, and never are more on their way.
+    # The answerer signs one part while the asker blinds the next; no more parts than these two are on their way.
     for part in parts_of(pair.own_count):
         waiting.append((part, _send_blinded(pair, public, digests[part])))
         if len(waiting) > 1:
@@ -72,7 +72,7 @@ def ask(pair: Pair, ids: Ids, *, key_bits: int) -> MatchedRows:
 
 
 def answer(pair: Pair, ids: Ids, *, key_bits: int) -> Positions:
-    """The signer's side: returns the row of its own that stands at each place of the list it sent.
+    """The answerer's side: returns the row of its own that stands at each place of the list it sent.
 
     Raises ProtocolError for blinded ids that are none.
     """
@@ -142,7 +142,7 @@ def _tag_own(pair: Pair, keys: KeyPair, ids: Ids) -> Iterator[Digests]:
 
 
 def _tag(pair: Pair, digests: Digests, signatures: Signatures) -> Digests:
-    """SHA-256 of domain, context, digest and signature, all of fixed length, for each id: shape (count, 32)."""
+    """SHA-256 of domain, context, digest and signature, all of fixed length, for each id; shape (count, 32)."""
     values = signatures.to_limbs().astype("<u8")
     prefix = _TAG_DOMAIN + pair.context
     tags = b"".join(
@@ -164,7 +164,7 @@ def _check_size(pair: Pair, elements: BlindedItems | BlindSignatures, part: slic
 
 @contextmanager
 def _reading(pair: Pair, what: str) -> Iterator[None]:
-    """What is refused inside it is the peer's doing, and named so."""
+    """Name the peer in every refusal of the bytes that are read inside."""
     try:
         yield
     except (InputError, KeyRefusedError, WireError) as error:

@@ -1,4 +1,4 @@
-"""What the parties of a set intersection agree on before it begins, checked once."""
+"""What the parties of a set intersection agree on before it begins, checked when it is made."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ _DIGEST_DOMAIN: Final = b"hekat/psi/settings/1"
 
 @dataclass(frozen=True)
 class IntersectionSettings:
-    """Who compares, with whom, how, and who learns what.
+    """Who compares with whom, how, and who learns what.
 
-    guest             compares its set with that of every host, and so learns what it has in common with each of them
-    hosts             one or more
-    kind              "ecdh": Diffie-Hellman on Curve25519; "rsa_blind": blind signatures of the host
-    learns            who learns which rows are common to all; None: everybody. With one host and learns = (host,) the
-                      two exchange their roles, and the guest learns nothing
-    cardinality_only  those who learn, learn how many rows are common and not which; ecdh and one host only
-    key_bits          rsa_blind only: the size of the host's key, made anew for every run
-    allow_single      a party may ask with a set of one id, which is to ask about one person
+    Args:
+        guest: The party that compares its set with the set of every host, and so learns what it has in common with
+        each. hosts: One host or more. kind: `"ecdh"`: Diffie-Hellman on Curve25519; `"rsa_blind"`: blind signatures of
+        the host. learns: The learners: who learns which rows are common to all; None: every party. With one host and
+            `learns=(host,)` the two exchange their roles, and the guest learns nothing.
+        cardinality_only: Whether learners learn only how many rows are common; for `ecdh` and one host.
+        key_bits: The size of the host's key of each run, for `rsa_blind`.
+        allow_single: Whether a party may ask with a set of one id, which is to ask about one person.
+
+    Raises:
+        InputError: names, kind, learners or key_bits that cannot be used together.
     """
 
     guest: str

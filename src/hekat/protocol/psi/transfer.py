@@ -1,4 +1,4 @@
-"""Lists of 32-byte rows sent in parts, and what is checked of every part that comes."""
+"""Lists of 32-byte rows, sent in parts, and the checks of every part that comes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PART_ROWS: Final = 8192
 
 
 def parts_of(count: int) -> Iterator[slice]:
-    """The parts, in order, that a list of `count` is sent in: both sides know them."""
+    """The parts of a list of `count` rows, in the order in which they are sent; both sides know them."""
     for start in range(0, count, PART_ROWS):
         yield slice(start, min(start + PART_ROWS, count))
 
@@ -29,7 +29,7 @@ def send_rows(pair: Pair, step: str, kind: RowsMessage, rows: Digests) -> None:
 
 
 def receive_rows(pair: Pair, step: str, kind: RowsMessage, count: int) -> Iterator[Digests]:
-    """The parts (rows, 32) of a list of `count` rows. Raises ProtocolError for a part of another shape."""
+    """Receive the parts (rows, 32) of a list of `count` rows. Raises ProtocolError for a part of another shape."""
     for part in parts_of(count):
         message = pair.channel.receive(pair.peer, step, kind, timeout_s=WAIT_S)
         rows: Digests = message.rows
@@ -40,14 +40,14 @@ def receive_rows(pair: Pair, step: str, kind: RowsMessage, count: int) -> Iterat
 
 
 def check_distinct(pair: Pair, rows: Digests, what: str) -> None:
-    """Raise ProtocolError where a list repeats a row: honest ones never do, and repeats would mark ids."""
+    """Raise ProtocolError where a list repeats a row: honest lists never do, and repeats would mark ids."""
     repeats = count_repeats(rows)
     if repeats:
         raise refuse(pair, f"{what} that repeat", f"{len(rows):,} different ones", f"{repeats:,} too many")
 
 
 def refuse(pair: Pair, what: str, expected: str, got: str) -> ProtocolError:
-    """That the peer sent `what`; what came is described and never quoted."""
+    """The error for a peer that sent `what`; it describes what came and never quotes it."""
     return ProtocolError(
         f"party {pair.peer} sent {what}",
         expected=expected,

@@ -10,10 +10,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
+from hekat.codec.clip import FloatArray
+from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, ScaledTensors, Tensors, gather, hand_out
 
-FloatArray = npt.NDArray[np.float64]
-Tensors = dict[str, FloatArray]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -39,8 +38,26 @@ class Aggregate:
     """Whose these are; empty where that is not told: then every party's is."""
 
 
+@dataclass(frozen=True)
+class SumRequest:
+    """One sum that a party asks for in `step`, and its own part of it: tensors, their weight, counters.
+
+    Each scaled value, tensor * weight / weight_max (`scale_by_weight`), is clipped to +-bounds[tensor] and quantised to
+    `value_bits` (None: the codec's setting; 1 packs yes-or-no counters most tightly). Value and weight are scaled by
+    the same integer, so the mean is not biased. Tensors are arrays, or streams that are read and given their mean in
+    pieces. A request without tensors is for the counters alone.
+    """
+
+    step: str
+    tensors: AnyTensors = field(default_factory=dict, repr=False)
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    weight: int = field(default=1, repr=False)
+    counters: Sequence[Counter] = ()
+    value_bits: int | None = None
+
+
 class Aggregation(Protocol):
-    """One party's side of the sums. `clips` says whether values must fit a bound (a packed lane) or not (a float)."""
+    """One party's side of the sums. `clips` says whether values must fit a bound (a packed slot) or not (a float)."""
 
     @property
     def clips(self) -> bool: ...
@@ -48,33 +65,19 @@ class Aggregation(Protocol):
     def takes_part(self, step: str) -> bool:
         """Whether this party is in the step's sample.
 
-        Else it passes zeros of the same form below; they are sent nowhere, and it receives the sum of the others.
+        Otherwise it asks with zeros of the same form; they are sent nowhere, and it receives the sum of the others.
         """
         ...
 
-    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
-        """The sum of each counter over all parties, exact; `value_bits` 1 packs yes-or-no counters most tightly."""
-        ...
+    def weighted_mean(self, request: SumRequest) -> Aggregate:
+        """sum(weight * tensor) / sum(weight) over all parties, and the exact sum of each counter.
 
-    def weighted_mean(
-        self,
-        step: str,
-        tensors: Tensors,
-        bounds: Mapping[str, float],
-        weight: int,
-        counters: Sequence[Counter] = (),
-        *,
-        value_bits: int | None = None,
-    ) -> Aggregate:
-        """sum(weight * tensor) / sum(weight) over all parties, each scaled value clipped to +-bounds[tensor].
-
-        What is clipped and quantised is tensor * weight / weight_max (`scale_by_weight`), so that value and weight
-        are scaled by the same integer and the mean is not biased. `value_bits` None means the codec's setting.
+        Streamed tensors take their mean themselves; `Aggregate.mean` holds the arrays' means.
         """
         ...
 
-    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
-        """What the sum of `weighted_mean` holds of this party's tensors: clipped, rounded, in units of the update.
+    def as_sent(self, request: SumRequest) -> Tensors:
+        """What the sum of `weighted_mean` holds of this party's arrays: clipped, rounded, in units of the update.
 
         Stochastic rounding cannot be told beforehand: then values are clipped only, right on average.
         """
@@ -93,6 +96,13 @@ class Aggregation(Protocol):
         ...
 
 
+def sum_counters(
+    aggregation: Aggregation, step: str, counters: Sequence[Counter], *, value_bits: int | None = None
+) -> dict[str, int]:
+    """The exact sum of each counter over all parties, by name."""
+    return aggregation.weighted_mean(SumRequest(step, counters=counters, value_bits=value_bits)).counters
+
+
 def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:
     """What is quantised for a weighted sum: each value times weight / weight_max, so never larger than the value."""
     factor = weight / weight_max
@@ -107,23 +117,12 @@ class Alone:
     def takes_part(self, step: str) -> bool:
         return True
 
-    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
-        return {counter.name: counter.value for counter in counters}
+    def weighted_mean(self, request: SumRequest) -> Aggregate:
+        counters = {counter.name: counter.value for counter in request.counters}
+        return Aggregate(hand_out(gather(request.tensors), request.tensors), request.weight, counters, 1)
 
-    def weighted_mean(
-        self,
-        step: str,
-        tensors: Tensors,
-        bounds: Mapping[str, float],
-        weight: int,
-        counters: Sequence[Counter] = (),
-        *,
-        value_bits: int | None = None,
-    ) -> Aggregate:
-        return Aggregate(dict(tensors), weight, self.sum_counters(step, counters), 1)
-
-    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
-        return tensors
+    def as_sent(self, request: SumRequest) -> Tensors:
+        return gather(request.tensors)
 
     def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)

@@ -1,4 +1,4 @@
-"""A party's side of clipping bounds fitted to all parties' extremes (`daciq`), whatever protects the sums."""
+"""Clipping bounds ahead of a sum: fitted to all parties' extremes (`daciq`), or from a histogram (`adaptive`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hekat.codec import daciq_alpha
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.message_checks import check_bounds
+from hekat.protocol.secure_sum.message_checks import check_bounds, check_ranges
 from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
+from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import MIN_ALPHA, SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors, extremes_of
+from hekat.protocol.secure_sum.summation import Summation
 
 
 def agree_on_bounds(
@@ -37,3 +41,40 @@ def _ranges_of(scaled: ScaledTensors, names: Sequence[str]) -> RangeMessage:
         maximum=np.array([high for _, high in extremes]),
         sizes=np.array([scaled[name].size for name in names], dtype=np.int64),
     )
+
+
+def serve_bounds(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, first: bool) -> None:
+    """What the clipping policy asks for before the step's sum; `first` where its bounds begin anew."""
+    codec = settings.codec
+    if settings.protection == "none":
+        return
+    if codec.clipping == "adaptive" and first and codec.alpha is None:
+        summation.serve(f"{step}/exponents")
+    if codec.clipping != "daciq":
+        return
+    summation.begin(step)
+    found = roster.receive_alike(
+        f"{step}/range",
+        RangeMessage,
+        lambda message: tuple(message.sizes.tolist()),
+        f"its ranges in {step} are of other tensors than most parties'",
+        lambda party, message: check_ranges(message, party, step),
+        among=summation.parties_in(step),
+    )
+    roster.check_enough(step, 1)
+    ranges = list(found.values())
+    minimum = np.min([message.minimum for message in ranges], axis=0)
+    maximum = np.max([message.maximum for message in ranges], axis=0)
+    sizes = ranges[0].sizes
+    alphas = [
+        daciq_alpha(
+            float(low),
+            float(high),
+            int(size),
+            len(ranges),
+            codec.value_bits,
+            fixed_alpha=max(abs(float(low)), abs(float(high)), MIN_ALPHA),
+        )
+        for low, high, size in zip(minimum, maximum, sizes, strict=True)
+    ]
+    roster.send_to_all(f"{step}/clip", ClipMessage(alpha=np.array(alphas)))

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.errors import BoundError
-from hekat.protocol.secure_sum.aggregation import FloatArray, Tensors, flatten
+from hekat.protocol.secure_sum.aggregation import flatten
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ChannelTimeoutError, ModelsDifferError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.messages import FinalModelMessage
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.timeouts import Deadline
 
 FINAL_MODEL_STEP = "final/model"
@@ -39,7 +39,7 @@ class ModelTrail:
 
 
 def compare_final_models(
-    channel: RecordedChannel, settings: HorizontalSettings, digest: bytes, *, timeout_s: float | None = None
+    channel: RecordedChannel, settings: SumSettings, digest: bytes, *, timeout_s: float | None = None
 ) -> tuple[str, ...]:
     """The parties with which the final model was not compared, since no digest of theirs came; the others have it too.
 
@@ -73,7 +73,7 @@ def compare_final_models(
     return missing
 
 
-def _send(channel: RecordedChannel, settings: HorizontalSettings, party: str, message: FinalModelMessage) -> None:
+def _send(channel: RecordedChannel, settings: SumSettings, party: str, message: FinalModelMessage) -> None:
     try:
         channel.send(party, FINAL_MODEL_STEP, message)
     except (PartyLostError, ChannelTimeoutError):
@@ -81,9 +81,7 @@ def _send(channel: RecordedChannel, settings: HorizontalSettings, party: str, me
             raise
 
 
-def _receive(
-    channel: RecordedChannel, settings: HorizontalSettings, party: str, timeout_s: float | None
-) -> bytes | None:
+def _receive(channel: RecordedChannel, settings: SumSettings, party: str, timeout_s: float | None) -> bytes | None:
     """The digest that the party signed; None where none came, or one that it did not sign."""
     try:
         came = channel.receive(party, FINAL_MODEL_STEP, FinalModelMessage, timeout_s)

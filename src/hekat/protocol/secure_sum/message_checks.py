@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.errors import InputError, WireCorruptError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, HorizontalSettings
-from hekat.protocol.secure_sum.aggregation import FloatArray
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 from hekat.protocol.secure_sum.messages import RangeMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, SumSettings
 from hekat.scheme.paillier import Ciphertexts
 
 
@@ -85,7 +85,7 @@ def check_bounds(alpha: FloatArray, aggregator: str, step: str, tensor_count: in
         _refuse_answer(aggregator, step, "bounds from 2^-40 to 2^40", "others")
 
 
-def check_party_count(party_count: int, aggregator: str, step: str, settings: HorizontalSettings) -> None:
+def check_party_count(party_count: int, aggregator: str, step: str, settings: SumSettings) -> None:
     """Raises WireCorruptError where the aggregator counts other parties than the job names."""
     if party_count != len(settings.parties):
         _refuse_answer(aggregator, step, f"{len(settings.parties)} parties, as in the job", f"{party_count}")

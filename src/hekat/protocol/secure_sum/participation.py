@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from hekat.channel.canonical import encode_fields
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
+from hekat.protocol.secure_sum.settings import SumSettings
 
 NOT_SAMPLED = "this party is not in the sample of this round: nothing of its own was sent"
 _LABEL = b"hekat/participation/1"
@@ -29,7 +29,7 @@ def draw_sample(parties: Collection[str], size: int, job_digest: bytes, group: s
 class Participation:
     """A job's samples. Every role computes them by itself; they are the same in every session of the job."""
 
-    def __init__(self, settings: HorizontalSettings, job_digest: bytes) -> None:
+    def __init__(self, settings: SumSettings, job_digest: bytes) -> None:
         self._settings, self._job_digest = settings, job_digest
 
     def parties_in(self, step: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Participation:
         return least_parties(self._settings, len(self.parties_in(step)))
 
 
-def participation_of(channel: RecordedChannel, settings: HorizontalSettings) -> Participation:
+def participation_of(channel: RecordedChannel, settings: SumSettings) -> Participation:
     """The samples of the job that this session is of."""
     samples = settings.sample_size < len(settings.parties)
     return Participation(settings, channel.job_digest if samples else b"")

@@ -18,7 +18,7 @@ from hekat.errors import (
     WireError,
 )
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.settings import SumSettings
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Roster:
     """The aggregator's way to the parties. Under a protection that bears no losses any failure ends the run."""
 
-    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings) -> None:
+    def __init__(self, channel: RecordedChannel, settings: SumSettings) -> None:
         self._channel, self._settings = channel, settings
         self._lost: dict[str, str] = {}
 

@@ -1,9 +1,11 @@
-"""The end of a round at a party: all models equal, all agreed to go on or to stop."""
+"""The end of a round, at a party and at the aggregator: all models are equal, and all go on or all stop."""
 
 from __future__ import annotations
 
+from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.messages import RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.roster import Roster
 
 
 def finish_round(
@@ -18,3 +20,22 @@ def finish_round(
     """Report this party's model digest and wait until the aggregator has found all of them equal."""
     channel.send(aggregator, f"{step}/end", RoundEndMessage(model_digest=model_digest, finished=finished))
     channel.receive(aggregator, f"{step}/agreed", RoundAgreedMessage, timeout_s=timeout_s)
+
+
+def serve_round_end(roster: Roster, step: str) -> bool:
+    """Whether the parties, all of which hold the same model after the step, say that it was the last one."""
+    ends = roster.receive_from_all(f"{step}/end", RoundEndMessage)
+    roster.check_enough(step, 1)
+    groups: dict[tuple[bytes, bool], list[str]] = {}
+    for party, end in ends.items():
+        groups.setdefault((end.model_digest, end.finished), []).append(party)
+    if len(groups) > 1:
+        described = " | ".join(", ".join(group) for group in groups.values())
+        raise ProtocolError(
+            f"parties hold different models after {step}",
+            expected="one model at all parties",
+            got=f"{len(groups)} different ones: {described}",
+            cure="run the same release and job file everywhere, and resume from the last checkpoint",
+        )
+    roster.send_to_all(f"{step}/agreed", RoundAgreedMessage(party_count=len(ends)))
+    return next(iter(ends.values())).finished

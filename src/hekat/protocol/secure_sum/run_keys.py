@@ -10,7 +10,7 @@ import secrets
 from typing import Final
 
 from hekat.errors import KeyRefusedError
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.settings import SumSettings
 
 RUN_KEY_BYTES: Final = 32
 
@@ -20,7 +20,7 @@ def draw_run_key() -> bytes:
     return secrets.token_bytes(RUN_KEY_BYTES)
 
 
-def check_run_key(key: bytes, what: str, settings: HorizontalSettings, *, wanted: bool = True) -> bytes:
+def check_run_key(key: bytes, what: str, settings: SumSettings, *, wanted: bool = True) -> bytes:
     """The key as it came from the leader. Raises KeyRefusedError for another length than RUN_KEY_BYTES; where none is
     `wanted`, for any."""
     expected = RUN_KEY_BYTES if wanted else 0

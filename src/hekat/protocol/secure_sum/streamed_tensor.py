@@ -33,6 +33,34 @@ class StreamedTensor(Protocol):
         ...
 
 
+Tensors = dict[str, FloatArray]
+AnyTensors = Mapping[str, FloatArray | StreamedTensor]
+
+
+def gather(tensors: AnyTensors) -> Tensors:
+    """All values, streamed ones copied into a float64 array: for what needs a tensor as a whole."""
+    return {
+        name: tensor if isinstance(tensor, np.ndarray) else tensor.read(0, tensor.size).astype(np.float64)
+        for name, tensor in tensors.items()
+    }
+
+
+def hand_out(means: Tensors, tensors: AnyTensors) -> Tensors:
+    """Give each streamed tensor its mean; the means of the others."""
+    left: Tensors = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, np.ndarray):
+            left[name] = means[name]
+        else:
+            tensor.write_mean(0, means[name])
+    return left
+
+
+def arrays_of(tensors: AnyTensors) -> Tensors:
+    """The tensors that are held as arrays."""
+    return {name: values for name, values in tensors.items() if isinstance(values, np.ndarray)}
+
+
 @dataclass(frozen=True)
 class ScaledTensor:
     """A streamed tensor's values times `factor`, as `scale_by_weight` would make them."""

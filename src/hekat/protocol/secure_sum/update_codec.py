@@ -14,8 +14,9 @@ from hekat.codec import Layout, clip, error_bound_sum
 from hekat.codec.quantise import Rounding
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, Tensors, scale_by_weight, unflatten
+from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, scale_by_weight, unflatten
 from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
 class UpdateCodec:

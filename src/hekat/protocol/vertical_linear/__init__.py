@@ -1,1 +1,1 @@
-"""Linear and logistic regression on columns of the same people that lie at different parties."""
+"""Linear and logistic regression on columns that several parties hold of the same people."""

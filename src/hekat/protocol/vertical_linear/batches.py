@@ -1,7 +1,7 @@
 """Batches of rows, drawn once from the job's seed and kept for good.
 
-Their rows follow from PCG64's raw numbers and a stable sort, which NumPy keeps from version to version; a Generator's
-permutation it does not.
+The rows of a batch follow from PCG64's raw numbers and a stable sort. NumPy keeps both from version to version, but not
+the permutation of a Generator.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ IntArray = npt.NDArray[np.int64]
 
 
 def draw_batches(row_count: int, batch_rows: int, seed: int) -> list[IntArray]:
-    """Row numbers of each batch, ascending, every row once; `batch_rows` 0 puts all rows into one.
+    """Draw the row numbers of each batch, ascending, every row once; `batch_rows` 0 puts all rows into one batch.
 
-    Batches have at most `batch_rows` rows and differ by at most one: a short last batch would tell more of each of its
-    rows than the others do of theirs.
+    Batches have at most `batch_rows` rows, and their sizes differ by at most one row: a short last batch would tell
+    more of each of its rows than the other batches tell of theirs.
     """
     if row_count == 0:
         return []
@@ -27,5 +27,5 @@ def draw_batches(row_count: int, batch_rows: int, seed: int) -> list[IntArray]:
 
 
 def batch_count(row_count: int, batch_rows: int) -> int:
-    """How many batches `draw_batches` cuts."""
+    """How many batches `draw_batches` draws."""
     return 1 if batch_rows == 0 else -(-row_count // batch_rows)

@@ -1,4 +1,4 @@
-"""A party's own columns and labels, made ready for training: checked, standardised, as targets of each class."""
+"""A party's own columns and labels, made ready for training: checked, standardised, labels as targets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Columns:
-    """Features (rows, columns) as training takes them, (x - means) / spreads; 0 and 1 without standardising.
+    """Features (rows, columns) as training takes them: (x - means) / spreads; without standardising means are 0 and
+    spreads 1.
 
-    Sparse rows are scaled and not centred: a mean taken away would leave no zero. `limited_count` values lay beyond
-    the limit, and were set to it.
+    Sparse rows are scaled and not centred, because a mean taken away would leave no zero. `limited_count` values lay
+    beyond the limit and were set to it.
     """
 
     features: Features
@@ -36,7 +37,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Targets:
-    """What a guest's labels are in training, (rows, K): -1 and 1 by class, or standardised numbers of a regression."""
+    """A guest's labels as training takes them, (rows, K): -1 or 1 for each class, or the standardised numbers of a
+    regression."""
 
     values: FloatArray
     mean: float = 0.0
@@ -44,9 +46,9 @@ class Targets:
 
 
 def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0.0) -> Columns:
-    """The columns of `table`, by their own mean and spread where `standardise`, and then within `limit_spreads` of 0.
+    """Prepare the columns of `table`: standardised where `standardise`, then kept within `limit_spreads` of 0.
 
-    Raises InputError for no columns, fewer than 2 rows, NaN or infinity, and a column with one value.
+    Raises InputError for a table without columns, fewer than 2 rows, NaN or infinity, and a column with one value.
     """
     if not table.features.shape[1]:
         raise InputError(
@@ -73,7 +75,7 @@ def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0
         return Columns(standardised, means, spreads)
     values = standardised if is_dense(standardised) else standardised.data
     limited_count = int(np.count_nonzero(np.abs(values) > limit_spreads))
-    # What was made here is nobody else's yet.
+    # This array was made here, so that nobody else sees it change.
     np.clip(values, -limit_spreads, limit_spreads, out=values)
     return Columns(standardised, means, spreads, limited_count)
 
@@ -81,9 +83,9 @@ def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0
 def apply_standardiser(
     features: Features, means: FloatArray, spreads: FloatArray, limit_spreads: float = 0.0
 ) -> Features:
-    """(x - means) / spreads, no further from 0 than `limit_spreads` (0: no limit), dense or sparse as they are.
+    """Standardise features: (x - means) / spreads, no further from 0 than `limit_spreads` (0: no limit).
 
-    Raises InputError for sparse rows and means other than 0.
+    Dense features stay dense and sparse ones sparse. Raises InputError for sparse rows with a mean other than 0.
     """
     if is_dense(features):
         return limit_values(np.asarray((features - means) / spreads), limit_spreads)
@@ -100,12 +102,12 @@ def apply_standardiser(
 
 
 def limit_values(values: FloatArray, limit_spreads: float) -> FloatArray:
-    """Standardised values, those beyond `limit_spreads` set to it; as they are where that is 0."""
+    """Set standardised values beyond `limit_spreads` to it; where the limit is 0, change nothing."""
     return np.clip(values, -limit_spreads, limit_spreads) if limit_spreads else values
 
 
 def describe_limited(columns: Columns, limit_spreads: float) -> str:
-    """The line of the ledger on values that were set to the limit."""
+    """The line of the ledger that says how many values were set to the limit."""
     return (
         f"{columns.limited_count} values of this party's columns lay more than {limit_spreads:g} spreads from their "
         "mean, and were set to that"
@@ -113,7 +115,7 @@ def describe_limited(columns: Columns, limit_spreads: float) -> str:
 
 
 def prepare_targets(table: Table, settings: VerticalLinearSettings) -> Targets:
-    """The guest's labels as targets. Raises InputError where there are none, or all are the same."""
+    """Turn the guest's labels into targets. Raises InputError where labels are missing or all the same."""
     if table.labels is None:
         raise InputError(
             f"guest {settings.guest} has no labels",
@@ -146,7 +148,7 @@ def _numeric_targets(labels: FloatArray, *, standardise: bool) -> Targets:
 
 
 def _moments_of(features: Features) -> tuple[FloatArray, FloatArray]:
-    """Mean (0 for sparse rows) and spread of each column; a far mean or a tiny unit costs no digits."""
+    """Mean (0 for sparse rows) and spread of each column. A mean far from 0 or a tiny unit costs no digits."""
     unit = largest_magnitudes(features)  # above 0: constant columns were refused
     rough = column_means(features, unit) * unit
     deviation = largest_deviations(features, rough, unit) * unit

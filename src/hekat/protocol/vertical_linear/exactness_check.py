@@ -1,4 +1,4 @@
-"""The run's own check, on one machine only: is each step's gradient within its bound of the centralised one?"""
+"""The run's own check, on one machine only: is each gradient within its bound of centralised training?"""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepCheck:
-    """One checked step: the largest deviation of any gradient of any party, and the bound it was held against.
-
-    Of the entries, that one whose deviation is the largest part of its bound.
-    """
+    """One checked step: of all parties' gradients, the deviation that takes up most of its bound, and that bound."""
 
     step: str
     party: str
@@ -41,7 +38,8 @@ class _Step:
 
 
 class ExactnessCheck:
-    """Collects all parties' columns, weights and gradients in this process; never exists when sites are apart."""
+    """Collects the columns, weights and gradients of all parties in this process; it never exists where sites are
+    apart."""
 
     def __init__(self, settings: VerticalLinearSettings) -> None:
         self._settings = settings
@@ -53,7 +51,7 @@ class ExactnessCheck:
         self.checks: list[StepCheck] = []
 
     def begin(self, party: str, features: Features, targets: FloatArray | None = None) -> None:
-        """A party's prepared columns (rows, columns), not yet rounded, and the guest's targets (rows, K)."""
+        """Take the prepared columns (rows, columns) of a party, not yet rounded, and targets (rows, K) of the guest."""
         with self._lock:
             self._features[party] = features
             if targets is not None:
@@ -69,13 +67,14 @@ class ExactnessCheck:
         allowance: float = 0.0,
         limit: float = math.inf,
     ) -> None:
-        """A party's weights before a step on batch `rows` and the gradient of the loss it got; both hold `weights`
-        (columns, K), the guest's `intercept` (K,) too. `allowance` is what the form's own rounding adds to the bound;
-        below `limit` in magnitude the form's arithmetic bears every gradient.
+        """Take a party's weights before a step on batch `rows`, and the gradient of the loss that it got.
 
-        The last party of a step sets off the comparison. Raises BoundError where a gradient is further from the
-        centralised one than its bound: then training diverges, if that one is beyond the limit, or else the arithmetic
-        is wrong, and the run stops.
+        Both hold `weights` (columns, K), and at the guest `intercept` (K,) too. `allowance` is what the form's own
+        rounding adds to the bound. The form's arithmetic holds every gradient below `limit` in magnitude.
+
+        The last party of a step starts the comparison. Raises BoundError where a gradient is further from the
+        centralised gradient than its bound: training diverges, if the centralised gradient reaches the limit; otherwise
+        the arithmetic is wrong.
         """
         with self._lock:
             deposited = self._steps.setdefault(step, _Step())
@@ -103,7 +102,7 @@ class ExactnessCheck:
             )
 
     def _compare(self, step: str, rows: npt.NDArray[np.int64], deposited: _Step) -> tuple[StepCheck, float]:
-        """The worst of the step's gradients, and the largest magnitude of any centralised one."""
+        """The worst of the step's gradients, and the largest magnitude of any centralised gradient."""
         parties = self._settings.parties
         assert self._targets is not None
         columns = {party: self._features[party][rows] for party in parties}

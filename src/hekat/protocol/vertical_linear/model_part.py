@@ -1,4 +1,4 @@
-"""ModelPart: what one party keeps of a trained model; no part is of use without the others."""
+"""ModelPart: what one party keeps of a trained model. No part is of use without the other parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ModelPart:
-    """One party's part. `arrays` hold `weights` (columns, K) float64 and at the guest `intercept` (K,); in form
-    `shared_weights` instead `weight_shares` (columns of both parties, K, 2) uint64 and `intercept_shares`.
+    """One party's part of a model; all parts of one model have the same `model_id`.
 
-    `model_id` is the same in all parts of one model. `means` and `spreads` (columns,) are those of the party's own
-    training rows (0 and 1 without standardising), standardised features are kept within `limit_spreads` of 0 (0: no
-    limit); `target_mean` and `target_spread` are the guest's, for a regression.
+    In form `arbiter`, `arrays` holds `weights` (columns, K) float64 and, at the guest, `intercept` (K,). In form
+    `shared_weights` it holds `weight_shares` (columns of both parties, K, 2) uint64 and `intercept_shares` (K, 2).
+
+    `means` and `spreads` (columns,) describe the party's own training rows; without standardising they are 0 and 1.
+    Standardised features are kept within `limit_spreads` of 0 (0: no limit). `target_mean` and `target_spread` describe
+    the target of a regression, at the guest.
     """
 
     party: str

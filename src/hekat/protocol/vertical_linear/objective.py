@@ -1,8 +1,8 @@
-"""The objective in plain float64 arithmetic: what every form of the training is held against.
+"""The objective in plain float64 arithmetic: every form of the training is held against it.
 
-For each of K columns of targets: logistic by Taylor, the mean of log 2 - y u / 2 + u^2 / 8 with y in {-1, 1}, or
-linear, the mean of (u - y)^2 / 2; beside it l2 |w|^2 / 2 + l1 |w|_1, of which the intercept is free. Both losses are
-read off the residual d, whose mean product with the features is the gradient.
+For each of K columns of targets the loss is logistic by Taylor, the mean of log 2 - y u / 2 + u^2 / 8 with y in {-1,
+1}, or linear, the mean of (u - y)^2 / 2. The penalty l2 |w|^2 / 2 + l1 |w|_1 leaves the intercept out. Both losses
+follow from the residual d, and the gradient is the mean product of d with the features.
 Source: Hardy et al. 2017, section 3; HAFLO, section 2.1; docs/decisions/0030.
 """
 
@@ -19,7 +19,7 @@ from hekat.data import Features
 from hekat.model import Parameters, make_optimiser
 from hekat.model.optimisers import Optimiser
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 FloatArray = npt.NDArray[np.float64]
 WEIGHTS, INTERCEPT = "weights", "intercept"
@@ -38,11 +38,11 @@ class Residual:
         return self.score_factor * scores - self.target_factor * targets
 
     def loss(self, mean_square: float) -> float:
-        """The mean loss of rows whose residuals have this mean square."""
+        """The mean loss of rows, from the mean square of their residuals."""
         return self.loss_offset + self.loss_factor * mean_square
 
     def mean_square(self, loss: float) -> float:
-        """The mean square of residuals whose mean loss this is; 0 where rounding took the loss below its least."""
+        """The mean square of residuals, from their mean loss; 0 where rounding took the loss below its minimum."""
         return max(0.0, (loss - self.loss_offset) / self.loss_factor)
 
 
@@ -54,7 +54,7 @@ RESIDUALS: Mapping[str, Residual] = {
 
 @dataclass(frozen=True)
 class CentralStep:
-    """One step of centralised training: weights before it, the gradient of the loss alone, and the batch's loss."""
+    """One step of centralised training: the weights before it, the gradient without penalties, the batch's loss."""
 
     epoch: int
     batch: int
@@ -64,24 +64,24 @@ class CentralStep:
 
 
 def residual_of(task: str) -> Residual:
-    """The residual of a task of the settings."""
+    """The residual of a task, by its name in the settings."""
     return RESIDUALS[task]
 
 
 def make_job_optimiser(training: LinearTraining) -> Optimiser:
-    """The optimiser that a job names, with its learning rate."""
+    """Make the optimiser that a job names, with its learning rate and settings."""
     return make_optimiser(training.optimiser, learning_rate=training.learning_rate, **dict(training.optimiser_settings))
 
 
 def regularised(gradient: FloatArray, weights: FloatArray, training: LinearTraining) -> FloatArray:
-    """The direction of a step for weights: the loss's gradient, and l2 w + l1 sign(w), 0 for a weight of 0."""
+    """The direction of a step for weights: the gradient of the loss plus l2 w + l1 sign(w), with sign(0) = 0."""
     return gradient + training.l2 * weights + training.l1 * np.sign(weights)
 
 
 def batch_gradient(
     features: Features, targets: FloatArray, parameters: Parameters, residual: Residual
 ) -> tuple[Parameters, float]:
-    """The gradient of the loss over rows, and the mean of d^2 over rows and columns of targets."""
+    """The gradient of the mean loss over rows, and the mean of d^2 over rows and columns of targets."""
     d = residual.of(features @ parameters[WEIGHTS] + parameters[INTERCEPT], targets)
     row_count = features.shape[0]
     gradient = {WEIGHTS: np.asarray(features.T @ d) / row_count, INTERCEPT: d.sum(axis=0) / row_count}
@@ -89,17 +89,17 @@ def batch_gradient(
 
 
 def start_parameters(column_count: int, target_count: int) -> Parameters:
-    """Weights (columns, K) and intercept (K,), all 0: where training begins."""
+    """The weights (columns, K) and the intercept (K,) that training begins with: all 0."""
     return {WEIGHTS: np.zeros((column_count, target_count)), INTERCEPT: np.zeros(target_count)}
 
 
 def train_centralised(
     features: Features, targets: FloatArray, task: str, training: LinearTraining, start: Parameters | None = None
 ) -> Iterator[CentralStep]:
-    """Train on joined columns in float64, with the protocol's batches and optimiser; yields every step before it is
-    made, and at the end one of batch -1 with the final weights.
+    """Train on joined columns in float64, with the batches and the optimiser of the protocol.
 
-    `features` (rows, columns) are prepared columns of all parties, `targets` (rows, K).
+    `features` (rows, columns) are the prepared columns of all parties, `targets` (rows, K). Yields every step before
+    it is made, and at the end one step of batch -1 with the final weights.
     """
     residual, optimiser = residual_of(task), make_job_optimiser(training)
     parameters = start or start_parameters(features.shape[1], targets.shape[1])

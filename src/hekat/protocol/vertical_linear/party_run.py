@@ -1,4 +1,4 @@
-"""What the machine gives a role, what a role keeps of the training, and what it tells of each epoch."""
+"""What a role's machine gives it, what the role keeps of the training, and what it reports of each epoch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 
@@ -16,8 +17,8 @@ from hekat.scheme.paillier import KeyPair
 class PartState:
     """What one party carries from epoch to epoch, and resumes from: its own part alone.
 
-    `arrays` are weights and the optimiser's state by name (float64), or shares of them as uint64 limbs; a party's
-    state is of no use to another party. `losses` are the guest's alone, empty at hosts.
+    `arrays` holds weights and the optimiser's state by name (float64), or shares of them as uint64 limbs. No other
+    party can use it. The guest alone has `losses`; hosts have none.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]]
@@ -28,10 +29,10 @@ class PartState:
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch as a party saw it: `loss` and `gradient_error_bound` are None where the party does not learn them.
+    """One epoch as a party saw it; `loss` and `gradient_error_bound` are None where the party does not learn them.
 
-    `gradient_error_bound` is the largest distance of any entry of this party's gradients from that of exact arithmetic
-    on the same columns, rounded to 2^-feature_bits, in any step of the epoch, by the fixed-point bound.
+    `gradient_error_bound` bounds how far any entry of the party's gradients, in any step of the epoch, lies from exact
+    arithmetic on the same columns, rounded to 2^-feature_bits.
     """
 
     epoch: int
@@ -41,10 +42,11 @@ class EpochRecord:
 
 @dataclass(frozen=True)
 class PartyRun:
-    """What a role is given besides settings and rows. `key_pair` is a ready one for a role that makes a key.
+    """What a role is given besides settings and rows.
 
-    `save` gets the party's own state at the end of every epoch; `resume_from` is such a state of an earlier run;
-    `start_from` are weights of an earlier model part (warm start).
+    `save` is called with the party's own state at the end of every epoch; `resume_from` is such a state of an earlier
+    run. `start_from` holds the weights of an earlier model part (warm start). `key_pair` is a ready key for a role that
+    would make one.
     """
 
     stopwatch: Stopwatch
@@ -54,6 +56,22 @@ class PartyRun:
     start_from: Mapping[str, npt.NDArray[Any]] | None = None
     key_pair: KeyPair | None = field(default=None, repr=False)
     count_predictions: Callable[[int], None] = lambda row_count: None
-    """Told how many rows are to be predicted before anything of that leaves; raises PolicyError to refuse them."""
+    """Called with the number of rows to predict before anything of them leaves; raises PolicyError to refuse them."""
     exactness_check: Any = None
-    """Where given (one machine only), it is told each step's values, to hold them against centralised training."""
+    """Where given (one machine only), it gets the values of each step and holds them against centralised training."""
+
+    @property
+    def epochs_done(self) -> int:
+        """How many epochs the resumed run had done; 0 where no run is resumed."""
+        return 0 if self.resume_from is None else self.resume_from.epochs_done
+
+    def had_ended(self, epochs: int) -> bool:
+        """Whether the resumed run had come to the end of a training of `epochs`."""
+        resumed = self.resume_from
+        return resumed is not None and (resumed.finished or resumed.epochs_done >= epochs)
+
+    def end_epoch(self, channel: RecordedChannel, state: PartState, record: EpochRecord) -> None:
+        """Save the party's state after an epoch, note in the channel that it is saved, and report the epoch."""
+        self.save(state)
+        channel.note_saved(f"{channel.party}'s part after epoch {record.epoch}")
+        self.on_epoch(record)

@@ -1,4 +1,4 @@
-"""Plays a role of a vertical regression by its name, whatever the form."""
+"""Plays the role of a party in a vertical regression, by its name, in either form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_role(
 ) -> ModelPart | None:
     """Train as `channel.party`; returns its part of the model, None for the arbiter.
 
-    `table` holds the rows common to all parties, in the same order at each (None for the arbiter).
+    `table` holds the rows that all parties have, in the same order at every party (None for the arbiter).
     """
     if channel.party == settings.arbiter:
         run_arbiter(channel, settings, run)

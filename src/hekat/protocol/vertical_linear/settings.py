@@ -1,16 +1,20 @@
-"""Everything public about one vertical regression, checked whole when it is made."""
+"""Everything public about one vertical regression, checked as a whole when it is made."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Literal, get_args
 
 from hekat.errors import JobError
-from hekat.model import make_optimiser
 from hekat.protocol.vertical_linear.shared_weights.factors import check_factors, check_last_factors
+from hekat.protocol.vertical_linear.training_settings import (
+    FixedPoint,
+    LinearTraining,
+    check_training,
+    is_whole,
+    refuse_setting,
+)
 
 Form = Literal["shared_weights", "arbiter"]
 Task = Literal["logistic", "linear"]
@@ -18,66 +22,26 @@ Protection = Literal["paillier", "lattice", "none"]
 FORMS: tuple[str, ...] = get_args(Form)
 TASKS: tuple[str, ...] = get_args(Task)
 PROTECTIONS: tuple[str, ...] = get_args(Protection)
-OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
-    "shared_weights": ("sgd", "momentum"),
-    "arbiter": ("sgd", "momentum", "adam", "rmsprop"),
-}
 PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
     "shared_weights": ("paillier", "none"),
     "arbiter": PROTECTIONS,
 }
 LEAK_ACCEPTED = "hosts may learn labels"
 COLUMN_LEAK_ACCEPTED = "the guest may learn columns of hosts"
-MAX_SEED = 2**63 - 1
-LEAST_LIMIT_SPREADS = 0.5
 ARBITER_LIMIT_SPREADS = 3.0
-"""The limit of form `arbiter` where a job names none: a value far out would tell its own row's residual."""
-
-
-@dataclass(frozen=True)
-class FixedPoint:
-    """Scales of the integers that stand for numbers: features at 2^-feature_bits, scores and residuals at
-    2^-value_bits."""
-
-    feature_bits: int = 16
-    value_bits: int = 32
-
-    def __post_init__(self) -> None:
-        for name, bits, most in (("feature_bits", self.feature_bits, 30), ("value_bits", self.value_bits, 40)):
-            if not _is_whole(bits) or not 8 <= bits <= most:
-                _refuse(f"fixed_point.{name}", f"8 to {most}", bits)
-
-
-@dataclass(frozen=True)
-class LinearTraining:
-    """How the weights move. `batch_rows` 0: all rows in one batch. `limit_spreads` keeps standardised features
-    within so many spreads of their mean (0: off; None: as VerticalLinearSettings.limit_spreads says). `patience`,
-    `min_improvement` and `stop_at_loss` end training early by the epochs' losses (0: off)."""
-
-    epochs: int = 10
-    batch_rows: int = 1024
-    learning_rate: float = 0.1
-    optimiser: str = "sgd"
-    optimiser_settings: Mapping[str, float] = field(default_factory=dict)
-    l1: float = 0.0
-    l2: float = 0.0
-    standardise: bool = True
-    limit_spreads: float | None = None
-    patience: int = 0
-    min_improvement: float = 0.0
-    stop_at_loss: float = 0.0
-    seed: int = 1
+"""The limit of form `arbiter` where a job names none: a value far from 0 would tell the residual of its row."""
 
 
 @dataclass(frozen=True)
 class VerticalLinearSettings:
     """One vertical regression: who holds labels (`guest`), who holds other columns (`hosts`), and how it is protected.
 
-    `form` None takes `shared_weights` for one host without an arbiter, `arbiter` where an arbiter is named. `classes`
-    None: a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
-    is of Paillier keys. `none` sends everything in the clear, for a comparison on public data.
-    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the label-leak rule, `column_leak_accepted`
-    COLUMN_LEAK_ACCEPTED where it waives the same of hosts' columns.
+    `form` None means `arbiter` where an arbiter is named, else `shared_weights`, which is for one host. `classes` None
+    means a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
+    is the size of Paillier keys. Protection `none` sends everything in the clear, for a comparison on public data.
+
+    `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the rules on what hosts learn of labels;
+    `column_leak_accepted` is COLUMN_LEAK_ACCEPTED where it waives the rules on what the guest learns of hosts' columns.
     Raises JobError with the cure.
     """
 
@@ -109,32 +73,33 @@ class VerticalLinearSettings:
             ("column_leak", self.column_leak_accepted, COLUMN_LEAK_ACCEPTED),
         ):
             if said not in (None, words):
-                _refuse(f"{key}.accepted", f"the words {words!r}, or no such line", "other words")
-        if not _is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
-            _refuse("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
-        _check_training(self.training, str(self.form))
+                refuse_setting(f"{key}.accepted", f"the words {words!r}, or no such line", "other words")
+        if not is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
+            refuse_setting("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
+        check_training(self.training, str(self.form))
         if self.form == "shared_weights":
             check_factors(self.training, self.fixed_point.value_bits)
-            # An epoch has one batch at least; how many more follows from the common rows, once these are found.
+            # An epoch has one batch at least; the number of batches is known once the common rows are found.
             check_last_factors(self.training, batch_count=1)
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """The guest, then the hosts: all that hold rows."""
+        """The guest, then the hosts: the roles that hold rows."""
         return (self.guest, *self.hosts)
 
     @property
     def everyone(self) -> tuple[str, ...]:
+        """All roles: the parties, then the arbiter where there is one."""
         return (*self.parties, *(() if self.arbiter is None else (self.arbiter,)))
 
     @property
     def column_count(self) -> int:
-        """How many weight vectors are trained side by side (K): one, or one for each of three classes or more."""
+        """K, the number of weight vectors trained side by side: one, or one for each class of three or more."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
 
     @property
     def limit_spreads(self) -> float:
-        """Standardised features stay within so many spreads of their mean; 0: no limit."""
+        """How many spreads a standardised feature may lie from its mean; 0: no limit."""
         said = self.training.limit_spreads
         if said is not None:
             return said
@@ -144,10 +109,10 @@ class VerticalLinearSettings:
 def _check_parties(settings: VerticalLinearSettings) -> None:
     everyone = settings.everyone
     if not settings.hosts:
-        _refuse("hosts", "one host or more, each with columns of its own", "none")
+        refuse_setting("hosts", "one host or more, each with columns of its own", "none")
     repeated = sorted({name for name in everyone if everyone.count(name) > 1})
     if repeated:
-        _refuse("guest, hosts and arbiter", "a different name for each", ", ".join(repeated))
+        refuse_setting("guest, hosts and arbiter", "a different name for each", ", ".join(repeated))
     if settings.form == "shared_weights":
         if len(settings.hosts) > 1:
             raise JobError(
@@ -187,83 +152,13 @@ def _check_protection(protection: str, form: str) -> None:
 def _check_classes(settings: VerticalLinearSettings) -> None:
     classes = settings.classes
     if settings.task == "linear" and classes is not None:
-        _refuse("classes", "none for a linear regression", f"{len(classes)} classes")
+        refuse_setting("classes", "none for a linear regression", f"{len(classes)} classes")
     if settings.task == "logistic" and (classes is None or len(classes) < 2):
-        _refuse("classes", "2 classes or more for a logistic regression", f"{len(classes or ())}")
+        refuse_setting("classes", "2 classes or more for a logistic regression", f"{len(classes or ())}")
     if classes is not None and len(set(classes)) != len(classes):
-        _refuse("classes", "each class once", "one that repeats")
-
-
-def _check_training(training: LinearTraining, form: str) -> None:
-    if training.optimiser not in OPTIMISERS_OF_FORMS[form]:
-        known = OPTIMISERS_OF_FORMS[form]
-        elsewhere = training.optimiser in OPTIMISERS_OF_FORMS["arbiter"]
-        raise JobError(
-            f"training.optimiser cannot be used in form '{form}'",
-            expected=" or ".join(repr(name) for name in known),
-            got=repr(training.optimiser),
-            cure="it needs each party's own gradient, which this form shows to nobody: choose another, or "
-            "protection.form = 'arbiter'"
-            if elsewhere
-            else "choose one of these",
-        )
-    if form == "shared_weights" and training.l1:
-        raise JobError(
-            "training.l1 cannot be used in form 'shared_weights'",
-            expected="l1 = 0: the sign of a weight is not linear in its shares",
-            got="an l1 above 0",
-            cure="use l2, or protection.form = 'arbiter'",
-        )
-    for name, value, least in (
-        ("epochs", training.epochs, 1),
-        ("batch_rows", training.batch_rows, 0),
-        ("patience", training.patience, 0),
-        ("seed", training.seed, 0),
-    ):
-        if not _is_whole(value) or not least <= value <= MAX_SEED:
-            _refuse(f"training.{name}", f"a whole number of {least} or more", value)
-    for name, number in (
-        ("l1", training.l1),
-        ("l2", training.l2),
-        ("min_improvement", training.min_improvement),
-        ("stop_at_loss", training.stop_at_loss),
-    ):
-        if not isinstance(number, Real) or not (math.isfinite(number) and number >= 0):
-            _refuse(f"training.{name}", "a finite number >= 0", number)
-    _check_limit(training)
-    if "learning_rate" in training.optimiser_settings:
-        raise JobError(
-            "training.optimiser_settings says the learning rate again",
-            expected="it in training.learning_rate alone",
-            got="learning_rate in both",
-            cure="move it to training.learning_rate",
-        )
-    make_optimiser(training.optimiser, learning_rate=training.learning_rate, **training.optimiser_settings)
-
-
-def _check_limit(training: LinearTraining) -> None:
-    limit = training.limit_spreads
-    if limit is None:
-        return
-    if not isinstance(limit, Real) or not (limit == 0 or LEAST_LIMIT_SPREADS <= limit < math.inf):
-        _refuse("training.limit_spreads", f"0 (no limit), or {LEAST_LIMIT_SPREADS} spreads and more", limit)
-    if limit and not training.standardise:
-        raise JobError(
-            "training.limit_spreads needs standardised columns",
-            expected="training.standardise = true",
-            got="false",
-            cure="set training.standardise = true, or leave limit_spreads out",
-        )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+        refuse_setting("classes", "each class once", "one that repeats")
 
 
 def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        _refuse(name, " or ".join(repr(one) for one in known), repr(value))
-
-
-def _refuse(name: str, expected: str, got: object) -> None:
-    raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")
+        refuse_setting(name, " or ".join(repr(one) for one in known), repr(value))

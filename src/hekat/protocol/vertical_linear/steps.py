@@ -1,4 +1,4 @@
-"""The names of steps, which the roles of both forms spell alike, and the model's public name."""
+"""The names of steps, which the roles of both forms share, and the public name of a model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _MODEL_DOMAIN = b"hekat/vertical-linear/model/1:"
 
 
 def epoch_step(epoch: int) -> str:
-    """Of an epoch, 1 the first."""
+    """The step of an epoch; the first epoch is 1."""
     return f"epoch-{epoch}"
 
 
 def batch_step(epoch: int, batch: int) -> str:
-    """Of a batch, 0 the first."""
+    """The step of a batch; the first batch is 0."""
     return f"epoch-{epoch}/batch-{batch + 1}"
 
 
 def model_id_of(session_id: bytes) -> str:
-    """The name that all parts of the model of a session carry; public."""
+    """The public name that all parts of a session's model carry."""
     return hashlib.sha256(_MODEL_DOMAIN + session_id).hexdigest()[:32]

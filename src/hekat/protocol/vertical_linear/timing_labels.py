@@ -1,4 +1,4 @@
-"""The names under which roles measure their time: FLASH's Table 1, and what they add up to."""
+"""The labels under which roles measure their time, after FLASH's Table 1, and the parts that a reader is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DECRYPT = "decrypt"
 LOSS = "loss"
 PLAIN = "plain"
 
-# What a reader is shown: each finer step belongs to one of these; what is left of a run is idle.
+# A reader is shown these parts; each label belongs to one of them. The rest of a run is idle.
 PARTS = {
     KEYS: "keys",
     ENCRYPT_LOGITS: "encrypt",
@@ -22,3 +22,6 @@ PARTS = {
     LOSS: "products",
     PLAIN: "plain",
 }
+
+# The phases of a role's whole time, waiting included, beside the intersection's.
+TRAINING, PREDICTION = "training", "prediction"

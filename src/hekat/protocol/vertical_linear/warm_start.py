@@ -1,4 +1,4 @@
-"""Whether training may begin with the weights of an earlier model part: they must mean the same in both."""
+"""Whether training may begin with the weights of an earlier model part: weights must mean the same in both."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 def check_warm_start(
     part: ModelPart, settings: VerticalLinearSettings, columns: tuple[str, ...], *, begin_anew: str
 ) -> None:
-    """Raise InputError unless a party may begin with its `part` a training by `settings` on its `columns`.
+    """Raise InputError unless a party may begin a training by `settings` on its `columns` with its `part`.
 
-    Form, parties, task, classes and columns, the last two in their order, must be the same; in form `shared_weights`
-    value_bits too, the scale of the shares. `begin_anew` opens the cure: how training begins without a part.
+    Form, parties, task, classes and columns must be the same, classes and columns in the same order. In form
+    `shared_weights`, value_bits must be the same too, as it is the scale of the shares. `begin_anew` opens the cure: it
+    says how training begins without a part.
     """
     for what, expected, got in _compared(part, settings):
         if expected != got:
@@ -28,7 +29,7 @@ def check_warm_start(
 
 
 def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tuple[str, str, str]]:
-    """What is compared, of the training and of the part."""
+    """Each name that is compared, with its value in the training and in the part."""
     yield "form", str(settings.form), part.form
     yield "parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)
     yield "task", str(settings.task), part.task
@@ -38,7 +39,7 @@ def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tup
 
 
 def _name_parties(guest: str, hosts: tuple[str, ...]) -> str:
-    """Hosts in one order: theirs gives no weight another meaning."""
+    """Hosts in alphabetical order: their order gives no weight another meaning."""
     return f"guest {guest}; hosts {', '.join(sorted(hosts))}"
 
 

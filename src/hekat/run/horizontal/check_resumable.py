@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MAX_LOSS, MIN_ALPHA, HorizontalSettings
+from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
 from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import scored_classes
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
 from hekat.run.horizontal.validation_history import check_history
 from hekat.state import Checkpoint, refuse_checkpoint
 
@@ -38,7 +39,7 @@ def check_resumable(
     columns."""
     shapes = model.parameter_shapes
     trained = TrainedTensors.of(model, settings.model.parameters)
-    sent = trained.update_like(model, settings.training)
+    sent = trained.update_like(model, has_control=settings.training.has_control)
     _check_arrays(what, "parameters", checkpoint.parameters, shapes)
     _check_optimiser_state(what, checkpoint.optimiser_state, ServerStep(trained, settings.training), shapes)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}

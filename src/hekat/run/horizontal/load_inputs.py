@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from hekat.run.horizontal.trained_model import check_can_export
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
+from hekat.summary.horizontal.role_result import TableFacts
 from hekat.toml_text import toml_key
 
 MAX_PARAMETERS = 2**31
@@ -56,10 +58,30 @@ class HorizontalInputs:
     model_caveats: tuple[str, ...] = ()
     """What a reader of the run's report has to know of a model that is not Hekat's own."""
 
+    @property
+    def test_facts(self) -> TableFacts | None:
+        """The test data in figures."""
+        if self.test_table is None:
+            return None
+        return TableFacts.of(self.test_table, self.job.settings, for_training=False)
+
+    @property
+    def column_count(self) -> int:
+        """Columns of every table here, once categories are encoded."""
+        return int(next(iter(self.tables.values())).features.shape[1])
+
     def make_model(self, party: str) -> PartyModel:
         """A model of the party's own, made anew: no two parties hold one object. Raises InputError or JobError."""
-        column_count = self.tables[self.job.settings.leader].features.shape[1]
-        return _make_model(self.job.settings, self.site, party, column_count)
+        return _make_model(self.job.settings, self.site, party, self.column_count)
+
+    def maker_of(self, role: str) -> Callable[[], PartyModel] | None:
+        """Makes the model of a party; None for a role without rows."""
+        return partial(self.make_model, role) if role in self.tables else None
+
+    def accepts_other_sums(self, role: str) -> bool:
+        """Whether the role's operator allowed this job to sum other parties than before."""
+        site = self.site.parties.get(role)
+        return site is not None and self.job.digest in site.other_sums
 
 
 def load_inputs(

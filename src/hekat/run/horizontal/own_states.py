@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
@@ -23,7 +24,6 @@ from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.run.numbered_files import numbered_path, numbers_of
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 OWN_STATE_FOLDER = "own_states"
 OWN_STATE_FORMAT = 1

@@ -17,10 +17,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hekat.channel.canonical import encode_fields
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.secure_sum.masked.group_parties import samples_ahead
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import (
     RELEASES_FILE,
@@ -31,10 +32,10 @@ from hekat.protocol.secure_sum.masked.upload_state import (
     open_upload_state,
 )
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.sum_plan import samples_ahead
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.run_events import EVENTS_FILE
 from hekat.state import Counter, is_run_id
-from hekat.state.disk_errors import disk_errors_as_state_errors
 from hekat.toml_text import toml_key
 
 STATE_FOLDER = "state"
@@ -64,7 +65,7 @@ def check_upload_states(
     sums, the difference of which is another party's update.
     """
     job = inputs.job
-    samples = samples_ahead(job.settings, rounds_done, Participation(job.settings, job.digest))
+    samples = samples_ahead(plan_sums(job.settings, rounds_done), Participation(job.settings.sums, job.digest))
     refusals: dict[str, PolicyError] = {}
     for role in _roles(job.settings):
         own = _own_folder(inputs, role)

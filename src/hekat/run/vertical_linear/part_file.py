@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import ColumnSpecs
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import HekatError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -19,7 +20,6 @@ from hekat.protocol.vertical_linear.settings import FORMS, TASKS
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.state.file_format import FileFormat, this_release
 
 PARTS_FOLDER = "parts"

@@ -12,11 +12,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from hekat.errors import PolicyError
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.job.site_file import Site
+from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY
 from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.state import Counter
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 COUNTS_FOLDER = "predicted"
 _NAME_DIGITS = 32
@@ -63,10 +64,5 @@ class PredictionCount:
             counter.reserve(row_count)
 
     def _check(self, row_count: int, used: int) -> None:
-        if used + row_count > self.limit:
-            raise PolicyError(
-                f"the site of {self.party} does not allow so many predictions with its part of the model",
-                expected=f"at most {self.limit} rows in all: policy.max_predictions",
-                got=f"{row_count} rows after {used}",
-                cure="predict fewer rows, train anew, or let the site's owner raise policy.max_predictions",
-            )
+        holder = f"the site of {self.party}"
+        check_prediction_limit(holder, row_count, used, self.limit, MAX_PREDICTIONS_KEY)

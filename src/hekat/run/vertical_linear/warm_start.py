@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hekat.disk_errors import read_file
 from hekat.errors import InputError, StateError
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.protocol.vertical_linear.warm_start import check_warm_start
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.part_file import load_parts
 from hekat.state import is_run_id
-from hekat.state.disk_errors import read_file
 from hekat.summary.summary_format import SUMMARY_FILE
 
 Arrays = Mapping[str, npt.NDArray[Any]]

@@ -1,4 +1,4 @@
-"""Ciphertexts of BFV and what anybody who holds the public key computes with them."""
+"""Ciphertexts of BFV, and what the public key alone lets anybody compute with them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Polynomials over all parts of a modulus: one array a part, and the engine's operations on every part in turn.
 
-Residues of integers in arrays are made without a branch or a division on them; those of single numbers (`residues_at`,
-`integers_of_residues`: masks, masked numbers, a party's own sum) are Python's, and not constant-time.
+Residues of integers in arrays are made without a branch or a division on them; residues of single numbers
+(`residues_at`, `integers_of_residues`: masks, masked numbers, a party's own sum) are Python's, and not constant-time.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ FINGERPRINT_DOMAIN: Final = b"hekat/bfv/public-key/1:"
 class PublicKey(ImmutableKey):
     """(b, a) with b = e - a s, both transformed; a is expanded from 32 public bytes. Immutable.
 
-    Whoever hands it out is trusted to have made it well: a key can look like any other and hide nothing from its maker.
+    Its users trust its maker to have made it well: a key can look like any other and hide nothing from its maker.
     Raises InputError for a seed or an element that is none.
     """
 

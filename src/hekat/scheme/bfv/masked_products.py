@@ -1,5 +1,7 @@
-"""How products are opened: masked by whoever asks, divided by Delta by the key's holder, unmasked: `product_layout`
-says why that tells nobody else anything."""
+"""How products are opened: masked by the asking party, divided by Delta by the key's holder, unmasked again.
+
+`product_layout` says why that tells nobody else anything.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ class MaskedProducts:
 
 @dataclass(frozen=True)
 class Masks:
-    """The integers mod q that whoever asks takes away again; secret."""
+    """The integers mod q that the asking party takes away again; secret."""
 
     values: tuple[int, ...] = field(repr=False)
 

@@ -5,11 +5,11 @@ Z^(L-1-i), N/L of them in one. The coefficient of D X at jL + L - 1 is then sum_
 column would need |i - i'| = L, and what passes Z^N comes back, negated, at jL - 2 or below for j = 1. Rows beyond N are
 further polynomials, whose products are added.
 
-The other coefficients are sums that nobody is to know, and noise tells of errors that hide the rows. So whoever asks
-for a product adds a mask r uniform mod q to that coefficient of c0, sends no other one, and adds a fresh encryption
-of zero, for c1 X would tell X. The key's holder finds Delta m + noise + r mod q, which is uniform, and tells how often
-Delta goes into it. Less r that is m, unless the noise carries beyond a multiple of Delta: with odds of at most
-|noise| / Delta <= 2^-hiding_bits m comes out one unit off, and that unit is all that ever shows of the noise.
+The other coefficients are sums that nobody is to know, and noise tells of errors that hide the rows. So the party that
+asks for a product adds a mask r uniform mod q to that coefficient of c0, sends no other one, and adds a fresh
+encryption of zero, for c1 X would tell X. The key's holder finds Delta m + noise + r mod q, which is uniform, and tells
+how often Delta goes into it. Less r that is m, unless the noise carries beyond a multiple of Delta: with odds of at
+most |noise| / Delta <= 2^-hiding_bits m comes out one unit off, and that unit is all that ever shows of the noise.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MIN_HIDING_BITS: Final = 40
 class ProductLayout:
     """`block` rows in a polynomial, products at multiples of `delta`.
 
-    No product passes `product_bound`, and but for the odds of `fresh_noise` no noise of one `noise_bound`. Raises
-    BoundError where the modulus has no room for both.
+    No product passes `product_bound`, and no noise of a product passes `noise_bound`, except with the odds of
+    `fresh_noise`. Raises BoundError where the modulus has no room for both.
     """
 
     parameters: BfvParameters
@@ -95,7 +95,7 @@ def lay_out_products(
     """
     block = min(row_count, parameters.degree)
     groups = -(-row_count // block)
-    # All of a polynomial's coefficients meet noise, those of other columns too.
+    # All of a polynomial's coefficients meet noise, also the coefficients of other columns.
     of_products = products * groups * parameters.degree * factor_bound * row_addends
     # Beside them the parties' own addends, and the zero that hides the factors.
     noise_bound = (of_products + row_addends + 1) * parameters.fresh_noise

@@ -20,8 +20,8 @@ class Ciphertexts(ImmutableKey):
 
     `addend_count` vectors were added; `gain` is the sum of the magnitudes of their weights (1 each without weights);
     `rounding_count` of the addends dropped a prime. So every value is within gain * value_bound, and the noise within
-    `noise.noise_bound`. All three are public, and as true as whoever added was honest.
-    Raises BoundError where values of that gain could pass the modulus, InputError for other counts.
+    `noise.noise_bound`. All three are public, and as true as the adding party was honest. Raises BoundError where
+    values of that gain could pass the modulus, InputError for other counts.
     """
 
     __slots__ = ("addend_count", "chunks", "gain", "key", "rounding_count", "value_count")

@@ -1,4 +1,4 @@
-"""Decryption: flooded or rounded for those who do not hold the key, raw for those who do.
+"""Decryption: flooded or rounded for parties without the key, raw for the key's holders.
 
 Without its noise a ciphertext is a linear equation in the key. A raw result given to anybody who has the ciphertext
 gives the key away, and with it every update (Li and Micciancio, EUROCRYPT 2021).
@@ -34,9 +34,10 @@ def decrypt(
     """The values, float64 (value_count,).
 
     "flooding" (default): uniform noise hides the scheme's own, to the set's `statistical_bits` or those given; proven
-        against those who only look on (`hekat.scheme.ckks.noise`), refused where the set has no room.
+        against parties that only look on (`hekat.scheme.ckks.noise`), refused where the set has no room.
     "rounding": to multiples of the public `grid`, by default 2^10 times the largest noise. Not proven: a value that
-        lies within the noise of a boundary tells which side its noise is on, and who chooses values can place it there.
+        lies within the noise of a boundary tells which side its noise is on, and a party that chooses values can place
+        it there.
     "raw_reveals_key": as it is, for holders of the private key alone.
 
     Raises KeyRefusedError for another key, InputError for an unknown way or a grid that is no power of two, BoundError

@@ -20,8 +20,8 @@ _PROBE: Final = 0.5
 class PublicKey(ImmutableKey):
     """Parameters and SEAL's public key: encrypts and computes, opens nothing; the server needs no more.
 
-    `stream` is the key as SEAL writes it. Whoever hands it out is trusted to have made it well: a key can look like any
-    other and still let its maker alone read. Raises InputError without the library, WireCorruptError for other bytes.
+    `stream` is the key as SEAL writes it. Its users trust its maker to have made it well: a key can look like any other
+    and still let its maker alone read. Raises InputError without the library, WireCorruptError for other bytes.
     """
 
     __slots__ = ("_seal", "fingerprint", "parameters", "stream")

@@ -10,7 +10,7 @@ the addends were chosen: one ciphertext may be added to itself.
 
 Flooding. A uniform integer U in [-2^m, 2^m) is added to every coefficient before the result is decoded. U and U + e are
 within |e| / 2^(m+1) of each other, so all that is released of T ciphertexts is within T N noise / 2^(m+1) <= 2^-s of
-what would be released without any encryption noise: whoever sees it, also while choosing what comes next (a hybrid
+what would be released without any encryption noise: a party that sees it, also while choosing what comes next (a hybrid
 argument), tells at most as much about the key. Exact integers; decoding comes after and can give nothing away.
 
 Source: Li and Micciancio (EUROCRYPT 2021) for the attack; Li, Micciancio, Schultz and Sorrell (CRYPTO 2022) for noise

@@ -1,7 +1,7 @@
 """The library under CKKS, loaded when first needed: Microsoft SEAL, by TenSEAL's binding `tenseal.sealapi`.
 
 SEAL's objects go in and out as SEAL's own streams through a file that lies in memory alone: the binding knows no other
-way. What a stream from outside holds is checked by SEAL while it reads it, and by whoever calls for what it then is.
+way. What a stream from outside holds is checked by SEAL while it reads it, and by the caller for what it then is.
 """
 
 from __future__ import annotations

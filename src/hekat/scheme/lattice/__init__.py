@@ -2,7 +2,7 @@
 
 from hekat.scheme.lattice.decrypt import Decryptor, decrypt
 from hekat.scheme.lattice.encrypt import Encryptor, block_values, encrypt
-from hekat.scheme.lattice.evaluate import Accumulator, add, read_contribution, write_rounded
+from hekat.scheme.lattice.evaluate import Accumulator, add
 from hekat.scheme.lattice.keys import (
     SecretKey,
     SecretSum,
@@ -30,8 +30,6 @@ __all__ = [
     "generate_secret",
     "make_parameters",
     "public_key",
-    "read_contribution",
     "secret_from_seed",
     "sum_secrets",
-    "write_rounded",
 ]

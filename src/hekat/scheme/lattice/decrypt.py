@@ -17,7 +17,26 @@ from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parame
 class Decryptor:
     """Opens the sum of one upload, block by block.
 
-    Raises KeyRefusedError for a sum of secrets of another set, InputError for a malformed public key.
+    Args:
+        parameters: The set of the upload.
+        secret_sum: The sum of the contributors' secrets.
+        public_key: The key of the upload, 32 bytes.
+        engine: What opens; the selected engine if None.
+
+    Raises:
+        InputError: The public key is malformed.
+        KeyRefusedError: The sum of secrets is of another set.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> secret = hekat.lattice.generate_secret(parameters)
+        >>> upload = hekat.lattice.encrypt(parameters, secret, key, np.array([5, -6], np.int32))
+        >>> total = hekat.lattice.add(parameters, 2, [upload])
+        >>> hekat.lattice.Decryptor(parameters, hekat.lattice.sum_secrets([secret]), key).decrypt(total, 2)
+        array([ 5, -6])
     """
 
     __slots__ = ("_addend_count", "_engine", "_parameters", "_public_key", "_secret_ntt")
@@ -33,10 +52,20 @@ class Decryptor:
         self._secret_ntt: RingArray = secret_sum.transform(self._engine)
 
     def decrypt(self, written: Written, value_count: int, first_chunk: int = 0) -> SumArray:
-        """The sums of the `value_count` values of one written block, int64, whose first chunk has that number.
+        """The sums of one written block.
 
-        Raises InputError for another size; BoundError where a chunk does not open as a sum of exactly these
-        contributions (count, range or slots that hold nothing): its chunks are not in place, or are altered.
+        Args:
+            written: The block's bytes.
+            value_count: Values of the block.
+            first_chunk: The number of its first chunk.
+
+        Returns:
+            int64, shape (value_count,).
+
+        Raises:
+            InputError: The size differs.
+            BoundError: A chunk does not open as a sum of exactly these contributions: its chunks are not in place, or
+                are altered.
         """
         form = self._parameters.form
         if value_count < 0 or first_chunk < 0:
@@ -85,5 +114,33 @@ def decrypt(
     value_count: int,
     engine: RingEngine | None = None,
 ) -> SumArray:
-    """The sums of a whole written sum, int64 (value_count,). Raises as `Decryptor`."""
+    """The sums of a whole written sum.
+
+    Args:
+        parameters: The set of the upload.
+        secret_sum: The sum of the contributors' secrets.
+        public_key: The key of the upload, 32 bytes.
+        written: The sum's bytes, or its blocks.
+        value_count: Values of each contribution.
+        engine: What opens; the selected engine if None.
+
+    Returns:
+        int64, shape (value_count,).
+
+    Raises:
+        InputError: Size or public key are malformed.
+        BoundError: The bytes do not open as a sum of exactly these contributions.
+        KeyRefusedError: The sum of secrets is of another set.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> secret = hekat.lattice.generate_secret(parameters)
+        >>> upload = hekat.lattice.encrypt(parameters, secret, key, np.array([7], np.int32))
+        >>> total = hekat.lattice.add(parameters, 1, [upload])
+        >>> hekat.lattice.decrypt(parameters, hekat.lattice.sum_secrets([secret]), key, total, 1)
+        array([7])
+    """
     return Decryptor(parameters, secret_sum, public_key, engine).decrypt(written, value_count)

@@ -16,13 +16,32 @@ from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parame
 
 
 class Encryptor:
-    """One contribution on its way out: chunks are numbered in the order of the calls, no number is used twice.
+    """One contribution on its way out, block by block: chunks are numbered in the order of the calls.
 
-    Errors come from 32 fresh bytes of the operating system. `secret` is used up by this. Its transform and the key of
-    errors are written over with zeros after the last block, and wherever a block fails. May be called from several
-    threads; a forked process, a copy and a call after a failed one are refused, for each could mask other values with
-    the same secret and error.
-    Raises KeyRefusedError for a secret of another set or one that was used, InputError for a malformed public key.
+    Errors come from 32 fresh bytes of the operating system. The transform of the secret and the key of the errors are
+    written over with zeros after the last block, and wherever a block fails. Several threads may call it. A forked
+    process, a copy and a call after a failed one are refused: each could mask other values with the same secret and
+    error.
+
+    Args:
+        parameters: The set of the upload.
+        secret: A fresh secret; it is used up by this.
+        public_key: The key of the upload, 32 bytes.
+        engine: What masks; the selected engine if None.
+
+    Raises:
+        InputError: The public key is malformed.
+        KeyRefusedError: The secret is of another set, or was used.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> encryptor = hekat.lattice.Encryptor(parameters, hekat.lattice.generate_secret(parameters), key)
+        >>> written = encryptor.encrypt(np.array([1, -2, 3], np.int32), last=True)
+        >>> len(written) == parameters.form.written_bytes(3)
+        True
     """
 
     __slots__ = ("_engine", "_error_key", "_lock", "_maker", "_next_chunk", "_parameters", "_public_key", "_secret_ntt")
@@ -43,11 +62,19 @@ class Encryptor:
         self._lock = threading.Lock()
 
     def encrypt(self, levels: LevelArray, last: bool = False) -> bytes:
-        """The next values, int32 (count,), written as `MaskFormat` says; joined blocks are one whole contribution.
+        """The next values as written, masked bytes; joined blocks are one whole contribution.
 
-        Only the last block may end within a chunk. A contribution without values is one chunk, for its count.
-        Raises BoundError for a value beyond the set's level, without the value; InputError for another layout or a
-        block that ends within a chunk; KeyRefusedError after the last block or a failed one, and in a forked process.
+        Args:
+            levels: int32 values, shape (count,). Only the last block may end within a chunk.
+            last: Whether this is the last block. A contribution without values is one chunk, for its count.
+
+        Returns:
+            The block's bytes, as `MaskFormat` lays them out.
+
+        Raises:
+            InputError: The layout differs, or a block before the last one ends within a chunk.
+            BoundError: A value is beyond the set's `level`; the message does not show it.
+            KeyRefusedError: The last block was written, a block failed before, or this is a forked process.
         """
         form = self._parameters.form
         with self._lock:
@@ -104,13 +131,55 @@ def encrypt(
     levels: LevelArray,
     engine: RingEngine | None = None,
 ) -> bytes:
-    """A whole contribution of int32 `levels` (count,). Raises as `Encryptor`; refused levels leave `secret` unused."""
+    """A whole contribution at once.
+
+    Args:
+        parameters: The set of the upload.
+        secret: A fresh secret. It is used up, unless the levels are refused.
+        public_key: The key of the upload, 32 bytes.
+        levels: int32 values, shape (count,), each within the set's `level`.
+        engine: What masks; the selected engine if None.
+
+    Returns:
+        The contribution's bytes.
+
+    Raises:
+        InputError: Layout or public key are malformed.
+        BoundError: A value is beyond the set's `level`.
+        KeyRefusedError: The secret is of another set, or was used.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> secrets = [hekat.lattice.generate_secret(parameters) for _ in range(3)]
+        >>> levels = np.array([1, -2, 3], np.int32)
+        >>> uploads = [hekat.lattice.encrypt(parameters, secret, key, levels) for secret in secrets]
+        >>> total = hekat.lattice.add(parameters, 3, uploads)
+        >>> hekat.lattice.decrypt(parameters, hekat.lattice.sum_secrets(secrets), key, total, 3)
+        array([ 3, -6,  9])
+    """
     check_levels(parameters, levels)
     return Encryptor(parameters, secret, public_key, engine).encrypt(levels, last=True)
 
 
 def block_values(parameters: LatticeParameters, target_values: int) -> int:
-    """Values of a block of whole chunks: as many as fit into `target_values`, at least one chunk."""
+    """How many values make a block of whole chunks.
+
+    Args:
+        parameters: The set of the upload.
+        target_values: What the block should have at most; one chunk is the least.
+
+    Returns:
+        A multiple of the values of a chunk.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> hekat.lattice.block_values(parameters, 100_000) % parameters.form.values_per_chunk
+        0
+    """
     per_chunk = parameters.form.values_per_chunk
     return max(1, target_values // per_chunk) * per_chunk
 

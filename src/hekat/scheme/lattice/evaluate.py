@@ -15,7 +15,25 @@ Written = bytes | bytearray | memoryview
 
 
 class Accumulator:
-    """The sum of contributions of `value_count` values each: one uint64 a field, however many are added."""
+    """The sum of contributions, without any key: one uint64 a field, however many are added.
+
+    Args:
+        parameters: The set of the upload.
+        value_count: Values of each contribution.
+        engine: What adds; the selected engine if None.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> accumulator = hekat.lattice.Accumulator(parameters, 2)
+        >>> for _ in range(3):
+        ...     secret = hekat.lattice.generate_secret(parameters)
+        ...     accumulator.add(hekat.lattice.encrypt(parameters, secret, key, np.array([1, 2], np.int32)))
+        >>> accumulator.addend_count
+        3
+    """
 
     __slots__ = ("_addend_count", "_engine", "_fields", "_parameters", "_value_count")
 
@@ -33,10 +51,14 @@ class Accumulator:
         return self._addend_count
 
     def add(self, written: Written | Sequence[Written]) -> None:
-        """Add one whole contribution: its bytes, or its blocks in order, each of whole chunks but the last.
+        """Add one whole contribution; after an error the sum is as it was.
 
-        Raises InputError for other sizes, nonzero padding or blocks cut within a chunk, BoundError for more than the
-        set's max_parties contributions: the sum is then as it was.
+        Args:
+            written: The contribution's bytes, or its blocks in order, each of whole chunks but the last.
+
+        Raises:
+            InputError: Sizes differ, padding bits are not zero, or a block is cut within a chunk.
+            BoundError: More than the set's `max_parties` contributions.
         """
         parameters = self._parameters
         if self._addend_count == parameters.max_parties:
@@ -57,9 +79,16 @@ class Accumulator:
         self._addend_count += 1
 
     def write(self, block_values: int | None = None) -> Iterator[bytes]:
-        """The sum written as `MaskFormat` says, in blocks of `block_values` values, by default all in one.
+        """The sum as written bytes, as `MaskFormat` lays them out.
 
-        Raises InputError for a block that ends within a chunk, and while nothing was added.
+        Args:
+            block_values: Values to a block, whole chunks; all in one block if None.
+
+        Returns:
+            An iterator over the blocks.
+
+        Raises:
+            InputError: A block ends within a chunk, or nothing was added.
         """
         per_chunk = self._parameters.form.values_per_chunk
         if block_values is None:
@@ -71,7 +100,17 @@ class Accumulator:
         return self._blocks(block_values)
 
     def blocks(self, block_values: int) -> Iterator[RingArray]:
-        """The sum's fields, of which nothing is dropped, in such blocks; views that are not to be changed."""
+        """The fields of the sum with no bits dropped.
+
+        Args:
+            block_values: Values to a block, whole chunks.
+
+        Returns:
+            An iterator over uint64 views, which are not to be changed.
+
+        Raises:
+            InputError: A block ends within a chunk, or nothing was added.
+        """
         for start in range(0, max(self._value_count, 1), block_values):
             yield self._part(start, min(block_values, self._value_count - start))
 
@@ -132,7 +171,31 @@ def add(
     contributions: Sequence[Written],
     engine: RingEngine | None = None,
 ) -> bytes:
-    """The written sum of whole contributions of `value_count` values each. Raises as `Accumulator`."""
+    """The written sum of whole contributions.
+
+    Args:
+        parameters: The set of the upload.
+        value_count: Values of each contribution.
+        contributions: The bytes of each, or its blocks in order.
+        engine: What adds; the selected engine if None.
+
+    Returns:
+        The sum's bytes.
+
+    Raises:
+        InputError: Sizes differ, padding bits are not zero, or there is no contribution.
+        BoundError: More than the set's `max_parties` contributions.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> key = hekat.lattice.public_key(b"session 1", 1, parameters)
+        >>> secret = hekat.lattice.generate_secret(parameters)
+        >>> upload = hekat.lattice.encrypt(parameters, secret, key, np.array([5], np.int32))
+        >>> len(hekat.lattice.add(parameters, 1, [upload])) == parameters.form.written_sum_bytes(1)
+        True
+    """
     accumulator = Accumulator(parameters, value_count, engine)
     for written in contributions:
         accumulator.add(written)

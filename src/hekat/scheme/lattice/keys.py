@@ -29,9 +29,21 @@ SecretSumArray = npt.NDArray[np.int32]
 
 
 class SecretKey(ImmutableKey):
-    """The secret of one contribution: int8 `coefficients` (N,) in [-21, 21]. Shows, pickles and compares none.
+    """The secret of one contribution: small coefficients that mask it. Shows, pickles and compares none.
 
-    Raises InputError for coefficients of another type, shape or range.
+    Args:
+        parameters: The set that the secret is of.
+        coefficients: int8, shape (N,), in [-21, 21].
+
+    Raises:
+        InputError: The coefficients are of another type, shape or range.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> secret = hekat.lattice.generate_secret(parameters)
+        >>> secret.coefficients.shape == (parameters.form.ring.degree,)
+        True
     """
 
     __slots__ = ("__weakref__", "_coefficients", "_maker", "_unused", "parameters")
@@ -56,9 +68,12 @@ class SecretKey(ImmutableKey):
         return self._coefficients
 
     def use_up(self) -> None:
-        """Called by whoever masks with it. Raises KeyRefusedError the second time, and in a forked process.
+        """Mark the secret as used; whatever masks with it calls this first.
 
-        Two contributions under one secret tell their difference; a fork has the secret of its parent.
+        Two contributions under one secret tell their difference, and a forked process has the secret of its parent.
+
+        Raises:
+            KeyRefusedError: The secret was used before, or this is a forked process.
         """
         if os.getpid() != self._maker or not self._unused.acquire(blocking=False):
             raise KeyRefusedError(
@@ -76,7 +91,14 @@ class SecretKey(ImmutableKey):
         self._coefficients.flags.writeable = False
 
     def transform(self, engine: RingEngine) -> RingArray:
-        """The secret in transformed form, shape (primes, N); secret."""
+        """The secret in transformed form; secret.
+
+        Args:
+            engine: The engine that transforms it.
+
+        Returns:
+            uint64 residues, shape (primes, N).
+        """
         return _transform(self.parameters.form.ring, self._coefficients, engine)
 
     def __repr__(self) -> str:
@@ -87,10 +109,23 @@ class SecretKey(ImmutableKey):
 
 
 class SecretSum(ImmutableKey):
-    """The sum of `addend_count` secrets: int32 `coefficients` (N,). Opens the sum of their contributions.
+    """The sum of several secrets: it opens the sum of their contributions, and none of them alone.
 
-    Raises BoundError where a coefficient passes 21 * addend_count, InputError for another type or shape, or a count
-    outside 1 to the set's max_parties.
+    Args:
+        parameters: The set of the secrets.
+        coefficients: int32, shape (N,): the secrets' coefficients, added up.
+        addend_count: How many secrets were added.
+
+    Raises:
+        InputError: Type or shape differ, or the count is not from 1 to the set's `max_parties`.
+        BoundError: A coefficient passes 21 * addend_count.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> secrets = [hekat.lattice.generate_secret(parameters) for _ in range(3)]
+        >>> hekat.lattice.sum_secrets(secrets).addend_count
+        3
     """
 
     __slots__ = ("_coefficients", "addend_count", "parameters")
@@ -119,11 +154,18 @@ class SecretSum(ImmutableKey):
 
     @property
     def coefficients(self) -> SecretSumArray:
-        """The coefficients, read-only; for those alone who may see the sum."""
+        """The coefficients, read-only; only for parties that may see the sum."""
         return self._coefficients
 
     def transform(self, engine: RingEngine) -> RingArray:
-        """The sum in transformed form, shape (primes, N)."""
+        """The sum in transformed form; secret.
+
+        Args:
+            engine: The engine that transforms it.
+
+        Returns:
+            uint64 residues, shape (primes, N).
+        """
         return _transform(self.parameters.form.ring, self._coefficients, engine)
 
     def __repr__(self) -> str:
@@ -134,12 +176,46 @@ class SecretSum(ImmutableKey):
 
 
 def generate_secret(parameters: LatticeParameters, engine: RingEngine | None = None) -> SecretKey:
-    """A fresh secret from the operating system's randomness, each coefficient CBD(21)."""
+    """A fresh secret from the operating system's randomness, each coefficient CBD(21).
+
+    Args:
+        parameters: The set of the contribution.
+        engine: What expands the randomness; the selected engine if None.
+
+    Returns:
+        A secret for one contribution.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> secret = hekat.lattice.generate_secret(parameters)
+        >>> bool(abs(secret.coefficients).max() <= 21)
+        True
+    """
     return secret_from_seed(parameters, os.urandom(SEED_BYTES), engine)
 
 
 def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEngine | None = None) -> SecretKey:
-    """The secret that a 32-byte seed stands for: chunk 0 of `sample_cbd(seed)`. Raises InputError for other lengths."""
+    """The secret that a seed stands for: chunk 0 of `sample_cbd(seed)`.
+
+    Args:
+        parameters: The set of the contribution.
+        seed: 32 secret bytes.
+        engine: What expands the seed; the selected engine if None.
+
+    Returns:
+        The same secret for the same seed and set.
+
+    Raises:
+        InputError: The seed has another length.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> one, same = (hekat.lattice.secret_from_seed(parameters, bytes(32)) for _ in range(2))
+        >>> bool((one.coefficients == same.coefficients).all())
+        True
+    """
     _check_bytes("seed", seed, SEED_BYTES)
     engine = engine or get_engine()
     drawn = engine.sample_cbd(seed, 0, 1, parameters.form.ring.degree)
@@ -149,7 +225,26 @@ def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEng
 
 
 def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
-    """The sum of one to max_parties secrets of one set. Raises InputError for none, KeyRefusedError for other sets."""
+    """The sum of secrets of one set.
+
+    Args:
+        secrets: From one to `max_parties` secrets.
+
+    Returns:
+        What opens the sum of their contributions.
+
+    Raises:
+        InputError: There is no secret.
+        KeyRefusedError: The secrets are of different sets.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> secrets = [hekat.lattice.generate_secret(parameters) for _ in range(2)]
+        >>> total = hekat.lattice.sum_secrets(secrets)
+        >>> bool((total.coefficients == secrets[0].coefficients.astype("int32") + secrets[1].coefficients).all())
+        True
+    """
     if not secrets:
         raise InputError("no secrets to add", expected="at least one", got="none")
     parameters = secrets[0].parameters
@@ -161,11 +256,28 @@ def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
 
 
 def public_key(session_id: bytes, upload_number: int, parameters: LatticeParameters) -> bytes:
-    """The 32-byte key of `a` in one upload, equal at all parties, never repeated.
+    """The key of `a` in one upload, equal at all parties, never repeated.
 
     SHA-256 of four fields, each behind its length in four big-endian bytes: b"hekat-a-v1", the session id, the number
     as eight big-endian bytes, the set's name in UTF-8.
-    Raises InputError for an empty session id and a number outside [0, 2^64).
+
+    Args:
+        session_id: What names the session at all parties; not empty.
+        upload_number: Counts the uploads of a session, in [0, 2^64).
+        parameters: The set of the upload.
+
+    Returns:
+        32 bytes.
+
+    Raises:
+        InputError: The session id is empty, or the number out of range.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> first, second = (hekat.lattice.public_key(b"session 1", number, parameters) for number in (1, 2))
+        >>> len(first), first == second
+        (32, False)
     """
     if not isinstance(session_id, bytes) or not session_id:
         raise InputError("session id refused", expected="at least one byte", got="none, or no bytes")

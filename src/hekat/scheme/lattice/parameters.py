@@ -27,8 +27,23 @@ MAX_MODULUS_BITS: Final = {1024: 27, 2048: 54, 4096: 107, 8192: 215}
 class LatticeParameters:
     """A set under its public name: sums of up to `max_parties` values of `value_bits` bits open exactly, always.
 
-    Raises InputError for slots that are not as wide as such a sum, BoundError where noise could reach half of Delta,
-    KeyRefusedError for a modulus too large for its degree unless `unsafe_for_benchmark`: such a set carries `.unsafe`.
+    Args:
+        name: What jobs and messages call the set.
+        value_bits: Bits of one value, signed: |x| <= 2^(value_bits - 1) - 1.
+        max_parties: How many contributions a sum may have.
+        form: The ring, and how values lie in its masked elements.
+        unsafe_for_benchmark: Allow a modulus too large for its degree; such a set carries `.unsafe`.
+
+    Raises:
+        InputError: The slots are not as wide as such a sum.
+        BoundError: The noise could reach half of Delta.
+        KeyRefusedError: The modulus is too large for its degree.
+
+    Examples:
+        >>> import hekat
+        >>> parameters = hekat.lattice.choose_parameters(16, 10)
+        >>> parameters.name, parameters.level, parameters.max_parties
+        ('A16-16', 32767, 16)
     """
 
     name: str
@@ -109,7 +124,37 @@ def make_parameters(
     *,
     unsafe_for_benchmark: bool = False,
 ) -> LatticeParameters:
-    """The set with slots as wide as its sums need. Raises as `LatticeParameters`; InputError for what is no ring."""
+    """A set of your own, with slots as wide as its sums need.
+
+    Args:
+        name: What the set is called.
+        value_bits: Bits of one value, signed.
+        max_parties: How many contributions a sum may have.
+        degree: N, a power of two from 1024 to 8192.
+        primes: One or two primes p < 2^50 with p = 1 mod 2N; their product is the modulus.
+        slots: Values to one coefficient, from 1 to 8.
+        dropped_bits: Low bits of a coefficient that a contribution leaves out.
+        sum_dropped_bits: Low bits of a coefficient that a written sum leaves out.
+        unsafe_for_benchmark: Allow a modulus too large for its degree; such a set carries `.unsafe`.
+
+    Returns:
+        The checked set.
+
+    Raises:
+        InputError: The numbers make no ring or no format.
+        BoundError: The noise could reach half of Delta.
+        KeyRefusedError: The modulus is too large for its degree.
+
+    Examples:
+        >>> import hekat
+        >>> known = hekat.lattice.choose_parameters(16, 10)
+        >>> form = known.form
+        >>> made = hekat.lattice.make_parameters(
+        ...     "mine", 16, 16, form.ring.degree, form.ring.primes, form.slots, form.dropped_bits, form.sum_dropped_bits
+        ... )
+        >>> made.form == form
+        True
+    """
     _check_range("bits of a value", value_bits, MIN_VALUE_BITS, MAX_VALUE_BITS)
     slot_bits = 1 + (max_parties * ((1 << (value_bits - 1)) - 1)).bit_length()
     form = MaskFormat(Ring(degree, primes), slots, slot_bits, dropped_bits, sum_dropped_bits)

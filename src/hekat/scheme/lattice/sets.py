@@ -49,7 +49,20 @@ MOST_PARTIES: Final = max(parameters.max_parties for parameters in SETS.values()
 def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
     """The set with the smallest upload that holds sums of `party_count` values of `value_bits` bits.
 
-    Raises InputError for value bits outside 1 to 32, for no party and for more than 256.
+    Args:
+        value_bits: Bits of one value, signed, from 1 to 32.
+        party_count: How many parties add up, from 1 to 256.
+
+    Returns:
+        One of `SETS`.
+
+    Raises:
+        InputError: A number is out of range.
+
+    Examples:
+        >>> import hekat
+        >>> hekat.lattice.choose_parameters(8, 20).name
+        'A8-32'
     """
     if not 1 <= value_bits <= MAX_VALUE_BITS:
         raise InputError("bits of a value refused", expected=f"1 to {MAX_VALUE_BITS}", got=str(value_bits))

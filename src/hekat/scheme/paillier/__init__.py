@@ -16,7 +16,7 @@ from hekat.scheme.paillier.evaluate import (
     subtract,
     sum_along,
 )
-from hekat.scheme.paillier.keys.key_pair import KeyPair, PrivateKey, PublicKey, check_strength, generate_keys
+from hekat.scheme.paillier.keys.key_pair import KeyPair, PrivateKey, PublicKey, generate_keys
 from hekat.scheme.paillier.keys.parameters import KeySizeWarning
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "add_many",
     "add_plain",
     "add_uniform",
-    "check_strength",
     "decrypt",
     "encrypt",
     "generate_keys",

@@ -51,8 +51,8 @@ class Ciphertexts(KeyedResidues[PublicKey]):
     def are_units(self) -> bool:
         """Whether all are units mod n, as encryptions and what is computed on them are: at one product for each.
 
-        Whoever holds p could send a multiple of p instead: what is computed on it hides nothing of by which power of p
-        it can be divided, and so of what it was multiplied with.
+        A holder of p could send a multiple of p instead: what is computed on it hides nothing of by which power of p it
+        can be divided, and so of what it was multiplied with.
         """
         product = self.engine.mod_product(self.engine.reshape(self.residues, (self.size,)))
         (value,) = ints_from_limbs(self.engine.store(product))

@@ -10,6 +10,7 @@ from hekat.engine.interface import Engine, ResidueArray
 from hekat.engine.limbs import LimbArray
 from hekat.engine.scheduler import Progress
 from hekat.engine.select import get_engine
+from hekat.engine.signed_limbs import resize_signed, sign_masks
 from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.chunks import join_chunks, run_chunks
@@ -17,7 +18,7 @@ from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.scheme.paillier.keys.parameters import CRT, DJN, STANDARD, VARIANTS
 from hekat.scheme.paillier.randomiser import crt_randomisers, djn_randomisers, standard_randomisers
-from hekat.scheme.paillier.twos_complement import check_within_bound, resize_signed, sign_masks
+from hekat.scheme.paillier.twos_complement import check_within_bound
 
 MakeRandomisers = Callable[[int], ResidueArray]
 

@@ -55,7 +55,7 @@ def subtract(a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
 
 
 def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
-    """Ciphertexts of c + plain, in c's shape, not re-randomised: whoever knows c reads the difference.
+    """Ciphertexts of c + plain, in c's shape, not re-randomised: a party that knows c reads the difference.
 
     `plain`: packed plaintexts, one or as many as c in C order; or signed integers that broadcast to c's shape.
     Raises InputError for other counts or types, BoundError beyond the plaintext space.
@@ -71,8 +71,8 @@ def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
 def add_uniform(c: Ciphertexts) -> tuple[Ciphertexts, LimbArray]:
     """Ciphertexts of c + R mod n in c's shape, not re-randomised, and the R: limbs (c.size, limbs of n) on the host.
 
-    Each R is uniform in [0, n) and drawn for one ciphertext alone: whoever decrypts finds a uniform number, whatever
-    the plaintext was.
+    Each R is uniform in [0, n) and drawn for one ciphertext alone: the decrypting party finds a uniform number,
+    whatever the plaintext was.
     """
     masks = c.engine.random_below(c.size, c.public.n)
     hidden = c.engine.mod_mul_one_plus(c.reshape(-1).residues, masks)
@@ -82,9 +82,9 @@ def add_uniform(c: Ciphertexts) -> tuple[Ciphertexts, LimbArray]:
 def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
     """Ciphertexts of c * scalars for signed integers (any integer dtype, or Python integers), shapes broadcast.
 
-    Time depends on the largest scalar: the scalars are not hidden from who watches the clock, and those of a result
-    that leaves are hidden only by `rerandomise`. A zero scalar gives the ciphertext 1, which shows that it is zero.
-    Raises BoundError for a scalar beyond the plaintext space, InputError for what is no integer.
+    Time depends on the largest scalar: the scalars are not hidden from a party that watches the clock, and the scalars
+    of a result that leaves are hidden only by `rerandomise`. A zero scalar gives the ciphertext 1, which shows that it
+    is zero. Raises BoundError for a scalar beyond the plaintext space, InputError for what is no integer.
     """
     engine = c.engine
     magnitudes, negative = signed_magnitudes(scalars, c.public)
@@ -160,11 +160,11 @@ def rerandomise(
 ) -> Ciphertexts:
     """The same plaintexts under fresh randomisers: nothing tells the result from new encryptions.
 
-    Randomisers are uniform n-th residues, by `crt` with the PrivateKey as `key`, else r^n: whoever knows the primes, or
-    made the key so that it may be no product of two, finds none of the randomisers that went in. What of the plaintexts
-    shall be hidden from the key's holder takes a mask before. r^n takes some twelve times as long as `djn` encryption.
-    `progress(done, total)` is called after every few thousand.
-    Raises KeyRefusedError for a key that is not the ciphertexts' own.
+    Randomisers are uniform n-th residues, by `crt` with the PrivateKey as `key`, otherwise r^n: a party that knows the
+    primes, or made the key so that it may be no product of two, finds none of the randomisers that went in. What of the
+    plaintexts shall be hidden from the key's holder takes a mask before. r^n takes some twelve times as long as `djn`
+    encryption. `progress(done, total)` is called after every few thousand. Raises KeyRefusedError for a key that is not
+    the ciphertexts' own.
     """
     engine = c.engine
     key = c.public if key is None else key

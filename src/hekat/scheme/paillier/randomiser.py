@@ -1,7 +1,8 @@
 """Fresh randomisers r^n mod n^2, one per ciphertext, in three ways; all randomness is the operating system's.
 
 Towards the holder of the private key only `standard` and `crt` will do: they are uniform n-th residues. `djn` ones lie
-in the cosets that -x^2 reaches and have exponents of half the size, so that who knows the primes can tell them apart.
+in the cosets that -x^2 reaches and have exponents of half the size, so that the holder of the primes can tell them
+apart.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _make_djn_table(key: PublicKey, engine: Engine, uses: int) -> FixedBaseTable
     # Someone else's h could lie in a small subgroup; one's own cannot be chosen against oneself.
     n, n_squared = gmpy2.mpz(key.n), gmpy2.mpz(key.n_squared.value)
     x = gmpy2.mpz(0)
-    while gmpy2.gcd(x, n) != 1:  # a unit at the first draw but for odds of about 2^(1 - bits/2)
+    while gmpy2.gcd(x, n) != 1:  # a unit at the first draw, except with odds of about 2^(1 - bits/2)
         x = gmpy2.mpz(int.from_bytes(os.urandom(key.bits // 8 + 16), "little")) % n
     base = int(gmpy2.powmod(n - x * x % n, n, n_squared))
     limbs = limbs_from_ints([base], key.n_squared.limb_count)[0]

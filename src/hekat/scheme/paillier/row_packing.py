@@ -4,12 +4,12 @@ Values d_0 .. d_(k-1) of k rows lie in one plaintext as D(Z) = sum d_i Z^i at Z 
 X(Z) = sum x_i Z^(k-1-i); then the coefficient of Z^(k-1) in D X is sum x_i d_i, and summed over all ciphertexts it is
 the column's product with all rows. Rows so take a k-th of the encryptions and of the bytes.
 
-The other coefficients are sums that nobody is to know. So whoever asks for a product adds a mask r uniform mod n, and
-the key's holder, who finds m + r mod n and that is uniform, tells the bits of that one slot alone. Less r's own bits
-they are the product, unless what lies below carries into the slot, and then it comes out one unit off: with odds of
-|what lies below| / 2^(its bits), which is the neighbour's magnitude over 2^slot_bits. That unit is all that ever shows
-of a neighbour. No sum passes 2^(slot_bits - 1 - HIDING_BITS), so it shows with odds below 2^-HIDING_BITS a number. The
-sum wraps mod n with odds of at most 2^-MARGIN_BITS.
+The other coefficients are sums that nobody is to know. So the party that asks for a product adds a mask r uniform mod
+n. The key's holder finds m + r mod n, which is uniform, and tells the bits of that one slot alone. Less r's own bits
+they are the product, unless what lies below carries into the slot; then the product comes out one unit off: with odds
+of |what lies below| / 2^(its bits), which is the neighbour's magnitude over 2^slot_bits. That unit is all that ever
+shows of a neighbour. No sum passes 2^(slot_bits - 1 - HIDING_BITS), so it shows with odds below 2^-HIDING_BITS a
+number. The sum wraps mod n with odds of at most 2^-MARGIN_BITS.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 MARGIN_BITS: Final = 80
 # Sums stay so many bits short of their slot: a neighbour shows in an opened number with odds below 2^-HIDING_BITS.
 HIDING_BITS: Final = 16
-# Two encryptions of a row take as long as so many squarings in all lanes of a processor.
+# Two encryptions of a row take as long as this many squarings in all lanes of a processor.
 SQUARINGS_OF_A_ROW: Final = 300
 # Fewer columns than this leave lanes without work.
 LEAST_COLUMNS: Final = 32
@@ -50,11 +50,6 @@ class RowPacking:
     def first_bit(self) -> int:
         """Where the slot of the products begins."""
         return (self.row_count - 1) * self.slot_bits
-
-    @property
-    def total_bits(self) -> int:
-        """Bits of all slots of a product."""
-        return (2 * self.row_count - 1) * self.slot_bits
 
     def groups(self, row_count: int) -> int:
         """Ciphertexts that `row_count` rows take."""
@@ -125,7 +120,7 @@ def arrange_columns(columns: Any, packing: RowPacking) -> Any:
 
 
 def packed_products(arranged: Any, c: Ciphertexts, packing: RowPacking) -> Ciphertexts:
-    """Ciphertexts (columns,) or (columns, m) of which one slot is columns @ rows, for packed rows c.
+    """Ciphertexts (columns,) or (columns, m) with columns @ rows in one slot, for packed rows c.
 
     `arranged` from `arrange_columns`; c of shape (groups,) or (groups, m). Not re-randomised, and to be opened under a
     mask uniform mod n by `open_slots` alone: the other slots hold sums of their own.
@@ -153,8 +148,8 @@ def place_products(values: Sequence[int], packing: RowPacking) -> PackedPlaintex
 
 
 def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking, cut_bits: int = 0) -> LimbArray:
-    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told: those of the slot
-    but for its lowest `cut_bits`.
+    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told: the bits of the
+    slot except for its lowest `cut_bits`.
 
     Shape (count, limbs of what is told).
     """

@@ -1,4 +1,4 @@
-"""Signed plaintexts as two's complement limbs: signs, widths, bounds, without a branch on a value.
+"""Signed plaintexts as two's complement limbs: representatives mod n, bounds, without a branch on a value.
 
 Limbs of a device stay there; that takes `engine.active`.
 """
@@ -10,26 +10,9 @@ import numpy as np
 from hekat.array_module import array_module
 from hekat.engine.interface import BoolArray, Engine
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
+from hekat.engine.signed_limbs import limbs_from_signed_ints, resize_signed
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-
-
-def sign_masks(limbs: LimbArray) -> LimbArray:
-    """All ones for negative values, zero for others: shape (..., 1)."""
-    # Negating 0 or 1 in unsigned arithmetic gives the mask.
-    masks: LimbArray = -(limbs[..., -1:] >> np.uint64(LIMB_BITS - 1))
-    return masks
-
-
-def resize_signed(limbs: LimbArray, limb_count: int) -> LimbArray:
-    """The same signed values with `limb_count` limbs; the caller knows that they fit."""
-    missing = limb_count - limbs.shape[-1]
-    if missing <= 0:
-        return limbs[..., :limb_count]
-    xp = array_module(limbs)
-    signs = xp.broadcast_to(sign_masks(limbs), (*limbs.shape[:-1], missing))
-    wide: LimbArray = xp.concatenate([limbs, signs], axis=-1)
-    return wide
 
 
 def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
@@ -80,5 +63,4 @@ def plaintext_from_ints(values: list[int], bound: int) -> PackedPlaintext:
             cure="use a larger key or smaller integers",
         )
     limb_count = limbs_for_bits(bound.bit_length() + 1)
-    wrap = 1 << (LIMB_BITS * limb_count)
-    return PackedPlaintext(limbs_from_ints([value % wrap for value in values], limb_count), bound)
+    return PackedPlaintext(limbs_from_signed_ints(values, limb_count), bound)

@@ -13,7 +13,7 @@ from hekat.scheme.rsa.group_elements import (
     Signatures,
     TextbookCiphertexts,
 )
-from hekat.scheme.rsa.keys import KeyPair, PrivateKey, PublicKey, check_strength, generate_keys
+from hekat.scheme.rsa.keys import KeyPair, PrivateKey, PublicKey, generate_keys
 from hekat.scheme.rsa.permutation_proof import check_permutation, prove_permutation
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "TextbookCiphertexts",
     "blind",
     "check_permutation",
-    "check_strength",
     "decrypt",
     "encrypt",
     "generate_keys",

@@ -29,7 +29,21 @@ from hekat.scheme.rsa.private_power import private_power, public_power, random_u
 
 
 class BlindingState:
-    """What the client keeps to unblind: r^-1 and the hashed items. Secret; never printed, pickled or sent."""
+    """What the client keeps to unblind: r^-1 and the hashed items. Secret; never printed, pickled or sent.
+
+    `blind` makes it, and `unblind` uses it.
+
+    Args:
+        hashed: The items that were blinded.
+        inverses: The inverse of each randomiser, residues modulo n.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann", b"bob"]))
+        >>> state.shape
+        (2,)
+    """
 
     __slots__ = ("_hashed", "_inverses")
 
@@ -70,11 +84,28 @@ class BlindingState:
 
 
 def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[BlindedItems, BlindingState]:
-    """The hashed items times r^e, one fresh uniform unit r for each, and what `unblind` needs; both in their shape.
+    """The hashed items times r^e, one fresh uniform unit r for each.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for anything but HashedItems and for a hash of 0, KeyRefusedError where an item shares a factor
-    with n, which a sound key makes impossible to meet: no blinding hides that factor.
+    Args:
+        hashed: What `hash_to_group` made of the items.
+        progress: Called as `progress(done, total)` after every few thousand items.
+
+    Returns:
+        The blinded items, for the signer, and the state that `unblind` needs; both in the shape of `hashed`.
+
+    Raises:
+        InputError: `hashed` is no HashedItems, or holds a 0.
+        KeyRefusedError: An item shares a factor with n, which no blinding hides; a sound key makes that impossible to
+            meet.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hashed = hekat.rsa.hash_to_group(keys.public, [b"ann", b"bob"])
+        >>> blinded, state = hekat.rsa.blind(hashed)
+        >>> signatures = hekat.rsa.unblind(state, hekat.rsa.sign(keys.private, blinded))
+        >>> hekat.rsa.verify(hashed, signatures)
+        array([ True,  True])
     """
     check_kind(hashed, HashedItems)
     _check_units(hashed)
@@ -101,12 +132,29 @@ def sign(key: PrivateKey, values: BlindedItems, *, progress: Progress | None = N
 def sign(
     key: PrivateKey, values: HashedItems | BlindedItems, *, progress: Progress | None = None
 ) -> Signatures | BlindSignatures:
-    """The values to the power d, in their shape: blind signatures of blinded items, signatures of hashed ones.
+    """The values to the power d: blind signatures of blinded items, signatures of hashed ones.
 
-    Whoever may ask for these gets the power d of anything: sign with a key that does nothing else.
-    `progress(done, total)` is called after every few thousand.
-    Raises KeyRefusedError for another key's values or no private key, InputError for another kind, FaultError, with
-    nothing returned, where any signature fails s^e = m.
+    A party that may ask for these gets the power d of anything: sign with a key that does nothing else.
+
+    Args:
+        key: The signer's private key.
+        values: Blinded or hashed items under that key.
+        progress: Called as `progress(done, total)` after every few thousand values.
+
+    Returns:
+        The signatures, in the shape of `values`.
+
+    Raises:
+        InputError: `values` is of another kind.
+        KeyRefusedError: The values belong to another key, or `key` is no private key.
+        FaultError: A signature fails s^e = m; nothing is returned.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hashed = hekat.rsa.hash_to_group(keys.public, [b"ann"])
+        >>> hekat.rsa.sign(keys.private, hashed).shape
+        (1,)
     """
     check_private_key(key)
     check_kind(values, HashedItems, BlindedItems)
@@ -117,11 +165,26 @@ def sign(
 
 
 def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress: Progress | None = None) -> Signatures:
-    """The signatures of the items that were blinded, each verified, in their shape.
+    """The signatures of the items that were blinded, each verified.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError, with nothing returned, where one does not hold, for another shape or kind; KeyRefusedError for
-    another key's.
+    Args:
+        state: What `blind` gave beside the blinded items.
+        blind_signatures: The signer's answer, in the order and shape of the blinded items.
+        progress: Called as `progress(done, total)` after every few thousand signatures.
+
+    Returns:
+        The signatures, in the shape of the items.
+
+    Raises:
+        InputError: A signature does not hold, or shape or kind differ; nothing is returned.
+        KeyRefusedError: The signatures belong to another key.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann"]))
+        >>> hekat.rsa.unblind(state, hekat.rsa.sign(keys.private, blinded)).shape
+        (1,)
     """
     if not isinstance(state, BlindingState):
         raise InputError("nothing to unblind with", expected="a BlindingState", got=f"a {type(state).__name__}")
@@ -142,10 +205,26 @@ def unblind(state: BlindingState, blind_signatures: BlindSignatures, *, progress
 
 
 def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | None = None) -> BoolArray:
-    """Where s^e = m mod n, in the shape of both.
+    """Whether each signature holds: s^e = m mod n.
 
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for another shape or kind, KeyRefusedError for different keys.
+    Args:
+        hashed: The hashed items.
+        signatures: Their signatures, in the same shape.
+        progress: Called as `progress(done, total)` after every few thousand signatures.
+
+    Returns:
+        Booleans, in the shape of both.
+
+    Raises:
+        InputError: Shape or kind differ.
+        KeyRefusedError: The two belong to different keys.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> ann, bob = (hekat.rsa.hash_to_group(keys.public, [name]) for name in (b"ann", b"bob"))
+        >>> hekat.rsa.verify(bob, hekat.rsa.sign(keys.private, ann))
+        array([False])
     """
     check_kind(hashed, HashedItems)
     check_kind(signatures, Signatures)

@@ -35,11 +35,27 @@ def hash_to_group(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> HashedItems:
-    """Each item's H(item) under the key and `context`, shape (len(items),). Public: anyone can compute it.
+    """Each item's hash H(item) in Z_n under the key and `context`. Public: anyone can compute it.
 
-    `context` keeps uses apart, such as the name of a run; equal items hash equal within a key and context only.
-    `progress(done, total)` is called after every few thousand.
-    Raises InputError for items that are not bytes, KeyRefusedError for no RSA public key.
+    Args:
+        public: The key that the hashes belong to.
+        items: Bytes of any length.
+        context: Keeps uses apart, such as the name of a run: equal items hash equal within one key and context only.
+        engine: Where the hashes are kept; the selected engine if None.
+        progress: Called as `progress(done, total)` after every few thousand items.
+
+    Returns:
+        The hashes, shape (len(items),).
+
+    Raises:
+        InputError: An item is not bytes.
+        KeyRefusedError: `public` is no RSA public key.
+
+    Examples:
+        >>> import hekat
+        >>> public = hekat.rsa.generate_keys().public
+        >>> hekat.rsa.hash_to_group(public, [b"ann", b"bob"], context=b"run 7").shape
+        (2,)
     """
     return hash_in_domain(ITEM_DOMAIN, public, items, context, engine, progress)
 

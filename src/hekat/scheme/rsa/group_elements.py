@@ -30,7 +30,20 @@ class GroupElements(KeyedResidues[PublicKey]):
 
     @classmethod
     def from_limbs(cls, public: PublicKey, limbs: LimbArray, engine: Engine | None = None) -> Self:
-        """From canonical limbs of shape (..., limbs). Raises InputError for 0 and for n or more."""
+        """The values that canonical limbs hold, as they come from another party.
+
+        Args:
+            public: The key that the values belong to.
+            limbs: uint64 limbs, shape (..., limbs).
+            engine: Where the values are kept; the selected engine if None.
+
+        Returns:
+            An array of this class, of the leading shape.
+
+        Raises:
+            InputError: A value is 0, or n or more.
+            KeyRefusedError: `public` is no RSA public key.
+        """
         engine = engine or get_engine()
         residues = engine.load(limbs, check_public_key(public).n_modulus)
         check_no_zeros(limbs, "a value", cls.zero_cure)
@@ -38,7 +51,18 @@ class GroupElements(KeyedResidues[PublicKey]):
 
     @classmethod
     def concatenate(cls, arrays: Sequence[Self]) -> Self:
-        """Joined along the first axis. Raises InputError for none, KeyRefusedError for different keys."""
+        """Arrays of one kind joined along the first axis.
+
+        Args:
+            arrays: At least one array, all of one class, key and engine.
+
+        Returns:
+            An array of the same class.
+
+        Raises:
+            InputError: There is no array, or one is of another class.
+            KeyRefusedError: The arrays belong to different keys.
+        """
         if not arrays:
             raise InputError("nothing to concatenate", expected="at least one array", got="none")
         for other in arrays:
@@ -48,25 +72,85 @@ class GroupElements(KeyedResidues[PublicKey]):
 
 
 class HashedItems(GroupElements):
-    """Items hashed to Z_n: what is signed. Whoever sees one can confirm a guess of its item."""
+    """Items hashed to Z_n: what is signed. Whoever sees one can confirm a guess of its item.
+
+    Args:
+        public: The key that the items were hashed under.
+        residues: The hashes, residues modulo the key's own `n_modulus`.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.hash_to_group(keys.public, [b"ann", b"bob"]).shape
+        (2,)
+    """
 
     zero_cure = "take what hash_to_group makes: under a key of 2048 bits or more it meets no 0"
 
 
 class BlindedItems(GroupElements):
-    """Hashed items times r^e: uniform, whatever the items are."""
+    """Hashed items times r^e: uniform, whatever the items are.
+
+    Args:
+        public: The key of the signer.
+        residues: The blinded items, residues modulo the key's own `n_modulus`.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann"]))
+        >>> received = hekat.rsa.BlindedItems.from_limbs(keys.public, blinded.to_limbs())
+        >>> received.shape
+        (1,)
+    """
 
 
 class BlindSignatures(GroupElements):
-    """Signatures of blinded items: of use only to whoever blinded them."""
+    """Signatures of blinded items: of use only to the party that blinded them.
+
+    Args:
+        public: The key of the signer.
+        residues: The signatures, residues modulo the key's own `n_modulus`.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> blinded, state = hekat.rsa.blind(hekat.rsa.hash_to_group(keys.public, [b"ann"]))
+        >>> type(hekat.rsa.sign(keys.private, blinded)).__name__
+        'BlindSignatures'
+    """
 
 
 class Signatures(GroupElements):
-    """Signatures of hashed items."""
+    """Signatures of hashed items, which anybody can verify.
+
+    Args:
+        public: The key of the signer.
+        residues: The signatures, residues modulo the key's own `n_modulus`.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hashed = hekat.rsa.hash_to_group(keys.public, [b"ann"])
+        >>> hekat.rsa.verify(hashed, hekat.rsa.sign(keys.private, hashed))
+        array([ True])
+    """
 
 
 class TextbookCiphertexts(GroupElements):
-    """Textbook RSA ciphertexts: deterministic, so that whoever guesses a message can confirm it."""
+    """Textbook RSA ciphertexts: deterministic, so that whoever guesses a message can confirm it.
+
+    Args:
+        public: The key that the messages were encrypted under.
+        residues: The ciphertexts, residues modulo the key's own `n_modulus`.
+
+    Examples:
+        >>> import hekat
+        >>> import numpy as np
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.encrypt(keys.public, np.array([[6], [7]], np.uint64)).shape
+        (2,)
+    """
 
 
 def check_no_zeros(limbs: LimbArray, what: str, cure: str) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-import weakref
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import LimbArray, limbs_from_ints
-from hekat.errors import InputError, KeyRefusedError
+from hekat.errors import KeyRefusedError
+from hekat.scheme import factored_key
+from hekat.scheme.factored_key import (
+    FactoredPrivateKey,
+    FactoredPublicKey,
+    LiveKeys,
+    check_primes,
+    fingerprint_of_content,
+    unsigned_bytes,
+)
 from hekat.scheme.foreign_modulus import check_foreign_modulus
-from hekat.scheme.immutable_key import ImmutableKey
-from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
+from hekat.scheme.key_size import DEFAULT_KEY_BITS
 from hekat.scheme.rsa.parameters import (
     DEFAULT_EXPONENT,
     MAX_KEY_BITS,
@@ -23,28 +28,42 @@ from hekat.scheme.rsa.parameters import (
 from hekat.scheme.rsa.prime_half import PrimeHalf
 from hekat.scheme.rsa.primes import Progress, find_prime_pair, is_allowed_prime, is_close
 
-FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/rsa/public-key/1:"
 
 
-class PublicKey(ImmutableKey):
-    """The modulus n and the exponent e: blinds, verifies. Immutable; equal keys are one object in a process.
+class PublicKey(FactoredPublicKey):
+    """The modulus n and the exponent e: they blind and verify. Immutable; equal keys are one object in a process.
 
-    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor,
-    and for an e that is no prime from 65537 to 2^32 - 1. These checks do not prove that n is the product of two
-    large primes, nor that x -> x^e is a permutation mod n: for the latter there is `check_permutation`.
+    These checks do not prove that n is the product of two large primes, nor that x -> x^e is a permutation mod n: for
+    the latter there is `check_permutation`.
+
+    Args:
+        n: The modulus.
+        e: The public exponent, a prime from 65537 to 2^32 - 1.
+
+    Raises:
+        InputError: n or e is no int.
+        KeyRefusedError: n is even, prime, a perfect power, has a small factor or is of a size out of range, or e is no
+            such prime.
+
+    Examples:
+        >>> import hekat
+        >>> public = hekat.rsa.generate_keys().public
+        >>> hekat.rsa.PublicKey(public.n, public.e) is public
+        True
     """
 
-    __slots__ = ("__weakref__", "e", "fingerprint", "n", "n_modulus")
+    __slots__ = ("e",)
 
-    n: int
+    scheme = "RSA"
+    prefix = "rsa."
+    use = "blinds and verifies"
+
     e: int
-    n_modulus: Modulus
-    fingerprint: str
 
     def __new__(cls, n: int, e: int = DEFAULT_EXPONENT) -> PublicKey:
         check_exponent(e)
-        known = _live_keys.get((n, e)) if isinstance(n, int) else None
+        known = _public_keys.find((n, e)) if isinstance(n, int) else None
         if known is not None:
             return known
         check_foreign_modulus(n, MIN_TEST_KEY_BITS, MAX_KEY_BITS)
@@ -53,136 +72,83 @@ class PublicKey(ImmutableKey):
     @classmethod
     def _trusted(cls, n: int, e: int) -> PublicKey:
         """The key of an n and e that were checked or made here."""
-        with _live_keys_lock:
-            known = _live_keys.get((n, e))
-            if known is not None:
-                return known
-            key = object.__new__(cls)
-            values = {"n": n, "e": e, "n_modulus": Modulus(n), "fingerprint": _fingerprint(n, e)}
-            for name, value in values.items():
-                object.__setattr__(key, name, value)
-            _live_keys[n, e] = key
-            return key
+        return _public_keys.get((n, e), lambda: cls._made(n, e))
+
+    @classmethod
+    def _made(cls, n: int, e: int) -> PublicKey:
+        key = object.__new__(cls)
+        values = {"n": n, "e": e, "n_modulus": Modulus(n), "fingerprint": _fingerprint(n, e)}
+        for name, value in values.items():
+            object.__setattr__(key, name, value)
+        return key
 
     @property
-    def bits(self) -> int:
-        """Size of n in bits."""
-        return self.n.bit_length()
+    def numbers(self) -> tuple[int, ...]:
+        """n and e."""
+        return self.n, self.e
 
     @property
     def exponent(self) -> LimbArray:
         """The exponent e as limbs, shape (1,)."""
         return limbs_from_ints([self.e], 1).reshape(1)
 
-    @property
-    def unsafe(self) -> bool:
-        """True for a key below the allowed size, made for benchmarks and tests only."""
-        return is_unsafe(self.bits)
-
-    def __eq__(self, other: object) -> bool:
-        return (self.n, self.e) == (other.n, other.e) if isinstance(other, PublicKey) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((PublicKey, self.n, self.e))
-
-    def __repr__(self) -> str:
-        return f"rsa.PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        key = self
-        return [
-            ("scheme", "RSA"),
-            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
-            ("fingerprint", key.fingerprint),
-            ("use", "blinds and verifies"),
-        ]
-
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int, int]]:
         return PublicKey, (self.n, self.e)
 
 
-class PrivateKey(ImmutableKey):
-    """The primes p and q: signs. Immutable; shows, pickles and compares no secrets.
+class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
+    """The primes p and q: they sign. Immutable; no secret is shown, pickled or compared.
 
-    Raises KeyRefusedError unless p and q are primes of equal size whose product has twice their bits, far from each
-    other, and e, as `PublicKey` takes it, divides neither p-1 nor q-1.
+    Args:
+        p: The first prime.
+        q: The second prime, of the same size and far from p.
+        e: The public exponent, as `PublicKey` takes it; it divides neither p-1 nor q-1.
+
+    Raises:
+        InputError: p, q or e is no int.
+        KeyRefusedError: p and q are not two such primes, or their product has a bit less than both together.
+
+    Examples:
+        >>> import hekat
+        >>> private = hekat.rsa.generate_keys().private
+        >>> hekat.rsa.PrivateKey(private.p, private.q) == private
+        True
     """
 
-    __slots__ = ("_halves", "_p", "_q", "public")
+    __slots__ = ()
 
-    public: PublicKey
-    _p: int
-    _q: int
-    _halves: tuple[PrimeHalf, PrimeHalf]
+    use = "signs; its primes are not shown"
+    instead_of_pickling = (
+        "a key that stays where it was made",
+        "make a fresh key where it is used: hekat.rsa.generate_keys()",
+    )
 
-    def __init__(self, p: int, q: int, e: int = DEFAULT_EXPONENT) -> None:
+    def __new__(cls, p: int, q: int, e: int = DEFAULT_EXPONENT) -> PrivateKey:
         check_exponent(e)
         _check_primes(p, q, e)
-        self._fill(int(p), int(q), int(e))
+        return cls._trusted(int(p), int(q), int(e))
 
     @classmethod
     def _trusted(cls, p: int, q: int, e: int) -> PrivateKey:
         """The key of primes that were checked or made here; tests make tiny keys through it."""
         key = object.__new__(cls)
-        key._fill(p, q, e)
+        key._fill(p, q, (PrimeHalf(p, q, e), PrimeHalf(q, p, e)), PublicKey._trusted(p * q, e))
         return key
-
-    def _fill(self, p: int, q: int, e: int) -> None:
-        object.__setattr__(self, "_p", p)
-        object.__setattr__(self, "_q", q)
-        object.__setattr__(self, "_halves", (PrimeHalf(p, q, e), PrimeHalf(q, p, e)))
-        object.__setattr__(self, "public", PublicKey._trusted(p * q, e))
-
-    @property
-    def p(self) -> int:
-        """The first prime; secret."""
-        return self._p
-
-    @property
-    def q(self) -> int:
-        """The second prime; secret."""
-        return self._q
-
-    @property
-    def halves(self) -> tuple[PrimeHalf, PrimeHalf]:
-        """The constants of p and of q; secret."""
-        return self._halves
-
-    @property
-    def unsafe(self) -> bool:
-        """True for a key below the allowed size, made for benchmarks and tests only."""
-        return self.public.unsafe
-
-    def __eq__(self, other: object) -> bool:
-        # n determines p and q.
-        return self.public == other.public if isinstance(other, PrivateKey) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((PrivateKey, self.public))
-
-    def __repr__(self) -> str:
-        bits, fingerprint = self.public.bits, self.public.fingerprint
-        return f"rsa.PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        key = self.public
-        return [
-            ("scheme", "RSA"),
-            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
-            ("fingerprint", key.fingerprint),
-            ("use", "signs; its primes are not shown"),
-        ]
-
-    def __reduce__(self) -> NoReturn:
-        raise KeyRefusedError(
-            "private keys are not pickled",
-            expected="a key that stays where it was made",
-            cure="make a fresh key where it is used: hekat.rsa.generate_keys()",
-        )
 
 
 class KeyPair(NamedTuple):
-    """A public key and the private key that belongs to it."""
+    """A public key and the private key that belongs to it.
+
+    Attributes:
+        public: The key that blinds and verifies; give it to everybody.
+        private: The key that signs; it stays with its owner.
+
+    Examples:
+        >>> import hekat
+        >>> public, private = hekat.rsa.generate_keys()
+        >>> private.public is public
+        True
+    """
 
     public: PublicKey
     private: PrivateKey
@@ -193,10 +159,28 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair with e = 65537 whose n is the product of two primes and has exactly `bits` bits.
 
-    `progress(candidates_tried, primes_found)` is called some times a second. Below 3072 bits one KeySizeWarning;
-    below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
+    Args:
+        bits: Size of n in bits, even. 3072 bits give 128-bit security.
+        progress: Called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: Allow sizes below 2048 bits, which protect nothing; such keys carry `.unsafe`.
+
+    Returns:
+        The public key and the private key.
+
+    Raises:
+        InputError: `bits` is no int.
+        KeyRefusedError: The size is not allowed.
+
+    Warns:
+        KeySizeWarning: The key has fewer than 3072 bits.
+
     Source: RFC 8017, section 3; FIPS 186-5, appendix A.1.3.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> keys.public.bits, keys.public.e
+        (3072, 65537)
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_prime_pair(bits, DEFAULT_EXPONENT, progress)
@@ -206,13 +190,12 @@ def generate_keys(
 
 def check_same_key(expected: PublicKey, got: PublicKey) -> None:
     """Raise KeyRefusedError naming both fingerprints unless the keys are one."""
-    if expected is not got:
-        raise KeyRefusedError(
-            "values belong to another RSA key",
-            expected=f"key {expected.fingerprint}",
-            got=f"key {got.fingerprint}",
-            cure="use the key they were made with, or make them anew with this one",
-        )
+    factored_key.check_same_key(
+        expected,
+        got,
+        what="values belong to another RSA key",
+        cure="use the key they were made with, or make them anew with this one",
+    )
 
 
 def check_public_key(key: object) -> PublicKey:
@@ -239,44 +222,34 @@ def check_private_key(key: object) -> PrivateKey:
     return key
 
 
-def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = False) -> None:
-    """Raise KeyRefusedError for a key below the allowed size, for whoever takes a key from elsewhere."""
-    public = key.public if isinstance(key, PrivateKey) else key
-    check_key_strength(public.bits, public.fingerprint, unsafe_for_benchmark)
-
-
-_live_keys: weakref.WeakValueDictionary[tuple[int, int], PublicKey] = weakref.WeakValueDictionary()
-_live_keys_lock = threading.Lock()
-
-
 def encode_public_key(n: int, e: int) -> bytes:
     """n and e as bytes that no other pair has: 8 bytes of e, then n in its own length, both big-endian."""
-    return e.to_bytes(8, "big") + n.to_bytes(-(-n.bit_length() // 8), "big")
+    return e.to_bytes(8, "big") + unsigned_bytes(n)
+
+
+_public_keys: LiveKeys[tuple[int, int], PublicKey] = LiveKeys()
 
 
 def _fingerprint(n: int, e: int) -> str:
-    return hashlib.sha256(FINGERPRINT_DOMAIN + encode_public_key(n, e)).digest()[:FINGERPRINT_BYTES].hex()
+    return fingerprint_of_content(FINGERPRINT_DOMAIN, encode_public_key(n, e))
 
 
 def _check_primes(p: int, q: int, e: int) -> None:
-    if not all(isinstance(prime, int) and not isinstance(prime, bool) for prime in (p, q)):
-        raise InputError(
-            "private key refused", expected="p and q as int", got=f"{type(p).__name__} and {type(q).__name__}"
-        )
-    bits = p.bit_length()
-    flaw = ""
-    if not MIN_TEST_KEY_BITS <= 2 * bits <= MAX_KEY_BITS or min(p, q) < 0:
-        flaw = "the primes' size is out of range"
-    elif q.bit_length() != bits or (p * q).bit_length() != 2 * bits:
-        flaw = "the primes differ in size, or n has a bit less than both"
-    elif is_close(p, q):
-        flaw = "the primes are equal or too close"
-    elif not is_allowed_prime(p, e) or not is_allowed_prime(q, e):
-        flaw = "a factor is not prime, or e divides it less one"
-    if flaw:
-        raise KeyRefusedError(
-            f"private key refused: {flaw}",
-            expected="two different primes of equal size, far apart",
-            got="others",
-            cure="make keys with hekat.rsa.generate_keys()",
-        )
+    def find_flaw() -> str:
+        bits = p.bit_length()
+        if q.bit_length() != bits or (p * q).bit_length() != 2 * bits:
+            return "the primes differ in size, or n has a bit less than both"
+        if is_close(p, q):
+            return "the primes are equal or too close"
+        is_allowed = is_allowed_prime(p, e) and is_allowed_prime(q, e)
+        return "" if is_allowed else "a factor is not prime, or e divides it less one"
+
+    check_primes(
+        p,
+        q,
+        smallest_bits=MIN_TEST_KEY_BITS,
+        largest_bits=MAX_KEY_BITS,
+        find_flaw=find_flaw,
+        expected="two different primes of equal size, far apart",
+        cure="make keys with hekat.rsa.generate_keys()",
+    )

@@ -21,12 +21,42 @@ PROOF_DOMAIN: Final = b"hekat/rsa/permutation-proof/1"
 
 
 def prove_permutation(key: PrivateKey, *, engine: Engine | None = None) -> Signatures:
-    """The proof for the key's public half, shape (9,). Raises FaultError as `sign` does."""
+    """The proof that x -> x^e is a permutation mod n: e-th roots of nine challenges.
+
+    Args:
+        key: The private key of the maker.
+        engine: What computes it; the selected engine if None.
+
+    Returns:
+        The proof, shape (9,).
+
+    Raises:
+        FaultError: A root fails its check; nothing is returned.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.prove_permutation(keys.private).shape
+        (9,)
+    """
     return sign(check_private_key(key), _challenges(key.public, engine))
 
 
 def check_permutation(public: PublicKey, proof: Signatures) -> None:
-    """Raise KeyRefusedError unless `proof` shows that x -> x^e is a permutation mod n."""
+    """Check the proof that x -> x^e is a permutation mod n, before anything is blinded under the key.
+
+    Args:
+        public: The key that the proof is of.
+        proof: What its maker's `prove_permutation` gave.
+
+    Raises:
+        KeyRefusedError: The proof does not hold, or is of another key.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.rsa.generate_keys()
+        >>> hekat.rsa.check_permutation(keys.public, hekat.rsa.prove_permutation(keys.private))
+    """
     check_kind(proof, Signatures)
     check_same_key(check_public_key(public), proof.public)
     if proof.shape != (ROOT_COUNT,) or not verify(_challenges(public, proof.engine), proof).all():

@@ -1,8 +1,8 @@
 """x^d mod n by the halves mod p and q: base blinded, joined without a branch, checked before it leaves.
 
-A fault in one half would give the factors away (s^e - m is then a multiple of the other prime), so a batch of which
-any result fails s^e = x is dropped whole. The base of the secret powers is x r^e for a fresh r: nothing a sender
-could choose, and nothing whose timing says anything about x.
+A fault in one half would give the factors away (s^e - m is then a multiple of the other prime), so a batch in which any
+result fails s^e = x is dropped whole. The base of the secret powers is x r^e for a fresh r: nothing a sender could
+choose, and nothing whose timing says anything about x.
 Source: Boneh-DeMillo-Lipton 1997 (faults); Kocher 1996 (blinding); the basis form of the join as in Paillier's.
 """
 

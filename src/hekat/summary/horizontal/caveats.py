@@ -2,102 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from hekat.data import has_one_class
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.job.horizontal.colluders import say_colluders
+from hekat.job.horizontal.job_file import Job
 from hekat.job.party_keys import caveats_on_keys
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import TrainingState
-from hekat.protocol.horizontal.training.validation import hold_out, scored_classes
+from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.masked.draw_members import OLDER_COMMITTEE
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_of, members_for_sizes, needs_draw
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
-from hekat.run.horizontal.load_inputs import HorizontalInputs
-from hekat.run.horizontal.upload_states import roles_without_own_folder
 from hekat.state.file_format import this_release
+from hekat.summary.horizontal.finished_run import FinishedRun
+from hekat.summary.horizontal.role_result import TableFacts
 
 # With fewer held-out rows than that for each party, sums over them are said to be small.
 FEW_ROWS_PER_PARTY = 20
 
 
 def list_caveats(
-    inputs: HorizontalInputs,
-    name: str,
-    resumed: TrainingState | None,
+    job: Job,
+    run: FinishedRun,
+    test_table: TableFacts | None = None,
     *,
-    witnessed: bool,
-    not_compared: Mapping[str, Sequence[str]] | None = None,
-    releases: tuple[str, ...] = (),
-    older_committee: bool = False,
+    compares_plain: bool = False,
+    compares_bits: bool = False,
 ) -> list[str]:
-    """The notes of a finished run called `name`; `witnessed`: its sums were held against those of floats.
+    """The caveats of a finished run of the job; its sums were held against those of floats where it has checks.
 
-    `not_compared`: by party, with whom it could not compare its final model. `releases` of Hekat trained what was
-    resumed. `older_committee`: its members are those of a release that drew none.
+    `compares_plain`, `compares_bits`: the job was trained in the clear, or at other bits per value, as well.
     """
-    job, settings = inputs.job, inputs.job.settings
+    settings, results = job.settings, run.results.values()
+    older_committee = any(result.keeps_older_committee for result in results)
     caveats = [*_whom_to_trust(settings, older_committee=older_committee), *caveats_on_keys(job.party_keys)]
-    caveats += inputs.model_caveats
-    if settings.protection == "lattice" and roles_without_own_folder(inputs):
+    caveats += next((result.model_caveats for result in results if result.model_caveats), ())
+    if settings.protection == "lattice" and any(result.records_with_run for result in results):
         caveats.append(
             "one process plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
             "the run's folder, in state/, and another run knows nothing of them; between machines each party keeps its "
             "own (state under [party.NAME] of its site file)"
         )
-    caveats += _what_operators_allowed(inputs)
+    caveats += _what_operators_allowed(run)
     caveats += _what_samples_tell(settings)
-    caveats += _what_was_done_to_rows(inputs)
-    caveats += _what_validation_tells(inputs)
-    if job.compare_plain and settings.protection != "none":
-        caveats.append("the plain comparison sent updates unencrypted, inside this process only, by the site's leave")
-    if job.compare_bits:
+    caveats += _what_was_done_to_rows(job, run, test_table)
+    caveats += _what_validation_tells(run)
+    caveats += _what_was_compared(run, compares_plain=compares_plain, compares_bits=compares_bits)
+    if run.resumed_after is not None:
         caveats.append(
-            "what is shown at other bits per value was trained inside this process only, with no party left out: "
-            "between machines, sums of the same rows with and without a party would tell that party's updates"
-        )
-    if witnessed:
-        caveats.append("float updates of all parties were compared inside this process to check the stated bound")
-    if resumed is not None:
-        caveats.append(
-            f"resumed after round {resumed.rounds_done}: rounds, seconds, bytes and clipped values of the {name} "
+            f"resumed after round {run.resumed_after}: rounds, seconds, bytes and clipped values of the {run.name} "
             "run are those of the rounds after it"
         )
-    earlier = [release for release in releases if release != this_release()]
+    earlier = [release for release in run.releases if release != this_release()]
     if earlier:
         caveats.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
-    for party, missing in sorted((not_compared or {}).items()):
+    for party, missing in sorted((result.role, result.not_compared) for result in results if result.not_compared):
         caveats.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came from it")
     if len(settings.parties) == 2:
         caveats.append("with two parties each learns the other's update from every sum")
-    caveats.append("roles took turns at the measured steps, so each figure is that of a machine to itself")
     return caveats
 
 
-def _what_operators_allowed(inputs: HorizontalInputs) -> Iterator[str]:
-    for role, site in inputs.site.parties.items():
-        if role in inputs.job.settings.everyone and inputs.job.digest in site.other_sums:
+def _what_was_compared(run: FinishedRun, *, compares_plain: bool, compares_bits: bool) -> Iterator[str]:
+    if compares_plain:
+        yield "the plain comparison sent updates unencrypted, inside this process only, by the site's leave"
+    if compares_bits:
+        yield (
+            "what is shown at other bits per value was trained inside this process only, with no party left out: "
+            "between machines, sums of the same rows with and without a party would tell that party's updates"
+        )
+    if run.checks is not None:
+        yield "float updates of all parties were compared inside this process to check the stated bound"
+
+
+def _what_operators_allowed(run: FinishedRun) -> Iterator[str]:
+    for role, result in run.results.items():
+        if result.other_sums_accepted:
             yield f"by the word of {role}'s operator this job may sum other parties than before: {OTHER_SUMS_ACCEPTED}"
 
 
-def _what_was_done_to_rows(inputs: HorizontalInputs) -> Iterator[str]:
-    tables = {**inputs.tables, **({"the test data": inputs.test_table} if inputs.test_table else {})}
+def _what_was_done_to_rows(job: Job, run: FinishedRun, test_table: TableFacts | None) -> Iterator[str]:
+    tables = {name: result.table for name, result in run.results.items()} | {"the test data": test_table}
     for name, table in tables.items():
+        if table is None:
+            continue
         yield from (f"{name}: {note}" for note in table.notes)
-        if has_one_class(table):
+        if table.has_one_class:
             yield f"{name}: all rows are of one class"
-    if inputs.job.sparse and inputs.job.settings.training.standardise:
+    if job.sparse and job.settings.training.standardise:
         yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
 
 
-def _what_validation_tells(inputs: HorizontalInputs) -> Iterator[str]:
-    settings = inputs.job.settings
-    held_out = [held for table in inputs.tables.values() if (held := hold_out(table, settings)[1]) is not None]
+def _what_validation_tells(run: FinishedRun) -> Iterator[str]:
+    settings = run.settings
+    held_out = [result.table.held_out for result in run.results.values() if result.table and result.table.held_out]
     if not held_out:
         return
-    count, scored = sum(len(table) for table in held_out), scored_classes(settings)
+    count, scored = sum(held_out), scored_classes(settings)
     yield (
         f"{count} rows of {len(held_out)} parties were held out of training; from each sum all parties learn how many "
         f"rows of all parties it is of, {'how many are right, ' if settings.classes else ''}and their loss"
@@ -136,7 +138,10 @@ def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> It
         yield _who_opens(settings)
         if older_committee:
             yield OLDER_COMMITTEE
-        yield "protection 'lattice' has had no review from outside yet: docs/security.md says what it rests on"
+        yield (
+            "protection 'lattice' has had no review from outside yet: "
+            "docs/explanation/security.md says what it rests on"
+        )
 
 
 def _who_opens(settings: HorizontalSettings) -> str:
@@ -150,9 +155,9 @@ def _who_opens(settings: HorizontalSettings) -> str:
             "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
             "other not to work with the aggregator"
         )
-    committee = committee_of(settings, members_for_sizes(settings))
+    committee = committee_of(settings.sums, members_for_sizes(settings.sums))
     members, threshold = len(committee.members), committee.threshold
-    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings) else ""
+    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings.sums) else ""
     return (
         f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
         f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "

@@ -92,7 +92,7 @@ def _describe_protection(settings: HorizontalSettings, members: Sequence[str] | 
         return {}
     parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
     ring = parameters.form.ring
-    way = make_opening_scheme(settings, members=members)
+    way = make_opening_scheme(settings.sums, members=members)
     return {
         "opening": settings.opening,
         "openers": list(way.members) or list(settings.parties),

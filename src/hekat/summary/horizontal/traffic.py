@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hekat.channel import SealedChannel
+from hekat.protocol.role_session import RoleSession
 
 # What the messages of a step are for, by the step's name; the first that fits. What fits none begins or ends a session.
 _KINDS = (
@@ -47,23 +47,23 @@ class SumTraffic:
     from_openers_bytes: int = 0
 
 
-def traffic_of(sealed: SealedChannel, aggregator: str) -> Traffic:
+def traffic_of(session: RoleSession, aggregator: str) -> Traffic:
     """All that this role sent and received."""
     totals: dict[str, list[int]] = {}
-    for (peer, step), traffic in sealed.traffic.items():
+    for (peer, step), traffic in session.traffic.items():
         total = totals.setdefault(_kind_of(step), [0, 0, 0, 0])
         first = 0 if peer == aggregator else 2
         total[first] += traffic.sent_bytes
         total[first + 1] += traffic.received_bytes
     by_step = {kind: StepBytes(*total) for kind, total in totals.items()}
-    return Traffic(sealed.bytes_sent, sealed.bytes_received, by_step)
+    return Traffic(session.sent_bytes, session.received_bytes, by_step)
 
 
-def sum_traffic_of(sealed: SealedChannel, aggregator: str, round_number: int) -> SumTraffic:
+def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> SumTraffic:
     """What the sum of that round took; the histogram of exponents before the first one is a sum of its own."""
     step = f"round-{round_number}/"
     totals = {True: [0, 0], False: [0, 0]}
-    for (peer, name), traffic in sealed.traffic.items():
+    for (peer, name), traffic in session.traffic.items():
         if name.startswith(step) and not name.startswith(f"{step}exponents/"):
             total = totals[peer == aggregator]
             total[0] += traffic.sent_bytes

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from hekat.job.party_keys import caveats_on_keys
-from hekat.job.psi.job_file import PROTOCOL
-from hekat.launch.psi.federation import IntersectionFederation
+from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
 from hekat.protocol.psi.padding import padded_count
-from hekat.protocol.psi.roles import Intersection
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.summary.party_views import PartyView
+from hekat.summary.psi.role_result import IntersectionResult
 from hekat.summary.run_facts import facts_of_run
 
 IDLE = "idle"
 
 
 def summarise(
-    federation: IntersectionFederation,
+    job: IntersectionJob,
     run_id: str,
-    results: Mapping[str, Intersection],
+    results: Mapping[str, IntersectionResult],
+    *,
+    seconds: float,
     views: Sequence[PartyView],
+    more_caveats: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The whole of summary.json.
+    """The whole of summary.json, of the parties whose results are known here; `seconds` are of the whole run.
 
-    It is of a machine that plays all parties: `parties` has every one's number of ids, `common` how many are common.
+    `common` is how many ids are common, None where no party that is known here learned it.
     """
-    job = federation.job
-    common = next(found.count for found in results.values() if found.count is not None)
+    common = next((found.common for found in results.values() if found.common is not None), None)
     return {
         **facts_of_run(run_id, job.name, job.digest),
         "protocol": PROTOCOL,
         "settings": _describe(job.settings),
-        "parties": [_describe_party(name, federation, results[name]) for name in job.settings.parties],
+        "parties": [_describe_party(found, job.settings) for found in results.values()],
         "common": common,
-        "seconds": {"total": federation.seconds},
-        "seconds_by_role": {name: _parts(federation, name) for name in job.settings.parties},
-        "bytes": {"by_role": {name: asdict(federation.traffic[name]) for name in job.settings.parties}},
+        "seconds": {"total": seconds},
+        "seconds_by_role": {name: _parts(found, seconds) for name, found in results.items()},
+        "bytes": {
+            "by_role": {
+                name: {"sent": found.sent_bytes, "received": found.received_bytes} for name, found in results.items()
+            }
+        },
         "seen": list(views),
-        "notes": _caveats(federation, common),
+        "notes": [*more_caveats, *_caveats(job, results, common)],
     }
 
 
@@ -57,33 +61,29 @@ def _describe(settings: IntersectionSettings) -> dict[str, Any]:
     return found
 
 
-def _describe_party(name: str, federation: IntersectionFederation, found: Intersection) -> dict[str, Any]:
-    settings = federation.job.settings
-    count = len(federation.inputs.ids[name])
+def _describe_party(found: IntersectionResult, settings: IntersectionSettings) -> dict[str, Any]:
     return {
-        "name": name,
-        "role": "guest" if name == settings.guest else "host",
-        "ids": count,
-        "padded": padded_count(count),
-        "learned": "rows" if found.rows is not None else "count" if found.count is not None else "nothing",
+        "name": found.role,
+        "role": "guest" if found.role == settings.guest else "host",
+        "ids": found.ids,
+        "padded": padded_count(found.ids),
+        "learned": found.learned,
     }
 
 
-def _parts(federation: IntersectionFederation, name: str) -> dict[str, float]:
-    """Seconds by part, and how long the role waited: roles take turns on this machine."""
-    seconds = dict(federation.stopwatches[name].seconds)
-    return {**seconds, IDLE: max(0.0, federation.seconds - sum(seconds.values()))}
+def _parts(found: IntersectionResult, total: float) -> dict[str, float]:
+    """Seconds by part, and how long the party waited."""
+    return {**found.seconds_by_step, IDLE: max(0.0, total - sum(found.seconds_by_step.values()))}
 
 
-def _caveats(federation: IntersectionFederation, common: int) -> list[str]:
-    inputs, settings = federation.inputs, federation.job.settings
+def _caveats(job: IntersectionJob, results: Mapping[str, IntersectionResult], common: int | None) -> list[str]:
+    settings = job.settings
     caveats = [
-        "all parties ran on this one machine, which therefore knows every party's ids",
-        *caveats_on_keys(federation.job.party_keys),
+        *caveats_on_keys(job.party_keys),
         "parties are trusted to give ids that they hold: who makes ids up learns which of these the others have",
-        *dict.fromkeys(ids.describe() for ids in inputs.ids.values()),
+        *dict.fromkeys(found.ids_note for found in results.values()),
     ]
-    if not common:
+    if common == 0:
         caveats.append("no id is common to all parties: are the id columns of one kind, and written alike?")
     if len(settings.hosts) > 1:
         caveats.append(f"{settings.guest} also learned which of its rows each single host has")

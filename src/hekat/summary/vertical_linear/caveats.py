@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hekat.job.party_keys import caveats_on_keys
 from hekat.job.vertical_linear.job_file import VerticalJob
-from hekat.launch.vertical_linear.federation import PartyOutcome, VerticalFederation
 from hekat.protocol.vertical_linear.label_leak.equations import ROWS_PER_EQUATION
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.state.file_format import this_release
+from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 
 
-def list_vertical_caveats(federation: VerticalFederation, outcomes: Mapping[str, PartyOutcome]) -> list[str]:
-    """The notes of a finished run."""
-    job = federation.inputs.job
+def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: bool = False) -> list[str]:
+    """The caveats of a finished run; `compares_centralised`: it was held against training on the joined rows."""
+    job, narrator = run.job, run.narrator
+    matches = () if narrator is None else narrator.matches
     caveats = [
-        "all roles ran on this one machine, which therefore knows every party's rows",
         "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
         *caveats_on_keys(job.party_keys),
-        *_who_learns_what(job, len(outcomes[job.settings.guest].rows)),
+        *_who_learns_what(job, matches[0].common if matches else None),
         *_of_matching(job),
-        *_of_tables(federation),
+        *_of_tables(run),
     ]
-    if job.check_exactness:
+    if run.checks:
         caveats.append("gradients of all parties were compared inside this process to check the stated bound")
-    if job.compare_centralised:
+    if compares_centralised:
         caveats.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
-    caveats += _of_resuming(federation)
-    guest = outcomes[job.settings.guest]
-    if guest.test_rows is not None and len(guest.test_rows) < len(federation.inputs.test_tables[job.settings.guest]):
+    caveats += _of_resuming(run)
+    guest_table = None if run.guest is None else run.guest.table
+    if len(matches) > 1 and guest_table is not None and matches[1].common < (guest_table.test_rows or 0):
         caveats.append("metrics are of those test rows that all parties have")
     return caveats
 
 
-def _who_learns_what(job: VerticalJob, row_count: int) -> Iterator[str]:
+def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
     settings = job.settings
     if settings.protection == "none":
         yield "protection is NONE: scores, residuals and gradients were sent in the clear"
@@ -59,8 +59,9 @@ def _who_learns_what(job: VerticalJob, row_count: int) -> Iterator[str]:
             f"standardised values beyond {settings.limit_spreads:g} spreads were set to that, in training and "
             "in predictions; each party's ledger says how many of its own"
         )
-    bits = told_loss_bits(row_count, settings.training.epochs)
-    yield f"the guest learned each epoch's mean square of residuals to 2^-{bits}, and stop rules go by that"
+    if row_count is not None:
+        bits = told_loss_bits(row_count, settings.training.epochs)
+        yield f"the guest learned each epoch's mean square of residuals to 2^-{bits}, and stop rules go by that"
     yield f"scores are told to 2^-{job.prediction.score_bits}, and counted against policy.max_predictions of the site"
     if settings.task == "logistic":
         yield "the loss is the second-order Taylor form of the logistic one: its weights are not those of the exact one"
@@ -75,20 +76,17 @@ def _of_matching(job: VerticalJob) -> Iterator[str]:
         yield f"{job.settings.guest} also learned which of its rows each single host has"
 
 
-def _of_tables(federation: VerticalFederation) -> Iterator[str]:
-    for name, table in federation.inputs.tables.items():
-        for note in table.notes:
+def _of_tables(run: FinishedVerticalRun) -> Iterator[str]:
+    for name, found in run.results.items():
+        for note in () if found.table is None else found.table.notes:
             yield f"{name}: {note}"
 
 
-def _of_resuming(federation: VerticalFederation) -> Iterator[str]:
-    earlier = federation.resumed.get(federation.inputs.job.settings.guest)
-    if earlier is None:
+def _of_resuming(run: FinishedVerticalRun) -> Iterator[str]:
+    resumed = None if run.narrator is None else run.narrator.resumed
+    if resumed is None:
         return
-    yield (
-        f"the run goes on from epoch {earlier.state.epochs_done} of an earlier one; times and bytes are of this part "
-        "alone"
-    )
-    others = [release for release in earlier.releases if release != this_release()]
+    yield f"the run goes on from epoch {resumed.epochs_done} of an earlier one; times and bytes are of this part alone"
+    others = [release for release in resumed.releases if release != this_release()]
     if others:
         yield f"an earlier part was trained by hekat {', '.join(others)}"

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from hekat.data import Table
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
-from hekat.launch.vertical_linear.centralised import Comparison
-from hekat.launch.vertical_linear.federation import PREDICTION, TRAINING, PartyOutcome, VerticalFederation
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.vertical_linear.batches import batch_count
-from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
-from hekat.protocol.vertical_linear.timing_labels import PARTS
+from hekat.protocol.vertical_linear.exactness_check import StepCheck
+from hekat.protocol.vertical_linear.timing_labels import PARTS, PREDICTION, TRAINING
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import facts_of_run
 from hekat.summary.vertical_linear.caveats import list_vertical_caveats
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
-from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
+from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
+from hekat.summary.vertical_linear.role_result import Match
 from hekat.summary.vertical_linear.summary_shape import (
     Bytes,
+    Compared,
     EpochExactness,
-    EpochFacts,
     IntersectionFacts,
     LearnedFacts,
     PartyFacts,
@@ -37,98 +34,93 @@ IDLE, OTHERS = "idle", "others"
 
 
 def summarise_vertical(
-    federation: VerticalFederation,
-    outcomes: Mapping[str, PartyOutcome],
-    epochs: Sequence[EpochFacts],
+    run: FinishedVerticalRun,
+    run_id: str,
+    *,
     views: Sequence[PartyView],
-    comparison: Comparison | None,
+    compared: Compared | None = None,
+    compared_results: Sequence[Result] = (),
+    more_caveats: Sequence[str] = (),
 ) -> VerticalSummary:
-    """The whole of summary.json of a machine that plays all roles."""
-    inputs, job = federation.inputs, federation.inputs.job
-    settings = job.settings
-    guest = outcomes[settings.guest]
-    by_role = {name: dict(watch.seconds) for name, watch in federation.stopwatches.items()}
+    """The whole of summary.json, of the roles whose results are known here.
+
+    `compared` and `compared_results` are of centralised training, where that was compared.
+    """
+    job, settings = run.job, run.job.settings
+    narrator, epochs = run.narrator, run.epochs
+    matches = () if narrator is None else narrator.matches
+    by_role = {name: dict(found.seconds_by_step) for name, found in run.results.items()}
     return VerticalSummary(
-        **facts_of_run(federation.run_id, job.name, job.digest),
+        **facts_of_run(run_id, job.name, job.digest),
         protocol=PROTOCOL,
         settings=describe_vertical_settings(job),
-        parties=_describe_parties(federation, guest),
+        parties=_describe_parties(run),
         task="classification" if settings.classes is not None else "regression",
-        test_rows=None if guest.test_rows is None else len(guest.test_rows),
-        results=[_own_result(job, guest), *([] if comparison is None else comparison.results)],
-        compared=None if comparison is None else comparison.compared,
-        intersection=_describe_match(federation, inputs.tables, guest.rows, 0),
-        test_intersection=None
-        if guest.test_rows is None
-        else _describe_match(federation, inputs.test_tables, guest.test_rows, 1),
-        prediction_receivers=list(job.prediction.receivers) if guest.test_rows is not None else [],
-        started_from=federation.started_from,
-        epochs=list(epochs),
+        test_rows=matches[1].common if len(matches) > 1 else None,
+        results=[_own_result(run), *compared_results],
+        compared=compared,
+        intersection=_describe_match(run, matches, 0) or _nothing_matched(job),
+        test_intersection=_describe_match(run, matches, 1),
+        prediction_receivers=list(job.prediction.receivers) if len(matches) > 1 else [],
+        started_from=None if narrator is None else narrator.started_from,
+        epochs=epochs,
         stopped_early=len(epochs) < settings.training.epochs,
-        seconds=_seconds(federation),
+        seconds=_seconds(run),
         seconds_by_role=by_role,
-        seconds_by_part={name: _parts_of(seconds, federation.seconds) for name, seconds in by_role.items()},
-        bytes=_bytes(federation),
-        learned=_learned(job, outcomes),
+        seconds_by_part={name: _parts_of(seconds, run.seconds) for name, seconds in by_role.items()},
+        bytes=_bytes(run),
+        learned=_learned(run),
         seen=list(views),
-        exactness=_checks(federation.exactness_check),
-        notes=list_vertical_caveats(federation, outcomes),
+        exactness=_checks(run.checks),
+        notes=[*more_caveats, *list_vertical_caveats(run, compares_centralised=compared is not None)],
     )
 
 
-def _describe_parties(federation: VerticalFederation, guest: PartyOutcome) -> list[PartyFacts]:
-    settings, tables = federation.inputs.job.settings, federation.inputs.tables
-    found = []
-    for name in settings.everyone:
-        table = tables.get(name)
-        found.append(
-            PartyFacts(
-                name=name,
-                role="guest" if name == settings.guest else "host" if name in settings.hosts else "arbiter",
-                rows=None if table is None else len(table),
-                columns=None if table is None else int(table.features.shape[1]),
-                class_rows=_class_rows(guest.rows, settings.classes) if name == settings.guest else None,
-            )
+def _describe_parties(run: FinishedVerticalRun) -> list[PartyFacts]:
+    settings = run.job.settings
+    return [
+        PartyFacts(
+            name=name,
+            role="guest" if name == settings.guest else "host" if name in settings.hosts else "arbiter",
+            rows=None if found.table is None else found.table.rows,
+            columns=None if found.table is None else found.table.columns,
+            class_rows=found.class_rows,
         )
-    return found
+        for name, found in run.results.items()
+    ]
 
 
-def _class_rows(table: Table, classes: tuple[str, ...] | None) -> dict[str, int] | None:
-    if classes is None:
-        return None
-    counts = Counter(labels_of(table, classes).tolist())
-    return {label: counts.get(number, 0) for number, label in enumerate(classes)}
-
-
-def _own_result(job: VerticalJob, guest: PartyOutcome) -> Result:
-    classes = job.settings.classes
-    metrics = {}
-    if guest.test_rows is not None and guest.scores is not None:
-        metrics = metrics_of_scores(classes, guest.scores, labels_of(guest.test_rows, classes))
-    is_plain = job.settings.protection == "none"
+def _own_result(run: FinishedVerticalRun) -> Result:
+    is_plain = run.job.settings.protection == "none"
     return Result(
         name="plain vertical" if is_plain else "encrypted vertical",
         kind="plain" if is_plain else "encrypted",
-        metrics=metrics,
+        metrics={} if run.guest is None else run.guest.metrics,
     )
 
 
-def _describe_match(
-    federation: VerticalFederation, tables: Mapping[str, Table], rows: Table, number: int
-) -> IntersectionFacts:
+def _describe_match(run: FinishedVerticalRun, matches: Sequence[Match], number: int) -> IntersectionFacts | None:
     """Of the training rows, `number` 0, or of the test rows, 1."""
+    if len(matches) <= number:
+        return None
+    sizes = {}
+    for name, found in run.results.items():
+        if found.table is not None:
+            sizes[name] = found.table.rows if number == 0 else found.table.test_rows or 0
     return IntersectionFacts(
-        kind=federation.inputs.job.intersection_kind,
-        sizes={name: len(table) for name, table in tables.items()},
-        common=len(rows),
-        seconds=federation.matching_s[number],
+        kind=run.job.intersection_kind, sizes=sizes, common=matches[number].common, seconds=matches[number].seconds
     )
 
 
-def _seconds(federation: VerticalFederation) -> Seconds:
-    phases = federation.phases.seconds
+def _nothing_matched(job: VerticalJob) -> IntersectionFacts:
+    """At an arbiter, which learns nothing of rows."""
+    return IntersectionFacts(kind=job.intersection_kind, sizes={}, common=0, seconds=0.0)
+
+
+def _seconds(run: FinishedVerticalRun) -> Seconds:
+    phases = {} if run.narrator is None else run.narrator.seconds_by_phase
     return Seconds(
-        total=federation.seconds,
+        total=run.seconds,
         intersection=phases.get(INTERSECTION, 0.0),
         training=phases.get(TRAINING, 0.0),
         prediction=phases.get(PREDICTION, 0.0),
@@ -143,45 +135,47 @@ def _parts_of(seconds: Mapping[str, float], total: float) -> dict[str, float]:
     return {**parts, IDLE: max(0.0, total - sum(parts.values()))}
 
 
-def _bytes(federation: VerticalFederation) -> Bytes:
-    settings = federation.inputs.job.settings
+def _bytes(run: FinishedVerticalRun) -> Bytes:
+    settings = run.job.settings
     return Bytes(
         by_role={
             name: RoleBytes(
-                sent=traffic.sent,
-                received=traffic.received,
-                by_step={kind: asdict(found) for kind, found in traffic.by_step.items()},
+                sent=found.traffic.sent,
+                received=found.traffic.received,
+                by_step={kind: asdict(one) for kind, one in found.traffic.by_step.items()},
             )
-            for name, traffic in federation.traffic.items()
+            for name, found in run.results.items()
         },
         ciphertext_bytes={"paillier": settings.key_bits // 4, "lattice": CIPHERTEXT_BYTES}.get(settings.protection),
     )
 
 
-def _learned(job: VerticalJob, outcomes: Mapping[str, PartyOutcome]) -> list[LearnedFacts]:
+def _learned(run: FinishedVerticalRun) -> list[LearnedFacts]:
     """Equations over rows of guest and hosts; the guest's intercept is a column of its own."""
-    settings = job.settings
-    found = []
+    settings = run.job.settings
+    facts = []
     for name in settings.parties:
-        rows = outcomes[name].rows
-        columns = rows.features.shape[1] + (name == settings.guest)
-        batches = batch_count(len(rows), settings.training.batch_rows)
-        found.append(
+        found = run.results.get(name)
+        if found is None or found.table is None or not found.matches:
+            continue
+        rows, columns = found.matches[0].common, found.table.columns + (name == settings.guest)
+        batches = batch_count(rows, settings.training.batch_rows)
+        facts.append(
             LearnedFacts(
                 party=name,
-                equations=batches * int(columns) if settings.form == "arbiter" else 0,
-                rows=len(rows),
+                equations=batches * columns if settings.form == "arbiter" else 0,
+                rows=rows,
                 waived=(settings.column_leak_accepted if name == settings.guest else settings.label_leak_accepted)
                 is not None,
             )
         )
-    return found
+    return facts
 
 
-def _checks(exactness_check: ExactnessCheck | None) -> list[EpochExactness]:
+def _checks(checks: Sequence[StepCheck]) -> list[EpochExactness]:
     """Of each epoch the step whose error came nearest to its bound."""
     worst: dict[str, EpochExactness] = {}
-    for check in exactness_check.checks if exactness_check is not None else ():
+    for check in checks:
         epoch = check.step.split("/", 1)[0]
         found = EpochExactness(step=check.step, largest_error=check.largest_error, bound=check.bound)
         before = worst.get(epoch)

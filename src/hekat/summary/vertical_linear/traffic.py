@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hekat.channel import SealedChannel
+from hekat.protocol.role_session import RoleSession
 
 _NUMBER = re.compile(r"(epoch|batch|column|part)-\d+/?")
 
@@ -27,15 +27,15 @@ class RoleTraffic:
     by_step: dict[str, StepTraffic] = field(default_factory=dict)
 
 
-def role_traffic_of(sealed: SealedChannel) -> RoleTraffic:
+def role_traffic_of(session: RoleSession) -> RoleTraffic:
     """All that this role sent and received."""
     totals: dict[str, StepTraffic] = {}
-    for (_, step), traffic in sealed.traffic.items():
+    for (_, step), traffic in session.traffic.items():
         kind = kind_of_step(step)
         before = totals.get(kind, StepTraffic())
         totals[kind] = StepTraffic(before.sent + traffic.sent_bytes, before.received + traffic.received_bytes)
     largest_first = sorted(totals.items(), key=lambda item: -(item[1].sent + item[1].received))
-    return RoleTraffic(sealed.bytes_sent, sealed.bytes_received, dict(largest_first))
+    return RoleTraffic(session.sent_bytes, session.received_bytes, dict(largest_first))
 
 
 def kind_of_step(step: str) -> str:

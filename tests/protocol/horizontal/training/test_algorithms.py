@@ -228,7 +228,9 @@ def strong(settings: HorizontalSettings) -> HorizontalSettings:
     return replace(settings, model=replace(settings.model, l2=0.3))
 
 
-@pytest.mark.parametrize("model", ["logistic-2", "linear", pytest.param("logistic-3", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "model", ["linear", *(pytest.param(one, marks=pytest.mark.long) for one in ("logistic-2", "logistic-3"))]
+)
 def test_with_many_local_steps_on_unlike_rows_scaffold_and_fedprox_come_closer(model, rehearse) -> None:
     """fedavg settles between the parties' own optima; mu holds it back; control variates take the drift out."""
     many = TrainingSettings(round_count=40, local_epochs=50, batch_rows=0, learning_rate=0.1, standardise=False)
@@ -278,7 +280,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(algorithm, optimiser, rehearse) 
     def keep(party, own) -> None:
         owned[party, own.round] = own
 
-    whole.listener = replace(whole.listener, save_own=keep)
+    whole.save_own = keep
     state = whole.run()
     middle = whole.saved[3]
     assert middle.rounds_done == 4

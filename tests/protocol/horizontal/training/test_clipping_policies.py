@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 from hekat.protocol.horizontal.training.clipping import (
     LEAST_EXPONENT,
     MOST_EXPONENT,
@@ -24,6 +23,7 @@ from hekat.protocol.horizontal.training.clipping import (
     total_clipped,
 )
 from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 
 
 class Packing(Alone):
@@ -34,9 +34,9 @@ class Packing(Alone):
     def __init__(self) -> None:
         self.steps: list[str] = []
 
-    def sum_counters(self, step, counters, *, value_bits=None):
-        self.steps.append(step)
-        return super().sum_counters(step, counters)
+    def weighted_mean(self, request):
+        self.steps.append(request.step)
+        return super().weighted_mean(request)
 
 
 @pytest.mark.parametrize(

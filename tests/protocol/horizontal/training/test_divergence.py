@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError, PartyStoppedError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_loop
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.training.loop import build_model
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.secure_sum.settings import MAX_ALPHA
 from hekat.protocol.stop_rules import should_stop
 
 LOCAL = TrainingSettings(round_count=5, batch_rows=8)
@@ -98,7 +99,7 @@ class Statistic:
 def test_frozen_tensors_are_not_sent_and_statistics_are_no_weights() -> None:
     trained = TrainedTensors.of(Statistic())
     assert (trained.weights, trained.statistics) == (("weight",), ("norm.mean",))
-    like = trained.update_like(Statistic(), TrainingSettings(algorithm="scaffold"))
+    like = trained.update_like(Statistic(), has_control=True)
     assert {name: values.shape for name, values in like.items()} == {
         "weight": (3, 1),
         "norm.mean": (3,),

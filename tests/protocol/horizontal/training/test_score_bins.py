@@ -157,7 +157,7 @@ def test_each_of_several_classes_is_within_its_bound() -> None:
 
 
 def test_log_odds_tell_rows_apart_whose_probabilities_are_both_one() -> None:
-    """So here the AUC may be finer than that of probabilities, as docs/validation.md says."""
+    """So here the AUC may be finer than that of probabilities, as docs/how_to/validation.md says."""
     probabilities = BinaryHead().predict_proba(np.array([[50.0], [60.0], [70.0], [80.0]]))
     assert probabilities[:, 1].tolist() == [1.0] * 4
     assert (np.diff(places_of(probabilities, 1)) > 0).all()
@@ -183,7 +183,7 @@ def test_counts_of_a_party_that_lies_move_bins_and_break_nothing() -> None:
 
 
 def test_a_party_that_lies_reads_a_single_score_in_six_validations() -> None:
-    """As docs/validation.md warns: it says that it counted many rows where it looks, and bins are cut finely there."""
+    """As docs/how_to/validation.md warns: it claims many rows where it looks, and bins are cut finely there."""
     rng = np.random.default_rng(59)
     labels = rng.random(300) < 0.5
     places = places_of(probabilities_of(rng.normal(size=300)), 1)

@@ -10,9 +10,10 @@ from scipy import sparse
 
 from hekat.data import Table
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.standardise import Standardiser, _Ranges, _spread_of, fit_standardiser
 from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.secure_sum.update_codec import UpdateCodec
 
 # Far too small a rate to move the model: only the standardiser is looked at.

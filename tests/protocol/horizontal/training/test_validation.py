@@ -10,9 +10,8 @@ import pytest
 from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError, PartyStoppedError
-from hekat.launch.horizontal.federation import copy_state
 from hekat.model import evaluate
-from hekat.protocol.horizontal.settings import CodecSettings, ModelSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_module
 from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
 from hekat.protocol.horizontal.training.standardise import Standardiser
@@ -21,6 +20,7 @@ from hekat.protocol.horizontal.training.validation_counts import MAX_LABEL, SUM_
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters, plain_counters
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 
 HALF = ValidationSettings(hold_out=0.5)
@@ -69,7 +69,7 @@ def test_metrics_are_those_of_the_pooled_rows(protection, task, rehearse, tables
     # The model at the start of a round is that of the end of the one before; the first is the model's own.
     for record, before in zip(rehearsal.records[1:], rehearsal.saved, strict=False):
         assert_equal_metrics(record.validation, pooled_metrics(settings, tables, before), 3)
-    first = copy_state(state)
+    first = state.copy()
     first.parameters = build_model(settings, 4).init(settings.model.seed)
     assert_equal_metrics(rehearsal.records[0].validation, pooled_metrics(settings, tables, first), 3)
     assert_equal_metrics(state.validation.final, pooled_metrics(settings, tables, state), 3)

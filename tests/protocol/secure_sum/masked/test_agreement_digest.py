@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hekat.protocol.secure_sum.aggregation import Counter
+from hekat.protocol.secure_sum.aggregation import Counter, SumRequest
 from hekat.protocol.secure_sum.masked.party import MaskedAggregation
 
 
@@ -19,7 +19,7 @@ def digest_of(
     aggregation = object.__new__(MaskedAggregation)
     aggregation._opening = SimpleNamespace(members=members)
     aggregation._digest_key, aggregation._model_digest = b"key", b"model"
-    return aggregation._agree(step, bits, bounds, counters)
+    return aggregation._agree(SumRequest(step, bounds=bounds, counters=counters), bits)
 
 
 def test_whatever_differs_makes_another_digest() -> None:

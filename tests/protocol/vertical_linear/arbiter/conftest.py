@@ -10,22 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hekat.channel import PartyKey, run_parties
+from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.vertical_linear.arbiter.arbiter import run_arbiter
 from hekat.protocol.vertical_linear.arbiter.guest import run_guest
 from hekat.protocol.vertical_linear.arbiter.host import run_host
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    LinearTraining,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 GUEST, ARBITER = "bank", "judge"
@@ -46,26 +43,21 @@ class Rehearsal:
     before_save: Callable[[str, PartState], None] = lambda party, state: None
     records: dict[str, list[EpochRecord]] = field(default_factory=dict)
     saved: dict[str, list[PartState]] = field(default_factory=dict)
-    roles: SealedRoles | None = None
+    sessions: dict[str, RoleSession] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
     sent: dict[str, list[tuple[str, str, Any]]] = field(default_factory=dict)
     """By party: to whom, in which step, which message."""
 
     def run(self) -> dict[str, ModelPart | None]:
         keys = {name: PartyKey.generate() for name in self.settings.everyone}
-        self.roles = SealedRoles(keys, "rehearsal", "vertical-linear", bytes(32))
-        plays = {name: partial(self.roles.play, role=partial(self._play, name)) for name in self.settings.everyone}
-        return run_parties(
-            {name: lambda channel, play=play: play(channel) for name, play in plays.items()},
-            timeout_s=30.0,
-            turn=self.roles.turn,
-        )
+        self.sessions = make_sessions(keys, run_id="rehearsal", protocol="vertical-linear", job_digest=bytes(32))
+        plays = {name: partial(one.play, role=partial(self._play, name)) for name, one in self.sessions.items()}
+        return play_in_process(plays, timeout_s=30.0)
 
     def _play(self, name: str, channel: RecordedChannel) -> ModelPart | None:
-        assert self.roles is not None
         self._listen(name, channel)
         run = PartyRun(
-            self.roles.stopwatches[name],
+            self.sessions[name].stopwatch,
             on_epoch=self.records.setdefault(name, []).append,
             save=partial(self._save, name),
             resume_from=self.resume_from.get(name),

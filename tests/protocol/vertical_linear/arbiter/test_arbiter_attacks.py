@@ -7,11 +7,11 @@ from dataclasses import replace
 import gmpy2
 import numpy as np
 import pytest
+from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
-from hekat.protocol.vertical_linear.arbiter import arithmetic as arithmetic_module
-from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
-from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.arbiter import paillier_arithmetic
+from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.sum_layout import GUARD_UNITS, SumLayout
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt
@@ -52,15 +52,7 @@ def small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
 
 def make_small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
     """Arithmetic under a key of 512 bits, of which the arbiter knows the factors, with several rows in a ciphertext."""
-    start = StartMessage(
-        row_count=4000,
-        column_counts=[1, 1],
-        high_leverage_columns=0,
-        feature_bits=17,
-        target_bits=1,
-        epochs_done=0,
-        finished=False,
-    )
+    start = make_start(4000, (1, 1), feature_bits=17)
     layout = SumLayout.of(start, SMALL)
     keys = paillier_keys(512)
     return PaillierArithmetic(keys.public, layout), layout, keys
@@ -101,7 +93,7 @@ def test_marked_randomisers_would_be_found_again_under_djn(small, monkeypatch) -
     def by_djn(c):
         return Ciphertexts(c.public, c.engine.mod_mul(c.residues, djn_randomisers(c.public, c.size, c.engine)))
 
-    monkeypatch.setattr(arithmetic_module, "rerandomise", by_djn)
+    monkeypatch.setattr(paillier_arithmetic, "rerandomise", by_djn)
     assert guess_marks(small, 40) == 1.0
 
 
@@ -160,7 +152,7 @@ def test_a_neighbour_would_show_in_slots_that_are_no_wider_than_sums(
         units.update(value % GUARD_UNITS for value in values)
         return values
 
-    monkeypatch.setattr(arithmetic_module, "unmask_slots", unmask_and_look)
+    monkeypatch.setattr(paillier_arithmetic, "unmask_slots", unmask_and_look)
     products, exact = products_near_their_bound(small, sign)
     masked = arithmetic.mask(arithmetic.take(products, np.zeros(400, np.int64)))
     opened = decrypt(keys.private, from_bytes(masked.data, Ciphertexts, public_key=keys.public)).limbs

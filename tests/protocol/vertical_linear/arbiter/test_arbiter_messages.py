@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 
 from hekat.protocol.vertical_linear.arbiter import messages
 from hekat.wire import disclosure_of, from_bytes, to_bytes
 
 EXAMPLES = [
     messages.HostReadyMessage(row_count=5, column_count=2, high_leverage_columns=1, feature_bits=18, epochs_done=0),
-    messages.StartMessage(
-        row_count=5,
-        column_counts=[3, 2],
-        high_leverage_columns=1,
-        feature_bits=18,
-        target_bits=1,
-        epochs_done=2,
-        finished=False,
-    ),
+    make_start(high_leverage_columns=1, epochs_done=2),
     messages.PublicKeyMessage(public_key=b"key", start_digest=bytes(range(32))),
     messages.OpenedGradientMessage(values=np.arange(6, dtype=np.uint64).reshape(3, 2)),
     messages.OpenedLossMessage(values=np.arange(2, dtype=np.uint64).reshape(1, 2)),

@@ -278,7 +278,7 @@ def test_each_part_of_the_time_has_its_name(rehearse, settings_of, tables_of) ->
 
     run = rehearse(settings_of(), tables_of(1))
     run.run()
-    measured = {party: set(watch.seconds) - {"open", "send"} for party, watch in run.roles.stopwatches.items()}
+    measured = {party: set(one.stopwatch.seconds) - {"open", "send"} for party, one in run.sessions.items()}
     assert measured["bank"] == {"aggregate", "fore gradient", "gradient", "loss", "plain"}
     assert measured["shop"] == {"encrypt logits", "gradient", "loss", "plain"}
     assert measured["judge"] == {"keys", "decrypt"}

@@ -6,29 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 from tests.scheme.bfv.conftest import N, Q, centred, coefficients_of
 
 from hekat.engine.select import get_engine
 from hekat.errors import PartyStoppedError, ProtocolError
-from hekat.protocol.vertical_linear.arbiter.arbiter import _BfvKeyHolder
 from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.host import run_host
-from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.arbiter.openers import BfvOpener
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.scheme.bfv import PRODUCTS, MaskedProducts, generate_keys, multiply_columns, open_products
 from hekat.scheme.bfv.elements import residues_at, transform
 from hekat.wire.bfv import read_masked, write_masked
 
 ROWS, COLUMNS = 1000, 12
-START = StartMessage(
-    row_count=ROWS,
-    column_counts=[3, COLUMNS],
-    high_leverage_columns=0,
-    feature_bits=19,
-    target_bits=1,
-    epochs_done=0,
-    finished=False,
-)
+START = make_start(ROWS, (3, COLUMNS), feature_bits=19)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +70,7 @@ def test_coefficients_of_ones_choice_would_be_the_arbiters_secret_and_are_refuse
     asked = made_up(pair, engine, [{0: layout.delta}], np.zeros(COLUMNS, np.int64), places)
     told = as_secret(open_products(pair.private, asked, layout), layout)
     assert max(abs(a - secret[place]) for a, place in zip(told, places, strict=True)) <= 1
-    holder = _BfvKeyHolder(pair.private, layout)
+    holder = BfvOpener(pair.private, layout)
     with pytest.raises(ProtocolError, match="shop asks for other numbers to be opened than its gradient has") as caught:
         holder.open([write_masked(asked)], [(COLUMNS, 1)], ("shop",))
     assert caught.value.expected == "the coefficients that hold the products of its columns"
@@ -90,7 +82,7 @@ def test_an_honest_gradient_is_opened_and_no_other_view_of_it(pair, layout, chan
     rng = np.random.default_rng(3)
     matrix, d = rng.integers(-(2**18), 2**18, (COLUMNS, ROWS)), rng.integers(-(2**40), 2**40, (ROWS, 3))
     masked = arithmetic.mask(arithmetic.multiply(matrix, arithmetic.hold(d)))
-    holder = _BfvKeyHolder(pair.private, layout)
+    holder = BfvOpener(pair.private, layout)
     (opened,) = holder.open([masked.data], [(COLUMNS, 3)], ("shop",))
     assert arithmetic.unmask(opened, masked, "judge").tolist() == (matrix @ d).ravel().tolist()
     read = read_masked(masked.data, pair.public)
@@ -114,12 +106,12 @@ def test_what_is_asked_for_is_where_columns_lie_whoever_asks(pair, layout) -> No
     for columns in (1, layout.columns - 1, layout.columns, layout.columns + 1, 3 * layout.columns - 1):
         products = multiply_columns(np.ones((columns + 2, ROWS), np.int64), rows, layout)
         masked = arithmetic.mask(products.take(np.arange(2 * columns)))
-        (opened,) = _BfvKeyHolder(pair.private, layout).open([masked.data], [(columns, 2)], ("bank",))
+        (opened,) = BfvOpener(pair.private, layout).open([masked.data], [(columns, 2)], ("bank",))
         assert set(arithmetic.unmask(opened, masked, "judge").tolist()) == {ROWS}
     # So it does for a loss, wherever its addends come from.
     loss = arithmetic.add([arithmetic.take(products, [9]), arithmetic.take(products, [4]), arithmetic.hold_sum(7)])
     masked = arithmetic.mask(loss)
-    (opened,) = _BfvKeyHolder(pair.private, layout).open([masked.data], [(1, 1)], ("bank",))
+    (opened,) = BfvOpener(pair.private, layout).open([masked.data], [(1, 1)], ("bank",))
     assert arithmetic.unmask(opened, masked, "judge").tolist() == [2 * ROWS + 7]
 
 
@@ -139,7 +131,7 @@ def test_a_second_half_that_is_made_up_still_tells_the_secret_some_coefficients_
         # Z^N = -1: what comes round changes its sign.
         terms[power] = layout.delta * 64**k * (1 if place >= first + k else -1)
     asked = made_up(pair, engine, [terms], holders, places)
-    (opened,) = _BfvKeyHolder(pair.private, layout).open([write_masked(asked)], [(1, 1)], ("shop",))
+    (opened,) = BfvOpener(pair.private, layout).open([write_masked(asked)], [(1, 1)], ("shop",))
     told = int(opened[0].astype(object) @ [2 ** (64 * limb) for limb in range(opened.shape[1])])
     (rest,) = as_secret([told], layout)
     found = []

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hekat.engine.signed_limbs import as_objects, integers_from_limbs
 from hekat.errors import BoundError
 from hekat.protocol.vertical_linear.arbiter.exact_product import multiply_exactly
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import as_objects, integers_of, limbs_of
+from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import limbs_of
 
 INT64 = st.integers(-(2**62), 2**62)
 
@@ -32,14 +33,14 @@ def test_products_are_those_of_python(left, right, columns) -> None:
 
 @given(st.lists(st.integers(-(2**127) + 1, 2**127 - 1), max_size=6))
 def test_wide_integers_come_back(numbers) -> None:
-    assert integers_of(limbs_of(as_objects(numbers))).tolist() == numbers
+    assert integers_from_limbs(limbs_of(as_objects(numbers))).tolist() == numbers
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6))
 def test_int64_comes_back_in_one_limb(numbers) -> None:
     limbs = limbs_of(np.array(numbers, np.int64))
     assert limbs.shape == (len(numbers), 1)
-    assert integers_of(limbs).tolist() == numbers
+    assert integers_from_limbs(limbs).tolist() == numbers
 
 
 @pytest.mark.parametrize("number", [2**127, -(2**127)])

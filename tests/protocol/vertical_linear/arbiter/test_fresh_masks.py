@@ -14,9 +14,9 @@ import pytest
 
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
-from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import OpenedGradientMessage, OpenedLossMessage
+from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierArithmetic
 from hekat.scheme.bfv import masked_products
 
 KINDS = (OpenedGradientMessage, OpenedLossMessage)

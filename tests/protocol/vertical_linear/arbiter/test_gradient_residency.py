@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.cuda.emulation.device import EmulatedDevice
+from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 
 from hekat.engine import select
 from hekat.engine.cuda.engine import CudaEngine
-from hekat.protocol.vertical_linear.arbiter.arithmetic import PaillierArithmetic
-from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
+from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierArithmetic
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import Ciphertexts, decrypt
 from hekat.scheme.paillier.row_packing import open_slots
 from hekat.wire import from_bytes
@@ -49,15 +50,7 @@ def test_no_copy_between_logits_and_gradient(device: CountingDevice, paillier_ke
     settings = VerticalLinearSettings(
         "bank", ("shop",), arbiter="judge", classes=("no", "yes"), training=LinearTraining(batch_rows=0)
     )
-    start = StartMessage(
-        row_count=ROWS,
-        column_counts=[2, 2],
-        high_leverage_columns=0,
-        feature_bits=17,
-        target_bits=1,
-        epochs_done=0,
-        finished=False,
-    )
+    start = make_start(ROWS, (2, 2), feature_bits=17)
     keys = paillier_keys(512)
     layout = SumLayout.of(start, settings)
     arithmetic = PaillierArithmetic(keys.public, layout)

@@ -17,12 +17,8 @@ from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.fixed_point import encode_features
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    FixedPoint,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 
 def refused(run, party: str, text: str) -> None:
@@ -233,8 +229,10 @@ def signs_of(count: int) -> np.ndarray:
 def test_columns_that_are_alike_in_most_rows_tell_the_labels_of_the_others(
     rehearse, settings_of, customers_of_few, new_notebook, monkeypatch
 ) -> None:
-    """As it was before rows were counted: 108 bits on 256 labels passed, while they speak of 26 of these. Of columns
-    x and z that are c and e elsewhere, e x - c z is 0 there."""
+    """Without the rule on rows: 108 bits pass on 256 labels, although they are about 26 labels only.
+
+    Columns x and z that are c and e in all other rows give e x - c z, which is 0 there.
+    """
     notebook, tables = new_notebook(), customers_of_few
     job = settings_of(batch_rows=256, epochs=1, protection="none", accepted=None, columns_accepted=None)
     run = rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host})

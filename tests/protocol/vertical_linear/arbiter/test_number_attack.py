@@ -42,7 +42,7 @@ def pursue(columns: np.ndarray, sums: np.ndarray) -> tuple[list[int], np.ndarray
 
 
 def test_a_host_finds_the_large_numbers_of_a_batch(rehearse, settings_of, claims, new_notebook, monkeypatch) -> None:
-    """As it was before numbers were counted at every precision: all differ, so they hold 8,530 bits."""
+    """Without the rule at every precision: all numbers differ, so they hold 8,530 bits."""
     notebook = new_notebook()
     job = settings_of(batch_rows=0, epochs=1, protection="none", task="number", accepted=None)
     run = rehearse(job, claims, exactness_check=False, stand_ins={"shop": notebook.play_host})

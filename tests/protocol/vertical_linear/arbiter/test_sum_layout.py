@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 
 from hekat.errors import BoundError
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
-from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.objective import residual_of
-from hekat.protocol.vertical_linear.settings import LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.bfv import PRODUCTS
 from hekat.scheme.bfv.product_layout import MIN_HIDING_BITS
 
@@ -31,15 +32,8 @@ def layout_of(rows: int, batch_rows: int, target: float, *, classes=None, hosts=
         classes=classes,
         training=LinearTraining(batch_rows=batch_rows),
     )
-    start = StartMessage(
-        row_count=rows,
-        column_counts=[2] * len(settings.parties),
-        high_leverage_columns=0,
-        feature_bits=20,
-        target_bits=math.ceil(target).bit_length(),
-        epochs_done=0,
-        finished=False,
-    )
+    target_bits = math.ceil(target).bit_length()
+    start = make_start(rows, (2,) * len(settings.parties), feature_bits=20, target_bits=target_bits)
     return settings, SumLayout.of(start, settings)
 
 
@@ -104,7 +98,7 @@ def test_a_part_of_the_loss_beyond_its_bound_is_refused() -> None:
 
 
 def test_the_guide_says_how_well_noise_is_hidden_in_a_run_of_the_size_that_is_measured() -> None:
-    guide = (Path(__file__).parents[4] / "docs" / "vertical.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[4] / "docs" / "explanation" / "vertical.md").read_text(encoding="utf-8")
     _, layout = layout_of(30_000, 1024, 1.0, classes=("0", "1"))
     bits = layout.products(PRODUCTS).hiding_bits
     assert f"2^-{bits} for 30,000 rows in batches of 1,024" in " ".join(guide.split())
@@ -128,15 +122,7 @@ def test_bfv_has_room_or_says_what_to_change(rows, batch_rows, columns, class_co
         classes=tuple(map(str, range(class_count))) or None,
         training=LinearTraining(batch_rows=batch_rows),
     )
-    start = StartMessage(
-        row_count=rows,
-        column_counts=columns,
-        high_leverage_columns=0,
-        feature_bits=bits,
-        target_bits=1,
-        epochs_done=0,
-        finished=False,
-    )
+    start = make_start(rows, tuple(columns), feature_bits=bits)
     try:
         check_bfv_capacity(start, settings)
     except BoundError as error:

@@ -1,4 +1,4 @@
-"""What losses tell the guest of hosts' rows: the old way, to every bit, and to the unit that few rows are told."""
+"""What losses tell the guest about hosts' rows: told to every bit, and told to the unit that few rows get."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.protocol.vertical_linear.column_guesses import (
     EPOCHS,
-    RATE,
     ROWS,
     columns_that_fit,
     is_the_hosts,
     is_told_coarsely,
+    second_loss,
     tiny_tables,
     told_unit,
 )
@@ -22,19 +22,12 @@ from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, told_loss_bits
 from hekat.scheme.bfv import PRODUCTS
 
 
-def second_loss(rehearse, settings_of, protection: str) -> float:
-    job = settings_of(protection=protection, batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
-    run = rehearse(job, tiny_tables(), exactness_check=False)
-    run.run()
-    return run.records["bank"][1].loss
-
-
 @pytest.mark.parametrize("bits", [LOSS_BITS, 2 * LOSS_BITS])
 @pytest.mark.parametrize("protection", ["paillier", "lattice", "none"])
 def test_a_loss_of_few_rows_told_finely_is_a_hosts_column(
     rehearse, settings_of, monkeypatch, protection: str, bits: int
 ) -> None:
-    """As it was: every bit; and as it is for many rows, where there are few."""
+    """Few rows, whose loss the guest is told as finely as the loss of many rows, or to every bit."""
     monkeypatch.setattr(sum_layout, "told_loss_bits", lambda rows, epochs: bits)
     told = second_loss(rehearse, settings_of, protection)
     # Shares of targets are rounded at 2^-20.

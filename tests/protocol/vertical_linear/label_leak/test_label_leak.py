@@ -6,12 +6,8 @@ import pytest
 
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
-from hekat.protocol.vertical_linear.settings import (
-    COLUMN_LEAK_ACCEPTED,
-    LEAK_ACCEPTED,
-    LinearTraining,
-    VerticalLinearSettings,
-)
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 
 def job_of(**accepted: str) -> VerticalLinearSettings:

@@ -13,11 +13,12 @@ import pytest
 from hekat.channel import PartyKey, run_parties
 from hekat.data import Table
 from hekat.ledger import AuditReport, RecordedChannel, audit_bytes
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.predict_scores import SCORE_BITS, PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 
 CLASSES = {1: ("no", "yes"), 3: ("low", "middle", "high")}
 
@@ -59,7 +60,7 @@ class JointPrediction:
         """Each party's scores; `others` are receivers that one party alone believes in."""
         names = tuple(self.parts)
         keys = {name: PartyKey.generate() for name in names}
-        roles = SealedRoles(keys, run_id="test", protocol="vertical-linear", job_digest=bytes(32))
+        sessions = make_sessions(keys, run_id="test", protocol="vertical-linear", job_digest=bytes(32))
 
         def predict(name: str, recorded: RecordedChannel) -> np.ndarray | None:
             self.heard[name] = HeardChannel(recorded, self.forge)
@@ -68,7 +69,7 @@ class JointPrediction:
             return predict_scores(self.heard[name], self.parts[name], self.tables[name], settings, run)
 
         played = {
-            name: lambda channel, name=name: roles.play(channel, lambda recorded: predict(name, recorded))
+            name: lambda channel, name=name: sessions[name].play(channel, lambda recorded: predict(name, recorded))
             for name in names
         }
         results = run_parties(played, timeout_s=20)

@@ -20,7 +20,7 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     ScoresMessage,
     TargetSpreadMessage,
 )
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 
 HOSTS = [("insurer",), ("insurer", "grocer"), ("insurer", "grocer", "phone")]
 
@@ -109,6 +109,7 @@ def test_the_sum_of_masked_parts_is_that_of_the_plain_ones(make_joint, messages_
     assert (sum(masked[1:], masked[0]) == plain).all()
 
 
+@pytest.mark.sealed
 def test_the_spread_of_the_target_is_told_only_to_a_host_that_sums(make_joint, messages_of) -> None:
     joint = make_joint(7, hosts=("insurer", "grocer"), task="linear")
     joint.play("bank", "insurer")
@@ -123,6 +124,7 @@ def test_the_spread_of_the_target_is_told_only_to_a_host_that_sums(make_joint, m
     assert "vertical-linear/prediction-spread" not in {kind for kind, _ in learned}
 
 
+@pytest.mark.sealed
 def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joint) -> None:
     joint = make_joint(8)
     joint.play("insurer")
@@ -135,6 +137,7 @@ def test_the_ledger_says_that_of_two_parties_one_learns_the_others_part(make_joi
     assert joint.audits["bank"].notes == ()
 
 
+@pytest.mark.sealed
 def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
     joint = make_joint(8)
     joint.play("bank", "insurer")
@@ -145,6 +148,7 @@ def test_the_ledger_says_so_to_a_receiver_that_does_not_sum(make_joint) -> None:
     assert learned["vertical-linear/prediction-scores"] == "disclosed"
 
 
+@pytest.mark.sealed
 def test_the_ledger_of_three_parties_speaks_of_the_score_alone(make_joint) -> None:
     joint = make_joint(9, hosts=("insurer", "grocer"))
     joint.play("bank")
@@ -312,8 +316,8 @@ def guess_columns(parts: np.ndarray, unit: float) -> int:
 
 
 def test_digits_beyond_the_twelfth_would_tell_which_cells_a_part_is_made_of() -> None:
-    """The old way told parts to 2^-32: of all weights and cells one choice alone fits, either way round; to 2^-12
-    thousands do."""
+    """Parts told to 2^-32 fit one choice of weights and cells alone, in either order; parts told to 2^-12 fit
+    thousands."""
     weights = 0.7 + np.array([7, 23]) * 2.0**-20
     parts = np.array([[0, 1], [1, 0], [1, 1]]) @ weights
     assert guess_columns(parts, 2.0**-32) == 2

@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hekat.channel import PartyKey, run_parties
+from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.sealed_roles import SealedRoles
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.role_session import RoleSession
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining, VerticalLinearSettings
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
 from hekat.protocol.vertical_linear.shared_weights.host import run_host
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 GUEST, HOST = "bank", "shop"
@@ -45,23 +47,18 @@ class SharedRun:
     wrap: Callable[[RecordedChannel], Any] = lambda channel: channel
     records: dict[str, list[EpochRecord]] = field(default_factory=dict)
     saved: dict[str, list[PartState]] = field(default_factory=dict)
-    roles: SealedRoles | None = None
+    sessions: dict[str, RoleSession] = field(default_factory=dict)
     channels: dict[str, RecordedChannel] = field(default_factory=dict)
 
     def run(self) -> dict[str, ModelPart]:
-        self.roles = SealedRoles({name: PartyKey.generate() for name in PARTIES}, "run", "vertical-linear", bytes(32))
-        plays = {name: partial(self.roles.play, role=partial(self._play, name)) for name in PARTIES}
-        return run_parties(
-            {name: lambda channel, play=play: play(channel) for name, play in plays.items()},
-            timeout_s=60.0,
-            turn=self.roles.turn,
-        )
+        self.sessions = new_sessions()
+        plays = {name: partial(one.play, role=partial(self._play, name)) for name, one in self.sessions.items()}
+        return play_in_process(plays, timeout_s=60.0)
 
     def _play(self, name: str, channel: RecordedChannel) -> ModelPart:
-        assert self.roles is not None
         self.channels[name] = channel
         run = PartyRun(
-            self.roles.stopwatches[name],
+            self.sessions[name].stopwatch,
             on_epoch=self.records.setdefault(name, []).append,
             save=partial(self._save, name),
             resume_from=self.resume_from.get(name),
@@ -124,12 +121,15 @@ def train_centrally(settings: VerticalLinearSettings, tables: Mapping[str, Table
 
 def play_both(guest: Callable[[RecordedChannel], Any], host: Callable[[RecordedChannel], Any]) -> dict[str, Any]:
     """What two functions return that talk to each other over sealed channels."""
-    roles = SealedRoles({name: PartyKey.generate() for name in PARTIES}, "run", "vertical-linear", bytes(32))
-    plays = {
-        name: lambda channel, play=play: roles.play(channel, play)
-        for name, play in zip(PARTIES, (guest, host), strict=True)
-    }
-    return run_parties(plays, timeout_s=60.0, turn=roles.turn)
+    plays = dict(zip(PARTIES, (guest, host), strict=True))
+    roles = {name: partial(one.play, role=plays[name]) for name, one in new_sessions().items()}
+    return play_in_process(roles, timeout_s=60.0)
+
+
+def new_sessions() -> dict[str, RoleSession]:
+    """A session of guest and host, each with a fresh key."""
+    keys = {name: PartyKey.generate() for name in PARTIES}
+    return make_sessions(keys, run_id="run", protocol="vertical-linear", job_digest=bytes(32))
 
 
 @pytest.fixture(scope="session")
@@ -160,10 +160,10 @@ def settings_of() -> Callable[..., VerticalLinearSettings]:
     return make_settings
 
 
-@pytest.fixture(params=["kept", "residuals"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of computing gradients, whatever the costs say."""
-    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "kept")
+@pytest.fixture(params=["gram", "residuals"])
+def gradient_method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each method of computing gradients, whatever it costs."""
+    monkeypatch.setattr(training_module, "prefers_gram", lambda *_: request.param == "gram")
     return request.param
 
 

@@ -11,8 +11,8 @@ from hekat.errors import BoundError, PartyStoppedError
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.shared_weights.residuals import (
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares, signed_integers
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 RING = 1 << 128
 KEY_BITS = 2048
@@ -87,7 +88,9 @@ def from_ints(values):
 
 
 @pytest.mark.parametrize("task", ["two classes", "number"])
-def test_training_keeps_its_bound_where_every_slot_is_carried_into(run_of, settings_of, tables_of, way, carries, task):
+def test_training_keeps_its_bound_where_every_slot_is_carried_into(
+    run_of, settings_of, tables_of, gradient_method, carries, task
+):
     settings = settings_of(task=task, fixed_point=COARSE, epochs=2, batch_rows=17, learning_rate=0.1)
     run = run_of(settings, tables_of(52, task=task))
     run.run()
@@ -147,7 +150,9 @@ def test_more_results_than_may_be_opened_are_refused_before_any_leaves(run_of, s
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_a_run_opens_no_more_results_than_were_counted(run_of, settings_of, tables_of, way, epochs, monkeypatch):
+def test_a_run_opens_no_more_results_than_were_counted(
+    run_of, settings_of, tables_of, gradient_method, epochs, monkeypatch
+):
     opened, counted = [], []
     count = training.count_results
     for name in ("open_answer", "open_columns"):

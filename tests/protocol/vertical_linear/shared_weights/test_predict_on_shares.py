@@ -14,7 +14,8 @@ from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
 from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares
 
 BOTH = ("bank", "shop")
@@ -65,6 +66,7 @@ def plain_scores(parts, tables, opened):
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
 @pytest.mark.parametrize("receivers", [("bank",), ("shop",), BOTH])
+@pytest.mark.sealed
 def test_scores_are_those_of_the_joined_table(run_of, tables_of, settings_of, opened, predict_jointly, task, receivers):
     parts = run_of(settings_of(task=task, epochs=1, batch_rows=0, protection="none"), tables_of(20, task=task)).run()
     tables = {name: replace(table, labels=None) for name, table in tables_of(21, rows=13).items()}

@@ -14,8 +14,9 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
-from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings, predict_scores
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, add_shares, random_shares, zero_shares
 from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 

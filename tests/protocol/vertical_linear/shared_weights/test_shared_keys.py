@@ -67,7 +67,7 @@ def test_a_key_that_is_not_proven_stops_the_run(
 @pytest.mark.parametrize("kind", [FactorsMessage, ProductsMessage])
 @pytest.mark.parametrize("liar", ["bank", "shop"])
 def test_ciphertexts_that_are_no_units_are_refused_both_ways(
-    run_of, tables_of, settings_of, key_pairs, liar: str, kind, way
+    run_of, tables_of, settings_of, key_pairs, liar: str, kind, gradient_method
 ) -> None:
     """Factors are under the sender's own key, of which it knows p: answers to such a number would tell multipliers."""
     keys = key_pairs[liar if kind is FactorsMessage else PEER[liar]]

@@ -20,13 +20,13 @@ from hekat.errors import (
 )
 from hekat.ledger import recorded_channel
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.settings import FixedPoint, LinearTraining
 from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.wire.body import pack_body
 from hekat.wire.frame import write_frame
 
@@ -46,7 +46,7 @@ def test_sparse_columns_stay_sparse(run_of, tables_of, settings_of, opened, cent
     assert b"gradients by residuals" in run.channels["bank"].ledger.data
 
 
-def test_without_protection_the_model_is_the_same(run_of, tables_of, settings_of, opened, way):
+def test_without_protection_the_model_is_the_same(run_of, tables_of, settings_of, opened, gradient_method):
     tables = tables_of(5)
     models = [opened(run_of(settings_of(protection=kind), tables).run()) for kind in ("paillier", "none")]
     assert np.abs(models[0] - models[1]).max() < 300 * UNIT
@@ -157,7 +157,7 @@ def test_the_guest_stops_by_the_loss_and_the_host_hears_of_it(run_of, tables_of,
     assert len(run.saved["bank"][-1].losses) == 2
 
 
-def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, settings_of, way):
+def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, settings_of, gradient_method):
     settings = settings_of(epochs=40, learning_rate=100.0)
     with pytest.raises(PartyStoppedError, match="training diverges") as caught:
         run_of(settings, tables_of(9), exactness_check=False).run()
@@ -279,7 +279,7 @@ def test_features_too_large_for_shares_are_refused(run_of, tables_of, settings_o
     assert isinstance(caught.value.__cause__, BoundError)
 
 
-def test_a_party_of_a_release_with_other_slots_is_refused(run_of, settings_of, tables_of, way, monkeypatch):
+def test_a_party_of_a_release_with_other_slots_is_refused(run_of, settings_of, tables_of, gradient_method, monkeypatch):
     """Its messages have the same fields: both would read nonsense out of each other's plaintexts."""
     write = recorded_channel.to_bytes
 

@@ -28,7 +28,9 @@ def loss_unit(settings, tables) -> float:
         ("three classes", {"optimiser": "momentum", "learning_rate": 0.1, "batch_rows": 25, "l2": 0.001}),
     ],
 )
-def test_equals_centralised_training(run_of, tables_of, settings_of, way, task, training, opened, centralised):
+def test_equals_centralised_training(
+    run_of, tables_of, settings_of, gradient_method, task, training, opened, centralised
+):
     settings, tables = settings_of(task=task, **training), tables_of(3, task=task)
     run = run_of(settings, tables)
     parts = run.run()
@@ -44,7 +46,7 @@ def test_equals_centralised_training(run_of, tables_of, settings_of, way, task, 
 
 
 @pytest.mark.parametrize("task", ["two classes", "number"])
-def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, way, task):
+def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, gradient_method, task):
     """Columns lie on the grid of the fixed point, so that nothing but the protocol's own rounding is left."""
     rng = np.random.default_rng(13)
     values = rng.integers(-(2**12), 2**12, (50, 5)) / 2**10

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.protocol.vertical_linear.column_guesses import (
     EPOCHS,
-    RATE,
     ROWS,
     columns_that_fit,
     is_the_hosts,
     is_told_coarsely,
+    second_loss,
     tiny_tables,
     told_unit,
 )
@@ -18,21 +18,14 @@ from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 
 
-def second_loss(run_of, settings_of) -> float:
-    job = settings_of(protection="none", batch_rows=0, epochs=EPOCHS, learning_rate=RATE)
-    run = run_of(job, tiny_tables(), exactness_check=False)
-    run.run()
-    return run.records["bank"][1].loss
-
-
-def test_as_finely_as_of_many_rows_it_is_the_hosts_column(run_of, settings_of, monkeypatch, way) -> None:
+def test_as_finely_as_of_many_rows_it_is_the_hosts_column(run_of, settings_of, monkeypatch, gradient_method) -> None:
     monkeypatch.setattr(training_module, "told_loss_bits", lambda rows, epochs: LOSS_BITS)
-    told = second_loss(run_of, settings_of)
+    told = second_loss(run_of, settings_of, "none")
     assert is_the_hosts(columns_that_fit(tiny_tables(), told, 2.0**-20), tiny_tables())
 
 
-def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, way) -> None:
-    told = second_loss(run_of, settings_of)
+def test_as_few_rows_are_told_it_leaves_many_columns(run_of, settings_of, gradient_method) -> None:
+    told = second_loss(run_of, settings_of, "none")
     assert is_told_coarsely(told, ROWS, EPOCHS)
     found = columns_that_fit(tiny_tables(), told, told_unit(ROWS, EPOCHS) + 2.0**-20)
     assert len(found) > 100

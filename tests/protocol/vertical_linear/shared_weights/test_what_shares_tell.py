@@ -49,7 +49,7 @@ def recover_labels(columns, batches, equations):
     return labels
 
 
-def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way, monkeypatch):
+def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, gradient_method, monkeypatch):
     rng = np.random.default_rng(11)
     labels = rng.permutation(np.arange(ROWS) % 2)
     tables = {
@@ -88,12 +88,12 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way,
     assert len(answers) == len(batches)
     rows_of = [cross_products.rows_of_slots(values)[:, 0] for values in answers]
     # By residuals the host opens shares of the guest's columns alone; by products, of all of them.
-    width = HOST_COLUMNS if way == "kept" else 2
-    start = 3 if way == "kept" else 0
+    width = HOST_COLUMNS if gradient_method == "gram" else 2
+    start = 3 if gradient_method == "gram" else 0
     views_of_host["opened"] = [
         np.resize(to_floats(values[start : start + width], 0), HOST_COLUMNS) for values in rows_of
     ]
-    if way == "kept":
+    if gradient_method == "gram":
         # The guest's answer to the host's columns: shares of X^T y are its last row.
         products = [values for step, values in opened["shop"] if step.endswith("columns/products")]
         assert len(products) == len(batches)
@@ -105,7 +105,9 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, way,
         assert abs(accuracy - 0.5) < chance, f"{what}: {accuracy:.2f} of the labels"
 
 
-def test_shares_of_weights_and_gradients_are_uniform_at_each_party(run_of, settings_of, tables_of, views, way):
+def test_shares_of_weights_and_gradients_are_uniform_at_each_party(
+    run_of, settings_of, tables_of, views, gradient_method
+):
     run_of(settings_of(epochs=3, batch_rows=6), tables_of(12), exactness_check=False).run()
     seen, _ = views
     for is_guest in (True, False):
@@ -120,6 +122,7 @@ def test_shares_of_weights_and_gradients_are_uniform_at_each_party(run_of, setti
             assert abs(ones - len(low) / 2) < 3 * np.sqrt(len(low))
 
 
+@pytest.mark.sealed
 def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_of, tables_of):
     run = run_of(settings_of(epochs=1), tables_of(12))
     run.run()
@@ -132,7 +135,9 @@ def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_o
 
 
 @pytest.mark.parametrize("task", ["two classes", "number"])
-def test_the_loss_opens_to_24_bits_and_no_finer(run_of, settings_of, tables_of, centralised, way, task, monkeypatch):
+def test_the_loss_opens_to_24_bits_and_no_finer(
+    run_of, settings_of, tables_of, centralised, gradient_method, task, monkeypatch
+):
     """What opens is a whole number of 2^-24: finer digits would be a sum over rows that the guest could solve with."""
     opened = []
     monkeypatch.setattr(guest, "add_shares", lambda *shares: (opened.append(add_shares(*shares)), opened[-1])[1])

@@ -139,7 +139,7 @@ def decrypt_all(keys, ciphertexts):
     return [value - wrap if 2 * value >= wrap else value for value in ints_from_limbs(limbs)]
 
 
-def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, way, monkeypatch):
+def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, gradient_method, monkeypatch):
     """Each answered ciphertext of each batch has a mask of its own: those of a run are all different."""
     engine, drawn, answered = get_engine(), [], []
     real, mask = type(engine).random_below, cross_products.mask_products

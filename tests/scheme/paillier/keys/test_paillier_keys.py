@@ -15,7 +15,8 @@ from hekat.engine.reference import ReferenceEngine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.paillier import KeyPair, PrivateKey, PublicKey, generate_keys
 from hekat.plaintext_space import PackedPlaintext
-from hekat.scheme.paillier import KeySizeWarning, check_strength, encrypt
+from hekat.scheme.factored_key import check_strength
+from hekat.scheme.paillier import KeySizeWarning, encrypt
 from hekat.scheme.paillier.keys.key_pair import fingerprint_of
 from hekat.scheme.paillier.keys.parameters import check_new_key_bits
 from hekat.scheme.paillier.randomiser import djn_randomisers

@@ -81,7 +81,7 @@ class MemoryOrder:
 
 
 class ThreadStreams:
-    """A stream for each host thread; that of a thread that ended is lent to the next that begins.
+    """A stream for each host thread; when a thread has ended, the next thread that begins borrows its stream.
 
     So streams, and the memory that a pool keeps for each of them, are as many as threads were at work at one time.
     """

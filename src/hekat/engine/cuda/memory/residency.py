@@ -45,7 +45,8 @@ class Rows:
         return not isinstance(self._place, _Moved)
 
     def on_device(self) -> DeviceArray:
-        """The rows on the device, ready for the calling thread's work; used now. Whoever holds them keeps them there.
+        """The rows on the device, ready for the calling thread's work; used now. They stay there as long as the caller
+        holds them.
 
         Raises DeviceMemoryError where the device has no room for them.
         """

@@ -34,7 +34,7 @@ class DeviceTableMemory(TableRoom):
             try:
                 return device.empty(2 * words, np.uint32)
             except DeviceMemoryError as error:
-                # As of a table beyond the cap: whoever keeps other tables may let go of them.
+                # As for a table beyond the cap: the owners of other tables may let go of them.
                 raise InputError(
                     f"fixed-base table does not fit into the memory of {device.name}",
                     expected=f"at most {error.free_bytes / _MIB:.1f} MiB: the rest is in use",

@@ -14,9 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, FloatArray
+from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
+from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, ScaledTensors, pieces_of
 
 LEAST_EXPONENT = -40
@@ -24,7 +25,12 @@ MOST_EXPONENT = 40
 
 
 class ClippingPolicy(Protocol):
-    """Decides bounds before a sum and learns from the counters after it."""
+    """Decides bounds before a sum and learns from the counters after it.
+
+    `known` are the bounds that a checkpoint carries on; empty where the policy learns none.
+    """
+
+    known: dict[str, float]
 
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]: ...
 
@@ -74,6 +80,9 @@ def _count_beyond_both(values: FloatArray | ScaledTensor, bound: float) -> tuple
 class Unclipped:
     """No bound: floats travel as they are."""
 
+    def __init__(self) -> None:
+        self.known: dict[str, float] = {}
+
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)
 
@@ -89,6 +98,7 @@ class FixedClipping:
 
     def __init__(self, alpha: float) -> None:
         self._alpha = alpha
+        self.known: dict[str, float] = {}
 
     def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, self._alpha)
@@ -123,7 +133,7 @@ class AdaptiveClipping:
             self.known = dict.fromkeys(scaled, self._alpha)
         if not self.known:
             histogram = exponent_counters(scaled)
-            sums = aggregation.sum_counters(f"{step}/exponents", histogram)
+            sums = sum_counters(aggregation, f"{step}/exponents", histogram)
             found = {name: self._first_bound(name, sums) for name in scaled}
             # All zero tells nothing of the size to come: from the least bound it would take many rounds to grow.
             widest = max(bound for bound in (*found.values(), MIN_ALPHA))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hekat.errors import InputError
-from hekat.protocol.horizontal.settings import MAX_ALPHA, MAX_LOSS
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.horizontal.settings import MAX_LOSS
+from hekat.protocol.secure_sum.settings import MAX_ALPHA
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 _CURE = "lower training.learning_rate, set training.standardise = true, or give labels a smaller unit"
 _CURE_NAN = f"look for a loss of the model's own that divides by zero or takes the log of it; else {_CURE}"

@@ -14,23 +14,31 @@ from hekat.data import Table
 from hekat.errors import InputError
 from hekat.model import Model, OptimiserState, make_model
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
+from hekat.protocol.horizontal.training.algorithms.algorithm import LocalWork
+from hekat.protocol.horizontal.training.algorithms.scaffold import ROW_COUNT_STEP, move_shared
 from hekat.protocol.horizontal.training.clipping import (
-    AdaptiveClipping,
     clipped_by_tensor,
     make_policy,
     sizes_of,
     total_clipped,
 )
-from hekat.protocol.horizontal.training.control_variates import ROW_COUNT_STEP, move_shared
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
-from hekat.protocol.horizontal.training.local_training import LocalWork, local_update
+from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
 from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.standardise import Standardiser, fit_standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
-from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, Tensors, scale_by_weight
+from hekat.protocol.secure_sum.aggregation import (
+    Aggregate,
+    Aggregation,
+    Counter,
+    SumRequest,
+    scale_by_weight,
+    sum_counters,
+)
 from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -80,6 +88,22 @@ class TrainingState:
     def sums_done(self) -> int:
         """How far training is: the rounds, and the validation after the last one."""
         return self.rounds_done + (self.validation.final is not None)
+
+    def copy(self) -> TrainingState:
+        """The same state with arrays of its own: every party changes its parameters by itself."""
+        return TrainingState(
+            parameters={name: values.copy() for name, values in self.parameters.items()},
+            optimiser_state={name: values.copy() for name, values in self.optimiser_state.items()},
+            standardiser=self.standardiser,
+            rounds_done=self.rounds_done,
+            bounds=dict(self.bounds),
+            losses=list(self.losses),
+            finished=self.finished,
+            control={name: values.copy() for name, values in self.control.items()},
+            row_count=self.row_count,
+            last_rounds=dict(self.last_rounds),
+            validation=self.validation.copy(),
+        )
 
 
 @dataclass(frozen=True)
@@ -172,9 +196,9 @@ class _Trainer:
             standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
         parameters = self._model.init(self._settings.model.seed)
         state = TrainingState(parameters, self._server_step.init_state(parameters), standardiser)
-        if self._settings.training.algorithm == "scaffold":
+        if self._settings.training.has_control:
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
-            state.row_count = self._aggregation.sum_counters(ROW_COUNT_STEP, [rows])["rows"]
+            state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows])["rows"]
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
 
@@ -192,18 +216,19 @@ class _Trainer:
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(work.loss, weight, settings.weight_max))
         counters += self._validation.counters_for(number, state.parameters)
-        aggregate = self._aggregation.weighted_mean(step, update, bounds, weight, counters)
+        request = SumRequest(step, update, bounds, weight, counters)
+        aggregate = self._aggregation.weighted_mean(request)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         validation = self._validation.learn(number, aggregate.counters)
         self._apply(aggregate)
         state.rounds_done = number
-        state.bounds = self._policy.known if isinstance(self._policy, AdaptiveClipping) else {}
+        state.bounds = self._policy.known
         state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
         state.finished = self._should_stop(is_validated=bool(validation))
         if settings.training.keeps_own_state:
             state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
             if takes_part:
-                self._own = self._own.after(number, update, self._aggregation.as_sent(step, update, bounds, weight))
+                self._own = self._own.after(number, update, self._aggregation.as_sent(request))
                 self._run.save_own(self._own)
         digest = digest_model(state, self._run.digest_key)
         self._trail.add(digest)
@@ -265,7 +290,9 @@ class _Trainer:
 
     def _nothing_of_its_own(self) -> LocalWork:
         """The form of an update, for a round that this party is not sampled in: none of it is sent."""
-        return LocalWork(self._trained.update_like(self._model, self._settings.training), 0.0, 1, 0)
+        return LocalWork(
+            self._trained.update_like(self._model, has_control=self._settings.training.has_control), 0.0, 1, 0
+        )
 
     def _apply(self, aggregate: Aggregate) -> None:
         """The server step, and scaffold's own."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from hekat.model.parameters import Shapes
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.horizontal.training.control_variates import control_change, correction_of
-from hekat.protocol.horizontal.training.local_training import LocalWork
+from hekat.protocol.horizontal.training.algorithms.algorithm import LocalWork
+from hekat.protocol.horizontal.training.algorithms.scaffold import control_change, correction_of
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class OwnState:
 def own_state_shapes(trained: TrainedTensors, shapes: Shapes, training: TrainingSettings) -> tuple[Shapes, Shapes]:
     """The shapes of `control` and of `owed` in such a job."""
     weights = {name: shapes[name] for name in trained.weights}
-    return weights if training.algorithm == "scaffold" else {}, weights if training.error_feedback else {}
+    return weights if training.has_control else {}, weights if training.error_feedback else {}
 
 
 def first_own_state(trained: TrainedTensors, shapes: Shapes, training: TrainingSettings) -> OwnState:

@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
-from hekat.protocol.secure_sum.aggregation import FloatArray
 from hekat.protocol.secure_sum.counters import IntArray
 
 PLACE_COUNT = 2**30

@@ -19,7 +19,7 @@ import numpy as np
 from hekat.model import Optimiser, OptimiserState, make_optimiser
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 # For mean changes. A change is a step already: sgd and momentum take it whole (McMahan et al. 2017; Hsu et al. 2019).
 # The adaptive ones move each weight by about their rate whatever the size of the change is; epsilon (tau) and beta_2

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.data import Features, is_dense
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, FloatArray
+from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest, sum_counters
 from hekat.protocol.secure_sum.counters import IntArray
 from hekat.protocol.secure_sum.update_codec import check_total
 
@@ -87,24 +88,26 @@ def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: i
     ranges = _agree_on_ranges(aggregation, features, weight_max)
     # No party has more rows than all together: so precision does not depend on how generous weight_max is.
     share = min(1.0, ranges.row_count / weight_max)
-    rough = aggregation.weighted_mean(
+    means = SumRequest(
         "standardise/mean",
         {"mean": column_means(features, ranges.scale)},
         {"mean": share},
         row_count,
         value_bits=MOMENT_BITS,
-    ).mean["mean"]
+    )
+    rough = aggregation.weighted_mean(means).mean["mean"]
     rough = rough * ranges.scale
     deviation_scale = _agree_on_deviations(aggregation, largest_deviations(features, rough, ranges.scale))
     unit = deviation_scale * ranges.scale
     offset, square = deviation_moments(features, rough, unit)
-    moments = aggregation.weighted_mean(
+    deviations = SumRequest(
         "standardise/variance",
         {"offset": offset, "square": square},
         {"offset": share, "square": share},
         row_count,
         value_bits=MOMENT_BITS,
-    ).mean
+    )
+    moments = aggregation.weighted_mean(deviations).mean
     variance = moments["square"] - moments["offset"] ** 2
     spread = _spread_of(variance, deviation_scale, ranges) * unit
     mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
@@ -137,7 +140,7 @@ def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: i
         *_exponent_flags(largest, exponents),
         Counter("rows", features.shape[0], maximum=weight_max),
     ]
-    sums = aggregation.sum_counters("standardise/scale", counters, value_bits=FLAG_BITS)
+    sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_BITS)
     party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
     check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
     return _Ranges(_largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
@@ -147,7 +150,7 @@ def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> Fl
     """The least power of two that no party's largest deviation passes, by column; at least 2^LEAST_DEVIATION."""
     exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
     largest = np.clip(exponents_of(deviations), LEAST_DEVIATION, MOST_DEVIATION)
-    sums = aggregation.sum_counters("standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
+    sums = sum_counters(aggregation, "standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
     return _largest_power(sums, deviations.size, exponents)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.parameters import select_names
-from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.secure_sum.aggregation import Tensors
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 CONTROL = "control/"
 """What the control variate of a tensor is called where both travel in one update."""
@@ -54,10 +53,10 @@ class TrainedTensors:
             )
         return trained
 
-    def update_like(self, model: Model, training: TrainingSettings) -> Tensors:
-        """Zeros in the names and shapes of one party's update; scaffold's control variates are in it."""
+    def update_like(self, model: Model, *, has_control: bool) -> Tensors:
+        """Zeros in the names and shapes of one party's update, with or without changes of control variates."""
         shapes = model.parameter_shapes
         like = {name: np.zeros(shapes[name]) for name in self.names}
-        if training.algorithm == "scaffold":
+        if has_control:
             like.update({f"{CONTROL}{name}": np.zeros(shapes[name]) for name in self.weights})
         return like

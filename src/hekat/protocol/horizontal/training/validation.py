@@ -33,8 +33,9 @@ from hekat.protocol.horizontal.training.validation_counts import (
     regression_metrics,
     score_metrics,
 )
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, Tensors
+from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
 from hekat.protocol.secure_sum.counters import IntArray
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stopwatch import Stopwatch
 
 FINAL_STEP = "validation/final"
@@ -124,7 +125,7 @@ class Validation:
     def finish(self, aggregation: Aggregation, parameters: Tensors) -> None:
         """Validate the model that training ended with, in a sum of its own, once; a regression learns "r2" as well."""
         if self._rows is not None and self._state.final is None:
-            sums = aggregation.sum_counters(FINAL_STEP, self._count(parameters, final=True))
+            sums = sum_counters(aggregation, FINAL_STEP, self._count(parameters, final=True))
             self._state.final = self._read(sums, final=True)
 
     def _count(self, parameters: Tensors, *, final: bool) -> list[Counter]:

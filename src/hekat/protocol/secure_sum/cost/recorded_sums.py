@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, Counter, FloatArray, Tensors
+from hekat.codec.clip import FloatArray
+from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, Counter, SumRequest
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
 
 
@@ -48,28 +49,13 @@ class SumRecorder(Alone):
         self.sums: list[SumShape] = []
         self._fitted = ""
 
-    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
-        self._note(step, {}, counters, value_bits)
-        return super().sum_counters(step, counters)
-
-    def weighted_mean(
-        self,
-        step: str,
-        tensors: Tensors,
-        bounds: Mapping[str, float],
-        weight: int,
-        counters: Sequence[Counter] = (),
-        *,
-        value_bits: int | None = None,
-    ) -> Aggregate:
-        self._note(step, tensors, counters, value_bits)
-        return Alone().weighted_mean(step, tensors, bounds, weight, counters)
+    def weighted_mean(self, request: SumRequest) -> Aggregate:
+        shapes = {name: tuple(values.shape) for name, values in request.tensors.items()}
+        zeros = tuple(replace(counter, value=0) for counter in request.counters)
+        bits = request.value_bits or self._value_bits
+        self.sums.append(SumShape(request.step, shapes, zeros, bits, is_fitted=request.step == self._fitted))
+        return super().weighted_mean(request)
 
     def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
         self._fitted = step
         return super().agree_on_bounds(step, scaled)
-
-    def _note(self, step: str, tensors: Tensors, counters: Sequence[Counter], value_bits: int | None) -> None:
-        shapes = {name: tuple(values.shape) for name, values in tensors.items()}
-        zeros = tuple(replace(counter, value=0) for counter in counters)
-        self.sums.append(SumShape(step, shapes, zeros, value_bits or self._value_bits, is_fitted=step == self._fitted))

@@ -14,7 +14,6 @@ import numpy as np
 
 from hekat.channel.sealed_size import sealed_bytes
 from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
@@ -23,6 +22,7 @@ from hekat.protocol.secure_sum.masked.cost import masked_messages, masked_packin
 from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage, RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.update_codec import UpdateCodec
 from hekat.scheme.paillier.keys.parameters import plaintext_bits_of
 from hekat.wire.body import pack_body, packed_bytes_length
@@ -43,7 +43,7 @@ class RoleBytes:
 
 
 def messages_of_sum(
-    settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+    settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
 ) -> Iterator[Sent]:
     """Every message of one sum, of which `uploaders` are the parties that train; `upload_number` is lattice's."""
     hub = settings.aggregator
@@ -62,7 +62,7 @@ def messages_of_sum(
         yield Sent(hub, party, f"{shape.step}/sum", down)
 
 
-def messages_of_round_end(settings: HorizontalSettings, step: str) -> Iterator[Sent]:
+def messages_of_round_end(settings: SumSettings, step: str) -> Iterator[Sent]:
     """The comparison of models and the agreement to go on."""
     end = message_bytes(RoundEndMessage(model_digest=_DIGEST, finished=False))
     agreed = message_bytes(RoundAgreedMessage(party_count=len(settings.parties)))
@@ -96,7 +96,7 @@ def bytes_by_role(
     }
 
 
-def packing_of(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> Packing | None:
+def packing_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing | None:
     """How the sum fills its ciphertexts (FLBooster, ICDE 2023, Eqs. 11 and 12); None where nothing is packed."""
     if settings.protection == "lattice":
         return masked_packing(settings, shape, uploader_count)
@@ -114,7 +114,7 @@ def packing_of(settings: HorizontalSettings, shape: SumShape, uploader_count: in
     )
 
 
-def layout_of(settings: HorizontalSettings, value_bits: int, uploader_count: int) -> Layout:
+def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> Layout:
     """The lanes of protection `paillier`."""
     return make_layout(
         settings.codec.layout,
@@ -124,12 +124,12 @@ def layout_of(settings: HorizontalSettings, value_bits: int, uploader_count: int
     )
 
 
-def slots_of(settings: HorizontalSettings, shape: SumShape, layout: Layout) -> int:
+def slots_of(settings: SumSettings, shape: SumShape, layout: Layout) -> int:
     """Lanes of one contribution under protection `paillier`."""
     return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).lane_count(shape.like, shape.counters)
 
 
-def _fitting_messages(settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str]) -> Iterator[Sent]:
+def _fitting_messages(settings: SumSettings, shape: SumShape, uploaders: Sequence[str]) -> Iterator[Sent]:
     count = len(shape.shapes)
     zeros = np.zeros(count)
     ranges = message_bytes(RangeMessage(minimum=zeros, maximum=zeros, sizes=np.zeros(count, dtype=np.int64)))
@@ -139,7 +139,7 @@ def _fitting_messages(settings: HorizontalSettings, shape: SumShape, uploaders: 
         yield Sent(settings.aggregator, party, f"{shape.step}/clip", message_bytes(ClipMessage(alpha=zeros)))
 
 
-def _paillier_bytes(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
+def _paillier_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
     layout = layout_of(settings, shape.value_bits, uploader_count)
     count = layout.plaintext_count(slots_of(settings, shape, layout))
     written = written_ciphertexts_bytes(settings.key_bits, count)
@@ -149,7 +149,7 @@ def _paillier_bytes(settings: HorizontalSettings, shape: SumShape, uploader_coun
     )
 
 
-def _plain_bytes(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
+def _plain_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
     """Weights are taken for their bound: a smaller number can be up to 8 bytes shorter."""
     nothing, counters = np.zeros(0), plain_counters([0] * len(shape.counters))
     weight = settings.weight_max

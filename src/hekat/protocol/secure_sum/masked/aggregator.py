@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
 from hekat.protocol.secure_sum.masked.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
@@ -54,6 +53,8 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContex
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, block_count_of
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.secure_sum.timeouts import Deadline
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
@@ -61,13 +62,13 @@ from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_val
 T = TypeVar("T")
 
 
-class MaskedSummation:
+class MaskedSummation(Summation):
     """Adds masked updates, upload by upload, and tells the members whose they are."""
 
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         roster: Roster,
         stopwatch: Stopwatch,
         groups: GroupParties,

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from hekat.atomic_file import overwrite_file, replace_file
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import StateError
-from hekat.state.atomic_file import overwrite_file, replace_file
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 ALTERED_FILES = "altered-*.record"
 _TITLE = "hekat altered sum 1"

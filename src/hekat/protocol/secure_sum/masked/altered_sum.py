@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from hekat.errors import AlteredSumError
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.settings import SumSettings
 
 
-def altered_sum_error(step: str, settings: HorizontalSettings, why: Exception, noted: Path) -> AlteredSumError:
+def altered_sum_error(step: str, settings: SumSettings, why: Exception, noted: Path) -> AlteredSumError:
     """The end of a run in which the secrets' sum was found and does not open what the aggregator sent as the sum.
 
     `noted`: the party's file that says so.

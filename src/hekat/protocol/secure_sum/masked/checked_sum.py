@@ -15,7 +15,6 @@ import numpy as np
 
 from hekat.errors import BoundError, InputError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.messages import (
     SumCommitmentMessage,
@@ -35,8 +34,10 @@ from hekat.protocol.secure_sum.masked.opening.sum_check import (
     write_whole,
 )
 from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, Verify
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.scheme.lattice import Accumulator, LatticeParameters, read_contribution, write_rounded
+from hekat.scheme.lattice import Accumulator, LatticeParameters
+from hekat.scheme.lattice.evaluate import read_contribution, write_rounded
 
 CHECKS_SUMS = "every sum is checked against the uploads that its parties signed; an aggregator alone cannot alter one"
 _PURPOSE = "hekat/lattice/sum-part/1"
@@ -82,7 +83,7 @@ class SumChecking:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         stopwatch: Stopwatch,
         aggregator_timeout_s: float | None,
     ) -> None:

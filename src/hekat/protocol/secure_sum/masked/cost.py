@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
@@ -39,12 +38,13 @@ from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, block_count_of
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
 
 _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
 
-def stream_of(settings: HorizontalSettings, shape: SumShape) -> SlotStream:
+def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
     """The sum's lanes; bounds of 1 stand for those of the round."""
     return SlotStream(
         shape.like,
@@ -56,7 +56,7 @@ def stream_of(settings: HorizontalSettings, shape: SumShape) -> SlotStream:
     )
 
 
-def masked_packing(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> Packing:
+def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing:
     """How the sum's lanes fill chunks."""
     form = choose_parameters(shape.value_bits, uploader_count).form
     lane_count = stream_of(settings, shape).lane_count
@@ -79,7 +79,7 @@ def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) 
 
 
 def masked_messages(
-    settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+    settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
 ) -> Iterator[Sent]:
     """Every message of one sum."""
     parameters = choose_parameters(shape.value_bits, len(uploaders))
@@ -98,7 +98,7 @@ def masked_messages(
     yield from _sum(settings, scheme, leg, parameters, lane_count, len(uploaders))
 
 
-def _begin(settings: HorizontalSettings, leg: Leg) -> Iterator[Sent]:
+def _begin(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
     begin = message_bytes(BeginMessage(leg.step, leg.number, list(leg.participants)))
     for party in settings.parties:
         yield Sent(settings.aggregator, party, begin_step(leg.step), begin)
@@ -107,7 +107,7 @@ def _begin(settings: HorizontalSettings, leg: Leg) -> Iterator[Sent]:
 
 
 def _shares(
-    settings: HorizontalSettings,
+    settings: SumSettings,
     scheme: OpeningScheme,
     leg: Leg,
     parameters: LatticeParameters,
@@ -134,7 +134,7 @@ def _shares(
 
 
 def _uploads(
-    settings: HorizontalSettings,
+    settings: SumSettings,
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
@@ -153,7 +153,7 @@ def _uploads(
 
 
 def _release(
-    settings: HorizontalSettings,
+    settings: SumSettings,
     scheme: OpeningScheme,
     leg: Leg,
     parameters: LatticeParameters,
@@ -182,9 +182,7 @@ def _release(
         yield Sent(member, hub, leg.name("released"), released)
 
 
-def _parts(
-    settings: HorizontalSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]
-) -> Iterator[Sent]:
+def _parts(settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]) -> Iterator[Sent]:
     """What a sum that is checked takes beside the sum."""
     hub = settings.aggregator
     products = np.zeros(row_count(parameters.form, len(uploaders)), dtype=np.uint64)
@@ -201,7 +199,7 @@ def _parts(
 
 
 def _sum(
-    settings: HorizontalSettings,
+    settings: SumSettings,
     scheme: OpeningScheme,
     leg: Leg,
     parameters: LatticeParameters,
@@ -236,7 +234,7 @@ def _block_bytes(
     return message_bytes(message_type(b""), content_bytes)
 
 
-def _kept(settings: HorizontalSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
+def _kept(settings: SumSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
     """What a member keeps of a dealer, in its form: a share, or an authority's seed of 32 bytes."""
     count = 16 if settings.opening == "authority" else parameters.form.ring.degree + CHECKS
     return np.zeros(count, dtype=np.uint16)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 
 from hekat.errors import ProtocolError, StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.secure_sum.masked.group_parties import groups_ahead
 from hekat.protocol.secure_sum.masked.messages import DrawMessage, DrawsMessage
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 from hekat.protocol.secure_sum.masked.opening.member_draw import (
@@ -25,6 +23,8 @@ from hekat.protocol.secure_sum.masked.opening.member_draw import (
     members_digest_of,
 )
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.sum_plan import SumPlan
 
 COMMITMENT, AGREEMENT, WORD, ACCEPTED = "commitment", "agreement", "word", "accepted"
 OLDER_COMMITTEE = "the committee is that of the release that began this run: the first parties that the job names"
@@ -39,20 +39,17 @@ class PartyDraw:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         state: UploadState,
+        plan: SumPlan,
         *,
         resumed: bool = False,
         may_be_older: bool = False,
         aggregator_timeout_s: float | None = None,
     ) -> None:
-        self._channel, self._settings, self._state, self._aggregator_timeout_s = (
-            channel,
-            settings,
-            state,
-            aggregator_timeout_s,
-        )
-        self._resumed, self._may_be_older = resumed, may_be_older
+        self._channel, self._settings, self._state = channel, settings, state
+        self._aggregator_timeout_s = aggregator_timeout_s
+        self._plan, self._resumed, self._may_be_older = plan, resumed, may_be_older
 
     def run(self, accept: Callable[[tuple[str, ...]], None] = lambda members: None) -> tuple[str, ...]:
         """The members, kept on disk; `accept` raises where this site forms no committee with them.
@@ -72,7 +69,7 @@ class PartyDraw:
             return False
         if self._resumed and self._may_be_older:
             return True
-        is_used = self._state.has_released(groups_ahead(self._settings, 0))
+        is_used = self._state.has_released(self._plan.groups)
         if self._resumed or is_used:
             raise StateError(
                 f"{self._channel.party} has no record of the members that were drawn for this job",
@@ -135,7 +132,7 @@ class PartyDraw:
         channel.send(self._settings.aggregator, f"members/{part}", DrawMessage(value, signature))
 
 
-def pass_on_draw(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[str, ...]:
+def pass_on_draw(channel: RecordedChannel, settings: SumSettings) -> tuple[str, ...]:
     """The aggregator's side: it passes on what parties say, computes the members as they do, and hears that all accept.
 
     Raises ProtocolError that names a party which reveals something else than it committed to, or whose signature does
@@ -154,7 +151,7 @@ def pass_on_draw(channel: RecordedChannel, settings: HorizontalSettings) -> tupl
     return members
 
 
-def _pass_on(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[str, ...]:
+def _pass_on(channel: RecordedChannel, settings: SumSettings) -> tuple[str, ...]:
     commitments = _collect(channel, settings, COMMITMENT)
     older = [party for party, one in commitments.items() if not one]
     if older:
@@ -166,7 +163,7 @@ def _pass_on(channel: RecordedChannel, settings: HorizontalSettings) -> tuple[st
 
 
 def members_of(
-    settings: HorizontalSettings, job_digest: bytes, commitments: Mapping[str, bytes], words: Mapping[str, bytes]
+    settings: SumSettings, job_digest: bytes, commitments: Mapping[str, bytes], words: Mapping[str, bytes]
 ) -> tuple[str, ...]:
     """The members that the words give. Raises ProtocolError naming the parties that reveal others than they committed
     to."""
@@ -181,7 +178,7 @@ def members_of(
     return draw_members(settings.parties, words, member_count_of(len(settings.parties)), job_digest)
 
 
-def first_members(settings: HorizontalSettings) -> tuple[str, ...]:
+def first_members(settings: SumSettings) -> tuple[str, ...]:
     """The committee of releases before members were drawn, for runs that such a release began."""
     return settings.parties[: member_count_of(len(settings.parties))]
 
@@ -190,7 +187,7 @@ def _opens(commitment: bytes, job_digest: bytes, party: str, word: bytes) -> boo
     return len(word) == len(commitment) and commitment_of(job_digest, party, word) == commitment
 
 
-def _collect(channel: RecordedChannel, settings: HorizontalSettings, part: str) -> dict[str, bytes]:
+def _collect(channel: RecordedChannel, settings: SumSettings, part: str) -> dict[str, bytes]:
     """What every party says, told to all."""
     said = _receive(channel, settings, part)
     values = {party: one.value for party, one in said.items()}
@@ -200,7 +197,7 @@ def _collect(channel: RecordedChannel, settings: HorizontalSettings, part: str) 
     return values
 
 
-def _receive(channel: RecordedChannel, settings: HorizontalSettings, part: str) -> dict[str, DrawMessage]:
+def _receive(channel: RecordedChannel, settings: SumSettings, part: str) -> dict[str, DrawMessage]:
     said = {party: channel.receive(party, f"members/{part}", DrawMessage) for party in settings.parties}
     for party, one in said.items():
         _check_signed(channel, part, party, one.value, one.signature, "there comes")

@@ -12,10 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.control_variates import ROW_COUNT_STEP
-from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
-from hekat.protocol.horizontal.training.validation import FINAL_STEP
 from hekat.protocol.secure_sum.masked.messages import ReleasedGroupsMessage
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
@@ -24,6 +20,8 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import Participation, participation_of
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
 
 RELEASED_STEP = "released-groups"
 WITH_RUN = (
@@ -32,54 +30,34 @@ WITH_RUN = (
 )
 
 
-def groups_ahead(settings: HorizontalSettings, rounds_done: int) -> list[str]:
-    """The groups of all sums of a run that begins after so many rounds."""
-    first = [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
-    first += [group_of(ROW_COUNT_STEP)] if settings.training.algorithm == "scaffold" else []
-    rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
-    last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
-    return (first if rounds_done == 0 else []) + rounds + last
-
-
-def samples_ahead(
-    settings: HorizontalSettings, rounds_done: int, participation: Participation
-) -> dict[str, tuple[str, ...]]:
-    """By group ahead, the parties that are to upload in it."""
-    return {group: participation.parties_in(group) for group in groups_ahead(settings, rounds_done)}
-
-
-def keep_to_record(
-    channel: RecordedChannel, settings: HorizontalSettings, state: UploadState, rounds_done: int
-) -> None:
+def keep_to_record(channel: RecordedChannel, settings: SumSettings, state: UploadState, plan: SumPlan) -> None:
     """Hold the job against earlier sums of this role's rows, and note in the ledger what the record does not forbid.
 
     To be called before anything of the rows leaves. Raises PolicyError as `UploadState.check`.
     """
     if state.with_run:
         channel.ledger.note(RELEASED_STEP, WITH_RUN, "disclosed")
-    told = state.check(samples_ahead(settings, rounds_done, participation_of(channel, settings)))
+    told = state.check(samples_ahead(plan, participation_of(channel, settings)))
     if told:
         channel.ledger.note(RELEASED_STEP, f"by its operator's word: {told}; {OTHER_SUMS_ACCEPTED}", "disclosed")
 
 
-def openers_of(scheme: OpeningScheme, settings: HorizontalSettings) -> tuple[str, ...]:
+def openers_of(scheme: OpeningScheme, settings: SumSettings) -> tuple[str, ...]:
     """Who keeps a record of releases: the members, or where all parties open sums by themselves all of them."""
     return scheme.members or settings.parties
 
 
-def tell_released_groups(
-    channel: RecordedChannel, settings: HorizontalSettings, state: UploadState, rounds_done: int
-) -> None:
+def tell_released_groups(channel: RecordedChannel, settings: SumSettings, state: UploadState, plan: SumPlan) -> None:
     """An opener tells the aggregator, before the first sum, for whom it has released in groups that are ahead."""
-    message = ReleasedGroupsMessage(state.left_out(groups_ahead(settings, rounds_done)))
+    message = ReleasedGroupsMessage(state.left_out(plan.ahead))
     channel.send(settings.aggregator, RELEASED_STEP, message)
 
 
 def receive_bound_groups(
     channel: RecordedChannel,
-    settings: HorizontalSettings,
+    settings: SumSettings,
     roster: Roster,
-    rounds_done: int,
+    plan: SumPlan,
     members: Sequence[str] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """By group, the parties that it is bound to by what members released in earlier runs.
@@ -95,7 +73,7 @@ def receive_bound_groups(
     for member in openers_of(scheme, settings):
         message = channel.receive(member, RELEASED_STEP, ReleasedGroupsMessage)
         try:
-            check_released_groups(message, member, settings, rounds_done, participation)
+            check_released_groups(message, member, plan, participation)
         except InputError as error:
             if member == settings.authority:
                 raise ProtocolError("the key authority cannot open", got=str(error), cure="ask its operator") from error
@@ -113,15 +91,14 @@ def receive_bound_groups(
 def check_released_groups(
     message: ReleasedGroupsMessage,
     member: str,
-    settings: HorizontalSettings,
-    rounds_done: int,
+    plan: SumPlan,
     participation: Participation,
 ) -> None:
     """Raise InputError where the member cannot have released so: sets that are too small, or without itself.
 
     In a round that it is not sampled in no set has the member itself.
     """
-    if not set(groups_ahead(settings, rounds_done)).issuperset(message.left_out):
+    if not set(plan.ahead).issuperset(message.left_out):
         raise InputError("it names a group that is none", expected="groups that are ahead", got="another")
     for group, names in message.left_out.items():
         parties = participation.parties_in(group)
@@ -161,7 +138,7 @@ def choose_parties(
                 expected=f"{needed} that released for the same ones, or for none yet",
                 got="; ".join(f"{name}: {_describe(left_out)}" for name, left_out in claims.items()),
                 cure="find out which of them say what they have released for; where all do, their operators may allow "
-                "a new job on the same rows: docs/security.md",
+                "a new job on the same rows: docs/explanation/security.md",
             )
         bound[group] = tuple(party for party in participation.parties_in(group) if party not in best)
     return bound

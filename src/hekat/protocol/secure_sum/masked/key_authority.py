@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.checked_sum import receive_commitment
 from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, tell_released_groups
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, check_participants
@@ -23,23 +22,22 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_openin
 from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.protocol.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True)
 class AuthorityRun:
-    """What the machine gives the authority; `aggregator_timeout_s` is how long it waits for the aggregator.
-
-    `rounds_done` above 0 resumes.
-    """
+    """What the machine gives the authority; `aggregator_timeout_s` is how long it waits for the aggregator."""
 
     stopwatch: Stopwatch
+    plan: SumPlan
     upload_state: UploadState | None
     aggregator_timeout_s: float | None = None
-    rounds_done: int = 0
 
 
-def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: AuthorityRun) -> None:
+def run_authority(channel: RecordedChannel, settings: SumSettings, run: AuthorityRun) -> None:
     """Serve one run to its end. The authority could open every single update; it opens sums, by the same rules.
 
     Raises StateError without a record, PolicyError where the record forbids the job.
@@ -57,8 +55,8 @@ def run_authority(channel: RecordedChannel, settings: HorizontalSettings, run: A
         aggregator_timeout_s=run.aggregator_timeout_s,
     )
     participation = participation_of(channel, settings)
-    keep_to_record(channel, settings, run.upload_state, run.rounds_done)
-    tell_released_groups(channel, settings, run.upload_state, run.rounds_done)
+    keep_to_record(channel, settings, run.upload_state, run.plan)
+    tell_released_groups(channel, settings, run.upload_state, run.plan)
     while True:
         begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.aggregator_timeout_s)
         if not begin.step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.errors import ProtocolError
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.settings import SumSettings
 
 AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
@@ -30,7 +30,7 @@ class Leg:
         return f"{self.step}/upload-{self.number}/{part}"
 
 
-def check_participants(leg: Leg, settings: HorizontalSettings) -> None:
+def check_participants(leg: Leg, settings: SumSettings) -> None:
     """Raise ProtocolError unless the participants are parties of the job, none of them twice."""
     named = leg.participants
     if len(set(named)) != len(named) or not set(named) <= set(settings.parties):

@@ -16,23 +16,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
-
-import numpy as np
 
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.codec import clip
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, Tensors, scale_by_weight
-from hekat.protocol.secure_sum.agree_on_bounds import agree_on_bounds
+from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
-from hekat.protocol.secure_sum.final_model import compare_final_models
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants
 from hekat.protocol.secure_sum.masked.messages import (
@@ -48,17 +43,12 @@ from hekat.protocol.secure_sum.masked.messages import (
 )
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
-from hekat.protocol.secure_sum.masked.slot_stream import (
-    BLOCK_SLOTS,
-    AnyTensors,
-    SlotStream,
-    block_count_of,
-    levels_sent,
-)
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, block_count_of, levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
-from hekat.protocol.secure_sum.participation import NOT_SAMPLED, participation_of
-from hekat.protocol.secure_sum.round_end import finish_round
-from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
+from hekat.protocol.secure_sum.participation import NOT_SAMPLED
+from hekat.protocol.secure_sum.party_side import PartySide
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.streamed_tensor import Tensors, arrays_of
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import (
     Decryptor,
@@ -76,7 +66,7 @@ T = TypeVar("T")
 _AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
 
 
-class MaskedAggregation:
+class MaskedAggregation(PartySide):
     """Sums of masked updates that only the sum of this upload's secrets opens."""
 
     clips = True
@@ -84,7 +74,7 @@ class MaskedAggregation:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         opening: PartyOpening,
         uploads: DurableCounter,
         stopwatch: Stopwatch,
@@ -102,55 +92,35 @@ class MaskedAggregation:
         which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload
         ("deal", "upload", "sign", or all of these "sit-out"; "release", "open"): rehearsals of a loss raise there.
         """
-        self._channel, self._settings, self._opening, self._uploads = channel, settings, opening, uploads
-        self._stopwatch, self._aggregator_timeout_s, self._exactness_check = (
-            stopwatch,
-            aggregator_timeout_s,
-            exactness_check,
-        )
-        self._on_packing, self._before = on_packing, before
+        super().__init__(channel, settings, aggregator_timeout_s)
+        self._opening, self._uploads, self._stopwatch = opening, uploads, stopwatch
+        self._exactness_check, self._on_packing, self._before = exactness_check, on_packing, before
         self._digest_key, self._model_digest = digest_key, model_digest
-        self._participation = participation_of(channel, settings)
         self._checking = SumChecking(channel, settings, stopwatch, aggregator_timeout_s) if settings.check_sum else None
 
-    def takes_part(self, step: str) -> bool:
-        return self._channel.party in self._participation.parties_in(step)
-
-    def sum_counters(self, step: str, counters: Sequence[Counter], *, value_bits: int | None = None) -> dict[str, int]:
-        return self.weighted_mean(step, {}, {}, 1, counters, value_bits=value_bits).counters
-
-    def weighted_mean(
-        self,
-        step: str,
-        tensors: AnyTensors,
-        bounds: Mapping[str, float],
-        weight: int,
-        counters: Sequence[Counter] = (),
-        *,
-        value_bits: int | None = None,
-    ) -> Aggregate:
-        settings = self._settings
-        bits = value_bits or settings.codec.value_bits
+    def weighted_mean(self, request: SumRequest) -> Aggregate:
+        settings, step = self._settings, request.step
+        bits = request.value_bits or settings.codec.value_bits
         parameters = choose_parameters(bits, len(self._participation.parties_in(step)))
         stream = SlotStream(
-            tensors,
-            bounds,
-            counters,
+            request.tensors,
+            request.bounds,
+            request.counters,
             value_bits=bits,
             weight_max=settings.weight_max,
             rounding=settings.codec.rounding,
         )
-        if tensors:
+        if request.tensors:
             self._describe_packing(parameters, stream.lane_count)
         takes_part = self.takes_part(step)
-        if self._exactness_check is not None and tensors and takes_part:
-            self._deposit(self._exactness_check, step, _whole(tensors), bounds, weight)
-        agreement = self._agree(step, bits, bounds, counters)
+        if self._exactness_check is not None and request.tensors and takes_part:
+            self._deposit(self._exactness_check, request)
+        agreement = self._agree(request, bits)
         stands = False
         for _ in range(MAX_UPLOADS):
             leg = self._begin(step, agreement)
             if takes_part:
-                self._mask(leg, parameters, stream, tensors, weight)
+                self._mask(leg, parameters, stream, request)
             else:
                 self._sit_out(leg)
             stated = self._receive(leg.name("included"), IncludedMessage)
@@ -171,46 +141,36 @@ class MaskedAggregation:
                 got="none that did, or one that stands without opening here",
                 cure="the ledgers say whose releases did not fit: find out what runs there",
             )
-        if self._exactness_check is not None and tensors:
+        if self._exactness_check is not None and request.tensors:
             allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
             self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
         return replace(aggregate, parties=tuple(included.parties))
 
-    def as_sent(self, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
-        codec, share = self._settings.codec, weight / self._settings.weight_max
+    def as_sent(self, request: SumRequest) -> Tensors:
+        codec, share = self._settings.codec, request.weight / self._settings.weight_max
+        tensors, bounds = arrays_of(request.tensors), request.bounds
         if codec.rounding == "stochastic":
             return {name: clip(values * share, bounds[name])[0] / share for name, values in tensors.items()}
         return levels_sent(tensors, bounds, share, codec.value_bits)
 
-    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
-        channel, aggregator, takes_part = self._channel, self._settings.aggregator, self.takes_part(step)
-        return agree_on_bounds(
-            channel, aggregator, step, scaled, takes_part=takes_part, timeout_s=self._aggregator_timeout_s
-        )
-
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._model_digest = model_digest
-        finish_round(
-            self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._aggregator_timeout_s
-        )
+        super().finish_round(step, model_digest, finished)
 
-    def compare_final(self, digest: bytes) -> tuple[str, ...]:
-        return compare_final_models(self._channel, self._settings, digest, timeout_s=self._aggregator_timeout_s)
-
-    def _agree(self, step: str, bits: int, bounds: Mapping[str, float], counters: Sequence[Counter]) -> bytes:
+    def _agree(self, request: SumRequest, bits: int) -> bytes:
         """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
 
         An aggregator that told parties different bounds, or sums, would otherwise single one update out. The members
         are among it: no sum opens with the updates of parties that take different ones for members.
         """
         members = [member.encode() for member in self._opening.members]
-        sizes = [encode_number(size) for size in (bits, len(members), len(bounds), len(counters))]
+        sizes = [encode_number(size) for size in (bits, len(members), len(request.bounds), len(request.counters))]
         digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
-        digest.update(encode_fields(_AGREEMENT_LABEL, step.encode(), self._model_digest, *sizes, *members))
+        digest.update(encode_fields(_AGREEMENT_LABEL, request.step.encode(), self._model_digest, *sizes, *members))
         # One by one, since standardising wide tables has more counters than one encoding has fields.
-        for name, bound in sorted(bounds.items()):
+        for name, bound in sorted(request.bounds.items()):
             digest.update(encode_fields(name.encode(), bound.hex().encode()))
-        for counter in counters:
+        for counter in request.counters:
             digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
         return digest.digest()
 
@@ -229,15 +189,13 @@ class MaskedAggregation:
         take_upload_number(self._uploads, leg.number)
         return leg
 
-    def _mask(
-        self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, tensors: AnyTensors, weight: int
-    ) -> None:
+    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
         block_slots = block_values(parameters, BLOCK_SLOTS)
         with self._masking(leg, parameters, stream, block_slots) as encryptor:
             if self._checking is not None:
                 self._checking.begin()
             digests: list[bytes] = []
-            blocks = stream.blocks(tensors, weight, block_slots)
+            blocks = stream.blocks(request.tensors, request.weight, block_slots)
             left = stream.lane_count
             while left:
                 with self._stopwatch.measure("encode"):
@@ -357,13 +315,13 @@ class MaskedAggregation:
             raise failure
         return None if reader is None else reader.finish()
 
-    def _deposit(
-        self, exactness_check: ExactnessCheck, step: str, tensors: Tensors, bounds: Mapping[str, float], weight: int
-    ) -> None:
+    def _deposit(self, exactness_check: ExactnessCheck, request: SumRequest) -> None:
+        """Streams are left out: the check compares values that this machine holds as arrays anyway."""
+        tensors, weight, bounds = arrays_of(request.tensors), request.weight, request.bounds
         scaled = scale_by_weight(tensors, weight, self._settings.weight_max)
         back = self._settings.weight_max / weight
         clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
-        exactness_check.deposit(step, self._channel.party, tensors, clipped, weight)
+        exactness_check.deposit(request.step, self._channel.party, tensors, clipped, weight)
 
     def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
         return public_key(self._channel.session_id, leg.number, parameters)
@@ -372,9 +330,7 @@ class MaskedAggregation:
         return self._channel.send(self._settings.aggregator, step, message)
 
     def _receive(self, step: str, message_type: type[T]) -> T:
-        return self._channel.receive(
-            self._settings.aggregator, step, message_type, timeout_s=self._aggregator_timeout_s
-        )
+        return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._timeout_s)
 
     def _describe_packing(self, parameters: LatticeParameters, lane_count: int) -> None:
         form = parameters.form
@@ -390,8 +346,3 @@ class MaskedAggregation:
                 plaintext_space_use=lane_count * form.slot_bits / (plaintext_bits * chunk_count),
             )
         )
-
-
-def _whole(tensors: AnyTensors) -> Tensors:
-    """The tensors as an exactness check takes them: it compares values that this machine holds anyway."""
-    return {name: values for name, values in tensors.items() if isinstance(values, np.ndarray)}

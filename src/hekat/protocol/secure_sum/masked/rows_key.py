@@ -6,11 +6,11 @@ import os
 import secrets
 from pathlib import Path
 
+from hekat.atomic_file import replace_file
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import StateError
 from hekat.protocol.secure_sum.masked.opening.release_record import ROWS_KEY_BYTES
-from hekat.state.atomic_file import replace_file
 from hekat.state.checksum_line import with_checksum
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 ROWS_KEY_FILE = "rows.key"
 _TITLE = "hekat rows key 1"

@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec import Rounding, error_bound_sum, level_bound
+from hekat.codec.clip import FloatArray
 from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.engine.ring.interface import LevelArray, SumArray
-from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, FloatArray, Tensors
+from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
 from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters
-from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor
+from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
-
-AnyTensors = Mapping[str, FloatArray | StreamedTensor]
 
 # Lanes worked on at once: a block's levels and bytes stay in the processor's outer cache.
 BLOCK_SLOTS = 1 << 18

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PolicyError, ProtocolError, StateError
 from hekat.protocol.secure_sum.masked.altered_record import ALTERED_FILES, AlteredRecord
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet
@@ -16,7 +17,6 @@ from hekat.protocol.secure_sum.masked.opening.member_record import MEMBER_FILES,
 from hekat.protocol.secure_sum.masked.opening.release_record import ReleaseRecord, RowsInJob
 from hekat.protocol.secure_sum.masked.rows_key import ROWS_KEY_FILE, make_rows_key, read_rows_key
 from hekat.state import Counter
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 UPLOADS_FILE = "uploads.counter"
 RELEASES_FILE = "releases.record"

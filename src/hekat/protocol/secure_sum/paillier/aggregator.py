@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.message_checks import check_ciphertexts
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 
 
-class PaillierSummation:
+class PaillierSummation(Summation):
     """Adds ciphertexts under the parties' public key as they arrive."""
 
-    def __init__(
-        self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch, key: PublicKey
-    ) -> None:
+    def __init__(self, channel: RecordedChannel, settings: SumSettings, stopwatch: Stopwatch, key: PublicKey) -> None:
         self._channel, self._settings, self._stopwatch, self._key = channel, settings, stopwatch, key
         self._participation = participation_of(channel, settings)
 

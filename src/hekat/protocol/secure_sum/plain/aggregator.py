@@ -6,18 +6,19 @@ import numpy as np
 
 from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.counters import plain_counters
 from hekat.protocol.secure_sum.message_checks import check_plain_update
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
 
 
-class PlainSummation:
+class PlainSummation(Summation):
     """The weighted mean of updates in the clear: protection `none`."""
 
-    def __init__(self, channel: RecordedChannel, settings: HorizontalSettings, stopwatch: Stopwatch) -> None:
+    def __init__(self, channel: RecordedChannel, settings: SumSettings, stopwatch: Stopwatch) -> None:
         self._channel, self._settings, self._stopwatch = channel, settings, stopwatch
         self._participation = participation_of(channel, settings)
 

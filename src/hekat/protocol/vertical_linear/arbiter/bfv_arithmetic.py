@@ -1,4 +1,4 @@
-"""The arithmetic of a step under BFV: a batch's rows in one ciphertext or a few, all columns' products in as few."""
+"""The arithmetic of a step under BFV: a batch's rows in one or a few ciphertexts, all columns' products in as few."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_for_bits, limbs_from_ints
+from hekat.engine.signed_limbs import as_objects
 from hekat.errors import InputError, ProtocolError
-from hekat.protocol.vertical_linear.arbiter.arithmetic import Masked, check_shape
-from hekat.protocol.vertical_linear.arbiter.signed_limbs import IntegerArray, as_objects
+from hekat.protocol.vertical_linear.arbiter.arithmetic import IntegerArray, Masked, check_shape
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.scheme.bfv import (
     Ciphertexts,
@@ -33,8 +33,10 @@ Held = Ciphertexts | Products
 
 
 class BfvArithmetic:
-    """On ciphertexts under the arbiter's BFV key. Results are exact, but for one unit with odds below 2^-hiding_bits of
-    the layout for each opened number."""
+    """Computes on ciphertexts under the arbiter's BFV key.
+
+    Results are exact, but each opened number may be off by one unit with odds below 2^-hiding_bits of the layout.
+    """
 
     protection = "lattice"
 
@@ -57,7 +59,7 @@ class BfvArithmetic:
         return products.take(np.asarray(indices, np.int64))
 
     def write(self, values: Held) -> bytes:
-        # Where a sum of one's own lies all parties know.
+        # All parties know where a party's own sum lies.
         return write_ciphertexts(values.ciphertexts if isinstance(values, Products) else values)
 
     def read_rows(self, data: bytes, shape: tuple[int, int], sender: str) -> Ciphertexts:

@@ -15,7 +15,8 @@ MAX_TERMS = 1 << 23
 
 
 def multiply_exactly(matrix: Any, values: IntArray) -> npt.NDArray[Any]:
-    """matrix (m, rows) @ values (rows, K) for int64, the matrix dense or of SciPy's rows: Python integers (m, K)."""
+    """matrix (m, rows) @ values (rows, K) of int64, as Python integers (m, K); the matrix is dense or in SciPy's
+    CSR."""
     total = np.zeros((matrix.shape[0], values.shape[1]), dtype=object)
     for start in range(0, matrix.shape[1], MAX_TERMS):
         rows = slice(start, start + MAX_TERMS)
@@ -26,7 +27,7 @@ def multiply_exactly(matrix: Any, values: IntArray) -> npt.NDArray[Any]:
 
 
 def _digits(values: IntArray) -> list[IntArray]:
-    """Signed digits, the least first: values = sum of digit_i 2^(20 i)."""
+    """Signed digits, the lowest first: values = sum of digit_i 2^(20 i)."""
     digits: list[IntArray] = []
     rest = values
     while True:

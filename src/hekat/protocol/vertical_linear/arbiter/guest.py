@@ -1,12 +1,13 @@
 """The role of the guest: it has labels and columns, and adds up the residuals that nobody sees.
 
-    1. hear how many rows and columns each host has; refuse what would tell labels before anything of them leaves
-    2. take the arbiter's key, and its word that it was told the same sizes
-    3. each batch: add the hosts' parts and its own, which is encrypted freshly and holds the labels; send the sum, the
-       residuals, to all hosts; have its own gradient opened under a mask; make a step
-    4. each epoch: add the parts of the loss, have the sum opened under a mask; say whether to go on
+    1. hear how many rows and columns each host has; refuse a job whose gradients would tell labels, before anything of
+       the labels leaves
+    2. take the arbiter's key, and compare the digest of the sizes that the arbiter heard
+    3. each batch: add the hosts' parts and its own part, which holds the labels and is freshly encrypted; send the sum,
+       the residuals, to all hosts; have its own gradient opened under a mask; make a step
+    4. each epoch: add the parts of the loss and have the sum opened under a mask; say whether to go on
 
-The fresh encryption re-randomises what a host gets back: no host can tell its own part from it.
+The fresh encryption re-randomises the sum that a host gets back, so that no host finds its own part in it.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2; FLASH, appendix A.2.
 """
 
@@ -51,7 +52,6 @@ from hekat.protocol.vertical_linear.steps import (
     START_STEP,
     batch_step,
     epoch_step,
-    model_id_of,
 )
 from hekat.protocol.vertical_linear.timing_labels import AGGREGATE, FORE_GRADIENT, GRADIENT, LOSS, PLAIN
 
@@ -70,12 +70,11 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
         run.exactness_check.begin(channel.party, own.columns.features, targets.values)
     if not begun.finished:
         _Guest(channel, own, opening, layout, targets).train()
-    model_id = model_id_of(channel.session_id)
-    return own.model_part(model_id, target_mean=targets.mean, target_spread=targets.spread)
+    return own.model_part(channel.session_id, targets)
 
 
 def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> StartMessage:
-    """Hear all hosts, check what they say, and begin: tell all the sizes; `finished` where an earlier run had ended."""
+    """Hear all hosts, check their counts, and tell all roles the sizes; `finished` where the resumed run had ended."""
     settings = own.settings
     counts, feature_bits = [own.column_count], own.feature_bits
     target_bits = math.ceil(np.abs(targets.values).max()).bit_length()
@@ -103,8 +102,6 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
     check_equations(leak, settings)
     check_leverage(leak, settings)
     channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
-    resumed = own.run.resume_from
-    finished = resumed is not None and (resumed.finished or resumed.epochs_done >= settings.training.epochs)
     start = StartMessage(
         row_count=own.row_count,
         column_counts=counts,
@@ -112,7 +109,7 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
         feature_bits=feature_bits,
         target_bits=target_bits,
         epochs_done=own.epochs_done,
-        finished=finished,
+        finished=own.run.had_ended(settings.training.epochs),
     )
     for party in settings.everyone[1:]:
         channel.send(party, START_STEP, start)
@@ -162,41 +159,42 @@ class _Guest:
         self._losses = () if own.run.resume_from is None else own.run.resume_from.losses
 
     def train(self) -> None:
-        """To the last epoch, or until the stop rule holds."""
+        """Train to the last epoch, or until the stop rule holds."""
         for epoch in range(self._own.epochs_done + 1, self._settings.training.epochs + 1):
             if self._play_epoch(epoch):
                 return
 
     def _play_epoch(self, epoch: int) -> bool:
         settings, step = self._settings, epoch_step(epoch)
-        own_parts: list[float] = []
+        own_losses: list[float] = []
         encrypted: list[Any] = []
         for number, rows in enumerate(self._own.batches):
-            own_part, target_part = self._play_batch(batch_step(epoch, number), rows)
-            own_parts.append(own_part)
+            own_loss, target_part = self._play_batch(batch_step(epoch, number), rows)
+            own_losses.append(own_loss)
             with self._stopwatch.measure(LOSS):
                 encrypted = [self._arithmetic.add([*encrypted, target_part])]
-        self._losses = (*self._losses, self._open_loss(step, own_parts, encrypted))
+        self._losses = (*self._losses, self._open_loss(step, own_losses, encrypted))
         finished = epoch == settings.training.epochs or should_stop(self._losses, settings.training)
         for party in settings.everyone[1:]:
             self._channel.send(party, f"{step}/{EPOCH_END}", EpochEndMessage(finished=finished))
-        self._run.save(self._own.state(epoch, finished=finished, losses=self._losses))
-        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
-        self._run.on_epoch(EpochRecord(epoch, self._losses[-1], self._own.error_bound(least=1.0)))
+        state = self._own.state(epoch, finished=finished, losses=self._losses)
+        record = EpochRecord(epoch, self._losses[-1], self._own.error_bound(least=1.0))
+        self._run.end_epoch(self._channel, state, record)
         return finished
 
-    def _open_loss(self, step: str, own_parts: list[float], encrypted: list[Any]) -> float:
+    def _open_loss(self, step: str, own_losses: list[float], encrypted: list[Any]) -> float:
         settings, arithmetic = self._settings, self._arithmetic
         for host in settings.hosts:
             message = self._channel.receive(host, f"{step}/loss-part", LOSS_PARTS[settings.protection])
             encrypted.append(arithmetic.read_sum(message.values, host))
         with self._stopwatch.measure(LOSS):
-            encrypted.append(arithmetic.hold_sum(encode_loss_part(own_parts, self._layout)))
+            encrypted.append(arithmetic.hold_sum(encode_loss_part(own_losses, self._layout)))
             masked = arithmetic.mask(arithmetic.add(encrypted))
         return decode_loss(self._opening.open_loss(step, masked), self._own.residual, self._layout)
 
     def _play_batch(self, step: str, rows: IntArray) -> tuple[float, Any]:
-        """One step; returns the guest's part of the batch's mean of d^2, and that of the labels, not opened, (1,)."""
+        """One step; returns the guest's part of the batch's mean of d^2, and the labels' part, still encrypted,
+        (1,)."""
         own, settings = self._own, self._settings
         residuals = self._add_residuals(step, rows)
         with self._stopwatch.measure(GRADIENT):
@@ -205,7 +203,7 @@ class _Guest:
             masked = self._arithmetic.mask(self._arithmetic.take(products, np.arange(gradient_count)))
         self._opening.ask_gradient(step, masked)
         with self._stopwatch.measure(LOSS):
-            # Targets of class k meet residuals of class k: the diagonal of what lies behind the gradient.
+            # Targets of class k meet residuals of class k: the diagonal of the products behind the gradient.
             diagonal = gradient_count + np.arange(settings.column_count) * (settings.column_count + 1)
             terms = [self._arithmetic.take(products, diagonal[k : k + 1]) for k in range(len(diagonal))]
             target_part = self._arithmetic.add(terms)
@@ -215,12 +213,12 @@ class _Guest:
             gradient = {WEIGHTS: values[:-1], INTERCEPT: values[-1]}
             own.check_exactness(step, rows, gradient)
             of_intercept = own.residual.score_factor * float(np.mean(own.parameters[INTERCEPT] * gradient[INTERCEPT]))
-            own_part = own.loss_part(gradient[WEIGHTS]) + of_intercept
+            own_loss = own.loss_part(gradient[WEIGHTS]) + of_intercept
             own.move(gradient)
-        return own_part, target_part
+        return own_loss, target_part
 
     def _add_residuals(self, step: str, rows: IntArray) -> Any:
-        """The residuals of a batch, (rows, K), which all hosts get too."""
+        """Add up the residuals of a batch, (rows, K), and send them to all hosts."""
         own, settings, arithmetic = self._own, self._settings, self._arithmetic
         with self._stopwatch.measure(PLAIN):
             scores = own.scores(rows) + own.parameters[INTERCEPT]
@@ -239,7 +237,7 @@ class _Guest:
         return residuals
 
     def _matrix(self, rows: IntArray) -> Any:
-        """Integers (columns + 1 + K, rows): the guest's columns, the intercept's ones, and the targets' shares."""
+        """Integers (columns + 1 + K, rows): the guest's columns, the intercept's ones, and the shares of targets."""
         columns = self._own.matrix(rows)
         ones = np.full((1, len(rows)), 1 << self._settings.fixed_point.feature_bits, np.int64)
         shares = encode_target_shares(self._targets[rows], self._own.residual, self._layout, self._own.party)

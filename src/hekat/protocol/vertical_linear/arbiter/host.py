@@ -1,7 +1,8 @@
 """The role of a host: it has columns and no labels.
 
-    1. check what its gradients would tell; tell the guest how many rows and columns it has
-    2. take the arbiter's key, and its word that the guest told it the same sizes
+    1. check what its own gradients would tell; tell the guest how many rows and columns it has; check by the guest's
+       counts what the guest's gradients would tell
+    2. take the arbiter's key, and compare the digest of the sizes that the arbiter heard
     3. each batch: send its part of the residuals, encrypted; get the residuals, encrypted; have its gradient opened
        under a mask; make a step
     4. each epoch: send its part of the loss, encrypted; hear whether to go on
@@ -42,7 +43,6 @@ from hekat.protocol.vertical_linear.steps import (
     START_STEP,
     batch_step,
     epoch_step,
-    model_id_of,
 )
 from hekat.protocol.vertical_linear.timing_labels import ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 
@@ -62,7 +62,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalLinearSet
         run.exactness_check.begin(channel.party, own.columns.features)
     if not start.finished:
         _Host(channel, own, opening, layout).train()
-    return own.model_part(model_id_of(channel.session_id))
+    return own.model_part(channel.session_id)
 
 
 def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
@@ -91,7 +91,7 @@ def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
             cure="all parties must run the same job, on the same rows, and resume from the same epoch",
         )
     if start.feature_bits < own.feature_bits:
-        # Sums are laid out by these bits: with fewer, this host's gradients would wrap.
+        # These bits lay out the sums: with fewer bits, this host's gradients would wrap.
         raise ProtocolError(
             f"{settings.guest} begins with fewer bits than features of this host take",
             expected=f"at least the {own.feature_bits} bits that {own.party} told it",
@@ -130,7 +130,7 @@ class _Host:
         self._arithmetic, self._stopwatch = opening.arithmetic, own.run.stopwatch
 
     def train(self) -> None:
-        """To the last epoch, or until the guest stops."""
+        """Train to the last epoch, or until the guest stops."""
         for epoch in range(self._own.epochs_done + 1, self._settings.training.epochs + 1):
             if self._play_epoch(epoch):
                 return
@@ -142,9 +142,8 @@ class _Host:
             data = self._arithmetic.write(self._arithmetic.hold_sum(encode_loss_part(parts, self._layout)))
         self._channel.send(guest, f"{step}/loss-part", LOSS_PARTS[self._settings.protection](values=data))
         finished = self._channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
-        self._run.save(self._own.state(epoch, finished=finished))
-        self._channel.note_saved(f"{self._own.party}'s part after epoch {epoch}")
-        self._run.on_epoch(EpochRecord(epoch, gradient_error_bound=self._own.error_bound()))
+        record = EpochRecord(epoch, gradient_error_bound=self._own.error_bound())
+        self._run.end_epoch(self._channel, self._own.state(epoch, finished=finished), record)
         return finished
 
     def _play_batch(self, step: str, rows: IntArray) -> float:

@@ -1,4 +1,4 @@
-"""What guest and host have in common: columns as integers, weights of them, and the optimiser that moves these."""
+"""What guest and host have in common: their columns as integers, the weights of these, and the optimiser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capaci
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import describe_limited, prepare_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
     encode_features,
@@ -32,6 +32,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.trained_part import make_trained_part
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -39,7 +40,8 @@ OPTIMISER_PREFIX = "optimiser/"
 
 
 class LocalTrainer:
-    """One party's part of the training. `start` names the parameters it trains, `weights` (columns, K) among them."""
+    """One party's side of the training. `start` has the parameters that it trains, `weights` (columns, K) among
+    them."""
 
     def __init__(
         self, party: str, table: Table, settings: VerticalLinearSettings, run: PartyRun, start: Parameters
@@ -74,13 +76,13 @@ class LocalTrainer:
         self._state = self._optimiser.init_state(self.parameters)
 
     def note_limited(self, ledger: Ledger) -> None:
-        """Note how many values were set to the limit, where there is one."""
+        """Note in the ledger how many values were set to the limit, where there is one."""
         limit = self.settings.limit_spreads
         if limit:
             ledger.note("setup", describe_limited(self.columns, limit), "public")
 
     def lay_out(self, start: StartMessage) -> SumLayout:
-        """The sizes of sums that all parties agree on. Raises BoundError for batches that are too large."""
+        """Lay out the sums of the run as all parties do. Raises BoundError for batches that are too large."""
         layout = SumLayout.of(start, self.settings)
         if self.settings.protection == "lattice":
             check_bfv_capacity(start, self.settings)
@@ -96,6 +98,7 @@ class LocalTrainer:
 
     @property
     def column_count(self) -> int:
+        """The party's own columns, without the intercept's."""
         return int(self.columns.features.shape[1])
 
     @property
@@ -106,33 +109,36 @@ class LocalTrainer:
 
     @property
     def largest_batch(self) -> int:
-        """Rows of the largest batch."""
+        """How many rows the largest batch has."""
         return max(len(rows) for rows in self.batches)
 
     def count_leak(self, ones: int = 0) -> LeakCount:
-        """What this party's gradients tell; `ones`: columns of ones beside its own. Columns are counted as they are in
-        the protocol, rounded."""
+        """What this party's gradients tell, by its columns as the protocol has them: rounded.
+
+        `ones` is the number of columns of ones beside the party's own columns.
+        """
         high = count_high_leverage_columns(self._floats, self.batches)
         return LeakCount(self.party, len(self.batches), self.column_count + ones, self.row_count, high)
 
     def check_column_rows(self) -> None:
-        """Raise PolicyError where this host's columns, as they are in the protocol, share too few rows of a batch."""
+        """Raise PolicyError where this host's columns, as the protocol has them, share too few rows of a batch."""
         check_column_rows(self.party, self._floats, self.batches, self.feature_bits, self.settings)
 
     @property
     def epochs_done(self) -> int:
-        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+        """How many epochs the resumed run had done."""
+        return self.run.epochs_done
 
     def scores(self, rows: IntArray) -> FloatArray:
-        """This party's part of u for rows of a batch, (rows, K)."""
+        """This party's part of the scores u of a batch's rows, (rows, K)."""
         return np.asarray(self._floats[rows] @ self.parameters[WEIGHTS])
 
     def encode(self, parts: FloatArray) -> IntArray:
-        """Parts of residuals (rows, K) as integers. Raises BoundError."""
+        """Round parts of residuals (rows, K) to integers. Raises BoundError."""
         return encode_scores(parts, self.settings.fixed_point, self.party, self._part_bits)
 
     def matrix(self, rows: IntArray) -> Any:
-        """Integers (columns, rows) of a batch, dense, or sparse by columns."""
+        """The party's integers (columns, rows) of a batch, dense, or sparse by columns."""
         part = self._integers[rows].T
         return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part.tocsr()
 
@@ -147,12 +153,15 @@ class LocalTrainer:
         self.parameters, self._state = self._optimiser.step(self.parameters, direction, self._state)
 
     def check_exactness(self, step: str, rows: IntArray, gradient: Parameters) -> None:
-        """Tell the run's exactness check, where there is one, the weights before a step and the gradient there."""
+        """Give the run's exactness check, where there is one, the weights before a step and the step's gradient."""
         if self.run.exactness_check is not None:
             self.run.exactness_check.deposit(step, rows, self.party, self.parameters, gradient)
 
     def error_bound(self, least: float = 0.0) -> float:
-        """The fixed-point bound of any entry of this party's gradients in any step; `least`: a column of that size."""
+        """Bound the fixed-point error of any entry of this party's gradients in any step.
+
+        `least` is the smallest value to take for the largest feature: 1 for a column of ones.
+        """
         largest = float(largest_magnitudes(self._floats).max(initial=least))
         return step_error_bound(largest, len(self.settings.parties), self.settings.fixed_point)
 
@@ -161,32 +170,16 @@ class LocalTrainer:
         optimiser = {f"{OPTIMISER_PREFIX}{name}": values for name, values in self._state.items()}
         return PartState({**self.parameters, **optimiser}, epochs_done, finished, losses)
 
-    def model_part(self, model_id: str, *, target_mean: float = 0.0, target_spread: float = 1.0) -> ModelPart:
-        """This party's part of the trained model."""
-        settings = self.settings
-        return ModelPart(
-            party=self.party,
-            guest=settings.guest,
-            hosts=settings.hosts,
-            form="arbiter",
-            task=settings.task,
-            classes=settings.classes,
-            columns=self.column_names,
-            model_id=model_id,
-            means=self.columns.means,
-            spreads=self.columns.spreads,
-            limit_spreads=settings.limit_spreads,
-            feature_bits=settings.fixed_point.feature_bits,
-            value_bits=settings.fixed_point.value_bits,
-            key_bits=settings.key_bits,
-            arrays=dict(self.parameters),
-            target_mean=target_mean,
-            target_spread=target_spread,
+    def model_part(self, session_id: bytes, targets: Targets | None = None) -> ModelPart:
+        """This party's part of the trained model; `targets` are the guest's."""
+        arrays = dict(self.parameters)
+        return make_trained_part(
+            self.party, self.settings, session_id, self.column_names, self.columns, arrays, targets
         )
 
 
 def _taken(arrays: Mapping[str, npt.NDArray[Any]], like: Parameters, what: str) -> Parameters:
-    """The parameters among `arrays`. Raises InputError unless they have the names and shapes of `like`."""
+    """Copy the parameters out of `arrays`. Raises InputError unless they have the names and shapes of `like`."""
     parameters = {name: np.array(arrays[name]) for name in like if name in arrays}
     check_same_shapes(what, parameters, shapes_of(like))
     return parameters

@@ -1,9 +1,9 @@
-"""The epoch's loss as integers: each party's part of the mean of d^2, at a public scale, and what comes of the sum.
+"""The epoch's loss as integers: each party's part of the mean of d^2 at a public scale, and the loss from their sum.
 
-The sum of d^2 over rows is the sum over parties of (score factor) w . X^T d, less (target factor) y . d. The first
-parts each party has in the clear from its own gradients. The last the guest adds up encrypted, over the batches of an
-epoch, so that it learns the loss of the epoch and no finer sum: the arbiter tells the upper bits of what it opens, and
-under their mask the guest finds the loss to one unit of 2^-told_loss_bits (`loss_bits`).
+The sum of d^2 over rows is the sum over parties of (score factor) w . X^T d, less (target factor) y . d. Each party
+knows its own term of the first sum from its gradients. The guest adds up y . d encrypted, over the batches of an epoch,
+so that it learns the loss of the epoch and no finer sum. The arbiter tells the upper bits of the number that it opens;
+under its mask the guest finds the loss to one unit of 2^-told_loss_bits (`loss_bits`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def encode_target_shares(targets: FloatArray, residual: Residual, layout: SumLayout, party: str) -> IntArray:
-    """Integers (K, rows) for targets (rows, K) of a batch: their product with the residuals is -(target factor) y . d
-    as a part of the epoch's mean."""
+    """Integers (K, rows) for the targets (rows, K) of a batch.
+
+    Their product with the residuals is the batch's part of -(target factor) y . d in the epoch's mean.
+    """
     share = residual.target_factor / (layout.batches * len(targets) * layout.targets)
     return encode_numbers(-share * targets.T, layout.share_bits, SHARE_LIMIT_BITS, f"targets of {party}")
 
 
 def encode_loss_part(batch_parts: Sequence[float], layout: SumLayout) -> int:
-    """A party's parts of each batch's mean of d^2 as one integer of the epoch. Raises BoundError."""
+    """Turn a party's parts of the batches' means of d^2 into one integer of the epoch. Raises BoundError."""
     scaled = math.ldexp(math.fsum(batch_parts) / layout.batches, layout.loss_bits)
     if not abs(scaled) <= layout.loss_part_bound:
         raise BoundError(
@@ -43,5 +45,5 @@ def encode_loss_part(batch_parts: Sequence[float], layout: SumLayout) -> int:
 
 
 def decode_loss(total: int, residual: Residual, layout: SumLayout) -> float:
-    """The loss, from the sum of all parts without the bits that nobody is told."""
+    """The loss, from the sum of all parts without the bits that the arbiter tells nobody."""
     return residual.loss(math.ldexp(total, layout.loss_cut_bits - layout.loss_bits))

@@ -28,7 +28,7 @@ class HostReadyMessage:
 @message("vertical-linear/start", version=2)
 @dataclass(frozen=True)
 class StartMessage:
-    """Guest to hosts and arbiter, once: everybody is here, holds the same rows, and has done as many epochs; and what
+    """Guest to hosts and arbiter, once: all hosts have the same rows and have done as many epochs; and the counts that
     hosts check before anything of their columns leaves them.
 
     Version 2 lays sums out with slots that are 16 bits wider.
@@ -46,8 +46,11 @@ class StartMessage:
 @message("vertical-linear/public-key", version=2)
 @dataclass(frozen=True)
 class PublicKeyMessage:
-    """Arbiter to guest and hosts, once; the key is empty under protection `none`. Version 1 had no `start_digest`: what
-    the arbiter was told of the run's sizes, so that all find out whether the guest told them the same."""
+    """Arbiter to guest and hosts, once; the key is empty under protection `none`.
+
+    `start_digest` is a digest of the sizes that the arbiter heard, so that every party finds out whether the guest told
+    all the same. Version 1 had none.
+    """
 
     public_key: bytes = public()
     start_digest: bytes = public()
@@ -96,7 +99,7 @@ class LossPartMessage:
 @message("vertical-linear/masked-loss", version=1)
 @dataclass(frozen=True)
 class MaskedLossMessage:
-    """Guest to arbiter, once an epoch: the epoch's loss under such a mask, re-randomised."""
+    """Guest to arbiter, once an epoch: the epoch's loss under a uniform mask, re-randomised."""
 
     values: bytes = ciphertext(under=f"{_UNDER}; it opens the loss plus a mask that the guest alone knows: noise")
 
@@ -104,7 +107,7 @@ class MaskedLossMessage:
 @message("vertical-linear/opened-loss", version=2)
 @dataclass(frozen=True)
 class OpenedLossMessage:
-    """Arbiter to guest: of the one slot that holds the loss the upper bits, as limbs (1, limbs); in version 1 all."""
+    """Arbiter to guest: the upper bits of the one slot that holds the loss, as limbs (1, limbs); version 1 told all."""
 
     values: npt.NDArray[np.uint64] = disclosed("the epoch's loss to 2^-24 or less, once the guest takes its mask away")
 

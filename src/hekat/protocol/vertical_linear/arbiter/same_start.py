@@ -1,5 +1,8 @@
-"""That the guest told everybody the same beginning: the arbiter says what it heard, and each party holds it against its
-own. A host limits the guest by the counts that it was told, and the arbiter opens by those that it was told."""
+"""The check that the guest told all roles the same start: each party compares the arbiter's digest with its own.
+
+A host limits the guest by the counts that the host was told, and the arbiter opens numbers by the counts that the
+arbiter was told. Different counts would let the guest have more opened than hosts allow.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _DOMAIN = b"hekat/vertical-linear/start/1:"
 
 
 def digest_start(start: StartMessage) -> bytes:
-    """SHA-256 of all fields of `start`, by their one form on the wire."""
+    """SHA-256 of all fields of `start`, in their one form on the wire."""
     return hashlib.sha256(_DOMAIN + to_bytes(start)).digest()
 
 

@@ -1,12 +1,13 @@
-"""When columns of a host share so few rows of a batch that their gradients determine the labels of just these.
+"""The rule on a host's columns that share so few rows of a batch that their gradients determine the labels of these.
 
-A column that is one value c but for some rows tells, with a column of ones or another such column, the sum of
+A column that has one value c but in some rows tells, with a column of ones or another such column, the sum of
 (x_i - c) d_i over these rows alone. Columns that differ from their own most common value in the same 29 rows of 256
-speak of 29 labels, not of 256: four of them tell more bits than these have, and trying halves finds all 29.
+are about 29 labels, not about 256: four of them tell more bits than the 29 labels have, and trying halves finds all 29.
 
-So each row's label is given out once: to the columns that are not at their most common value there, in parts. Where
-every column gets as many bits of labels as its gradient tells, no choice of columns tells more than the labels of all
-its rows hold (Hall's condition, with parts). Parts are found by scaling: columns that lack bits get more of each row.
+So the rule gives out each row's label once, in parts, to the columns that are not at their most common value in the
+row. Where every column gets as many bits of labels as its gradient tells, no choice of columns tells more than the
+labels of all its rows hold (Hall's condition, with parts). Scaling finds the parts: columns that lack bits get a larger
+part of each row.
 Source: Hall 1935, for the condition; Sinkhorn 1967, for the scaling.
 """
 
@@ -28,9 +29,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-# What no parts of so many rounds satisfy is refused: a few rounds do where there is a tenth to spare.
+# Columns that no parts of so many rounds satisfy are refused; a few rounds suffice where there is a tenth to spare.
 _ROUNDS = 100
-# Scaling comes near what it aims for, and not there.
+# Scaling comes near its aim without reaching it.
 _AIM = 1.05
 _ROUNDING = 1e-9
 
@@ -40,8 +41,8 @@ def check_column_rows(
 ) -> None:
     """Raise PolicyError where a host's columns share too few rows of a batch, unless the job accepts that in words.
 
-    `features` (rows, columns) as the protocol has them. Labels are counted as if they had as many bits as they can: a
-    host does not know them.
+    `features` (rows, columns) are the columns as the protocol has them. A host does not know the labels, so the rule
+    counts as many bits as labels can have.
     """
     if settings.label_leak_accepted == LEAK_ACCEPTED:
         return
@@ -66,8 +67,10 @@ def check_column_rows(
 
 
 def count_crowded_columns(part: Features, needed: float) -> int:
-    """How many columns of a batch get less than `needed` rows, where each row is given out once, in parts, to columns
-    that are not at their most common value in it; 0 where all get enough."""
+    """Count the columns of a batch that get less than `needed` rows; 0 where all columns get enough.
+
+    Each row is given out once, in parts, to the columns that are not at their most common value in it.
+    """
     apart = _rows_apart(part)
     weights = np.ones(part.shape[1])
     lacking = 0
@@ -75,7 +78,7 @@ def count_crowded_columns(part: Features, needed: float) -> int:
         of_rows = apart @ weights
         shares = weights * (apart.T @ np.divide(1.0, of_rows, out=np.zeros_like(of_rows), where=of_rows > 0))
         lacking = int((shares < needed * (1 - _ROUNDING)).sum())
-        # Shares add up to the rows given out: more than these no round gives.
+        # Shares add up to the rows given out, and no round gives out more.
         if not lacking or not shares.all() or shares.sum() < needed * len(shares) * (1 - _ROUNDING):
             break
         weights *= np.maximum(_AIM * needed / shares, 1.0)
@@ -84,15 +87,17 @@ def count_crowded_columns(part: Features, needed: float) -> int:
 
 
 def _rows_apart(part: Features) -> Any:
-    """1 where a column is not at its most common value, (rows, columns), dense or sparse; of columns in which all
-    values differ everywhere."""
+    """1 where a column is not at its most common value, else 0, (rows, columns), dense or sparse.
+
+    A column in which all values differ has no most common value: 1 in every row.
+    """
     if is_dense(part):
         return _apart_of_dense(part).astype(np.float64)
     from scipy.sparse import csc_array, hstack
 
     columns = csc_array(part)
     columns.eliminate_zeros()
-    # Where at most half of the rows are stored no value is more common than zero.
+    # Where a column stores at most half of the rows, no value is more common than zero.
     is_full = 2 * np.diff(columns.indptr) > part.shape[0]
     thin = columns[:, ~is_full]
     thin.data = np.ones_like(thin.data)
@@ -101,7 +106,7 @@ def _rows_apart(part: Features) -> Any:
 
 
 def _apart_of_dense(part: FloatArray) -> BoolArray:
-    """As `_rows_apart`."""
+    """As `_rows_apart`, for dense rows."""
     if not part.size:
         return np.zeros(part.shape, np.bool_)
     ordered = np.sort(part, axis=0)

@@ -1,15 +1,15 @@
-"""When gradients tell what others hold: the rules that refuse a job with an arbiter, unless it accepts that in words.
+"""The rules on gradients as equations, which refuse a job with an arbiter unless it accepts the leak in words.
 
 A host sees X^T d of its own columns X for each batch: as many linear equations on the residuals d, and so on the
-labels, as it has columns. Batches are kept, so later epochs add no others. With K classes each of its K gradients is of
-residuals of its own: equations and what they are on grow alike, and K is not in the count.
+labels, as it has columns. Batches stay the same, so later epochs add no equations. With K classes the host sees K
+gradients, each of other residuals: equations and unknowns grow alike, so K is not in the count.
 
-The guest sees the same of its columns and its ones, A. It knows the labels, so these are equations on A^T s with s the
-hosts' scores. All scores of a batch are s = X w, whatever the epoch and the class: all that its gradients tell, ever,
-follows from [A y]^T X and X^T X of each batch (docs/decisions/0040). So its equations are counted alike: on each value
-that a host's column has in the batch, A's.
+The guest sees the same for A, its columns and its column of ones. It knows the labels, so it has equations on A^T s,
+where s are the hosts' scores. All scores of a batch are s = X w, whatever the epoch and the class, so everything that
+the guest's gradients ever tell follows from [A y]^T X and X^T X of each batch (docs/decisions/0040). The rule therefore
+counts the guest's equations in the same way: A's columns, on the values that a host's column has in the batch.
 
-And a row that outweighs the rest of a column in a batch (`leverage`) is told nearly by itself.
+A row that outweighs the rest of a column in a batch (`leverage`) is told nearly by itself.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ ROWS_PER_EQUATION = 10
 
 @dataclass(frozen=True)
 class LeakCount:
-    """What a party's gradients tell of the rows, as the rules count it. `column_count` has the guest's column of ones;
-    `high_leverage_columns` are those in which one row outweighs the rest of a batch."""
+    """What a party's gradients tell of the rows, as the rules count it.
+
+    The guest's `column_count` includes its column of ones. `high_leverage_columns` is the number of columns in which
+    one row outweighs the rest of a batch.
+    """
 
     party: str
     batch_count: int
@@ -42,10 +45,11 @@ class LeakCount:
 
     @property
     def equation_count(self) -> int:
+        """One equation for each column and batch."""
         return self.batch_count * self.column_count
 
     def describe(self) -> str:
-        """The line of the ledger."""
+        """The line of the ledger that says what the party learns."""
         return (
             f"{self.party} learns its gradients: {self.equation_count} linear equations over {self.row_count} rows "
             f"({self.batch_count} batches x {self.column_count} columns)"
@@ -55,7 +59,7 @@ class LeakCount:
 def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
     """Raise PolicyError where a party could solve for what others hold: a host for labels, the guest for columns.
 
-    The job may accept either, in words of its own.
+    The job may accept either leak, each in words of its own.
     """
     told, waived, cures = _at_stake(count, settings)
     if waived or count.equation_count * ROWS_PER_EQUATION <= count.row_count:
@@ -71,7 +75,7 @@ def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
 
 
 def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
-    """Raise PolicyError where a column tells what others hold of single rows, unless the job accepts that."""
+    """Raise PolicyError where a column tells what others hold in single rows, unless the job accepts that."""
     told, waived, cures = _at_stake(count, settings, of="single rows of hosts' columns", labels="labels of single rows")
     if waived or not count.high_leverage_columns:
         return
@@ -95,7 +99,7 @@ def _say(count: int, one: str, several: str) -> str:
 def _at_stake(
     count: LeakCount, settings: VerticalLinearSettings, *, of: str = "columns of hosts", labels: str = "labels"
 ) -> tuple[str, bool, list[str]]:
-    """Who would tell what, `of` the hosts or the `labels`; whether the job accepts it; and what else it can do."""
+    """Which party would tell what (`of` hosts, or `labels`), whether the job accepts it, and what else it can do."""
     if count.party == settings.guest:
         told, waived = f"guest {count.party} would tell {of}", settings.column_leak_accepted == COLUMN_LEAK_ACCEPTED
     else:

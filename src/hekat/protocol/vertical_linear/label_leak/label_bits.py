@@ -1,14 +1,14 @@
-"""When gradients tell more bits than labels have: the rule of `label_leak` for labels with few values, or rare ones.
+"""The rule on bits: a batch's gradients must tell fewer bits than its labels have, which matters where values are few.
 
-Training begins with weights of 0, so d = -y / 2 with y in {-1, 1} in the first batch, and a host's gradient is the sum
-of x y over its rows in integers: as many bits as x and the count of rows have, not one number. Where all its columns
-together tell more bits than the batch's labels have, one set of labels alone fits, and it can be found: by trying
-halves for a few rows, by lattice reduction for a hundred (ten columns of 16 bits, each label right, within seconds),
-and four positives among a thousand rows by trying pairs.
+Training begins with weights of 0, so d = -y / 2 with y in {-1, 1} in the first batch. A host's gradient is then the sum
+of x y over the rows in integers, which has as many bits as x and the number of rows have together. Where all columns of
+the host tell more bits than the batch's labels have, only one set of labels fits, and it can be found: by trying halves
+for a few rows, by lattice reduction for a hundred (ten columns of 16 bits: every label right, within seconds), and by
+trying pairs for four positives among a thousand rows.
 
-What labels have is log2 of the ways to put a batch's values to its rows, a multinomial coefficient: rows times log2 of
-the classes where these are as frequent as each other, and little where one is rare. Numbers are counted alike, by their
-values in the batch: two values are two classes, and n different ones have log2 n!.
+The bits of labels are log2 of the number of ways to assign a batch's values to its rows, a multinomial coefficient:
+rows times log2 of the number of classes where all classes are equally frequent, and little where one is rare. Numbers
+are counted alike, by their values in the batch: two values are two classes, and n different values have log2 n!.
 Source: Lagarias and Odlyzko 1985, on subset sums of low density.
 """
 
@@ -30,9 +30,9 @@ IntArray = npt.NDArray[np.int64]
 
 
 def least_label_bits(targets: FloatArray, batches: Iterable[IntArray], settings: VerticalLinearSettings) -> float:
-    """The bits of the labels of the batch whose labels have fewest, from `targets` (rows, K) as they are trained on.
+    """The fewest bits that the labels of any batch have, from `targets` (rows, K) as training takes them.
 
-    Numbers are told apart as the integers that they are in the protocol. A batch of one value has 0.
+    Two numbers are different where their integers in the protocol are. A batch with one value has 0 bits.
     """
     if targets.shape[1] > 1:
         values: npt.NDArray[Any] = targets.argmax(axis=1)
@@ -42,8 +42,8 @@ def least_label_bits(targets: FloatArray, batches: Iterable[IntArray], settings:
 
 
 def most_label_bits(row_count: int, settings: VerticalLinearSettings) -> float:
-    """What a batch's labels can have at most, for all a host knows: classes as frequent as each other, or numbers that
-    all differ."""
+    """The most bits that a batch's labels can have, for all that a host knows: equally frequent classes, or numbers
+    that all differ."""
     if settings.classes is None:
         return arrangement_bits(np.ones(row_count, np.int64))
     return row_count * math.log2(len(settings.classes))
@@ -60,9 +60,9 @@ def check_label_bits(
 ) -> None:
     """Raise PolicyError where a batch's gradients could determine its labels, unless the job accepts that in words.
 
-    `feature_bits` is the bit length of the host's largest feature at its scale, `row_count` is of a batch, and
-    `label_bits` what the labels of any batch have at least. Classes are 1 or -1 in a sum of features; numbers lengthen
-    it by their own bits, `target_bits` before the point.
+    `feature_bits` is the bit length of the host's largest feature at its scale, `row_count` the rows of a batch, and
+    `label_bits` the fewest bits that the labels of any batch have. Classes are factors of 1 or -1 in a sum of features;
+    numbers lengthen the sum by their own bits, `target_bits` of them before the point.
     """
     if settings.label_leak_accepted == LEAK_ACCEPTED:
         return
@@ -77,13 +77,14 @@ def check_label_bits(
 
 
 def bits_of_column(feature_bits: int, row_count: int, settings: VerticalLinearSettings, target_bits: int = 1) -> int:
-    """What the gradients of one column tell of a batch of `row_count` rows, as `check_label_bits` counts."""
+    """How many bits the gradients of one column tell of a batch of `row_count` rows, as `check_label_bits` counts."""
     number_bits = 0 if settings.classes is not None else target_bits + settings.fixed_point.value_bits
-    # A sum of n terms of b bits has less than 2^(b + 1) n values, every second one possible where terms change sign.
+    # A sum of n terms of b bits has less than 2^(b + 1) n values; where terms change sign, every second one is
+    # possible.
     return settings.column_count * (feature_bits + number_bits + row_count.bit_length())
 
 
 def arrangement_bits(counts: IntArray) -> float:
-    """log2 of how many orders there are of things of which so many are alike."""
+    """log2 of the number of orders of things in groups of `counts` equal ones."""
     natural = math.lgamma(int(counts.sum()) + 1) - math.fsum(math.lgamma(count + 1) for count in counts.tolist())
     return max(0.0, natural / math.log(2))

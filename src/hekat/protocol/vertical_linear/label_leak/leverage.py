@@ -1,10 +1,10 @@
-"""When one row outweighs the rest of a column in a batch: its leverage there, whatever is taken off the column.
+"""The rule on leverage: in no column of a batch may one row outweigh the others, whatever is taken off the column.
 
-Who sees the sum of x_i d_i of a column, and may know the sum of d_i, has the sum of (x_i - c) d_i for every c. There
-row i weighs (x_i - c)^2 of the sum of (x_j - c)^2 over the batch. With n the rows, m their mean and V the sum of
-(x_j - m)^2 that is most for c = m - V / (n (x_i - m)), and then 1/n + (x_i - m)^2 / V: the leverage of the row in a
-regression on the column and a constant. A column that is one value v but for k rows is the case c = v: some row's
-leverage is 1/k at least.
+A party that sees the sum of x_i d_i of a column, and may know the sum of d_i, has the sum of (x_i - c) d_i for every c.
+In that sum, row i weighs (x_i - c)^2 out of the sum of (x_j - c)^2 over the batch. Let n be the number of rows, m their
+mean and V the sum of (x_j - m)^2. The weight is largest for c = m - V / (n (x_i - m)), where it is
+1/n + (x_i - m)^2 / V: the leverage of the row in a regression on the column and a constant. A column that has one value
+v but in k rows is the case c = v: some row has a leverage of at least 1/k.
 Source: Hoaglin and Welsch 1978, "The hat matrix in regression and ANOVA", for leverage.
 """
 
@@ -22,21 +22,21 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 MAX_LEVERAGE = 0.1
-"""No row of a batch may have more of it in a column."""
-# Ten equal rows among zeros have a leverage of exactly a tenth, which rounding may take above it.
+"""The largest leverage that a row of a batch may have in a column."""
+# Ten equal rows among zeros have a leverage of exactly a tenth; rounding may take it above.
 _ROUNDING = 1e-9
 
 
 def count_high_leverage_columns(features: Features, batches: Iterable[IntArray]) -> int:
-    """How many columns have, in some batch, a row with a leverage above MAX_LEVERAGE, or one value alone.
+    """Count the columns that have, in some batch, a row with a leverage above MAX_LEVERAGE, or only one value.
 
-    Leverages of n rows add up to 2: batches of fewer than 20 rows have one above it in every column.
+    Leverages of n rows add up to 2, so every column of a batch of fewer than 20 rows has such a row.
     """
-    found = np.zeros(features.shape[1], np.bool_)
+    is_high = np.zeros(features.shape[1], np.bool_)
     for rows in batches:
         part = features[rows]
-        found |= _of_dense(part) if is_dense(part) else _of_sparse(part)
-    return int(found.sum())
+        is_high |= _of_dense(part) if is_dense(part) else _of_sparse(part)
+    return int(is_high.sum())
 
 
 def _of_dense(part: FloatArray) -> BoolArray:
@@ -46,7 +46,7 @@ def _of_dense(part: FloatArray) -> BoolArray:
 
 
 def _of_sparse(part: Features) -> BoolArray:
-    """As `_of_dense` of rows written out."""
+    """As `_of_dense`, for sparse rows."""
     assert not is_dense(part)
     row_count, column_count = part.shape
     places, values = part.indices, part.data

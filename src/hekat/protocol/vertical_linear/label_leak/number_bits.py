@@ -1,9 +1,11 @@
-"""The rule of `label_bits` for numbers at every precision: a few large ones among many small, or two values with noise.
+"""The rule of `label_bits` for numbers at every precision: few large numbers among many small, or two values with
+noise.
 
-Numbers that all differ hold many bits, but who asks only which rows have the large ones asks for few. So they are
-counted as they are when rounded to 2^-b, for every b: what is left then holds as many bits as there are ways to put it
-to the rows, and a gradient tells as many bits less as the numbers lost. Units above one spread of the targets leave
-more than they take: the rest is noise in the gradient, which then tells half of log2(1 + signal / noise) at most.
+Numbers that all differ hold many bits, but an attacker who asks only which rows have the large numbers asks for few
+bits. So the rule counts the numbers rounded to 2^-b, for every b: rounded numbers hold as many bits as there are ways
+to assign them to rows, and a gradient tells as many bits less as rounding took off. Where the unit is larger than one
+spread of the targets, rounding takes off most of a number. The rest is noise in the gradient, which then tells at most
+half of log2(1 + signal / noise).
 Source: Shannon 1949, for a channel with noise; Tropp and Gilbert 2007, who find few large numbers in few sums.
 """
 
@@ -33,8 +35,11 @@ def check_number_bits(
     settings: VerticalLinearSettings,
     target_bits: int = 1,
 ) -> None:
-    """Raise PolicyError where gradients of `column_count` columns determine a batch's numbers at some precision, unless
-    the job accepts that in words. `targets` (rows, 1) as they are trained on; classes are not looked at."""
+    """Raise PolicyError where gradients of `column_count` columns determine a batch's numbers at some precision.
+
+    `targets` (rows, 1) are the numbers as training takes them; classes pass unchecked. The job may accept the leak in
+    words.
+    """
     if settings.classes is not None or settings.label_leak_accepted == LEAK_ACCEPTED:
         return
     value_bits = settings.fixed_point.value_bits
@@ -65,7 +70,7 @@ def check_number_bits(
 
 
 def _round_off(ordered: FloatArray, bits: int) -> tuple[IntArray, float]:
-    """Of ascending numbers rounded to 2^-bits how many are alike, and which share of their variance is within such."""
+    """Round ascending numbers to 2^-bits: how many are equal then, by value, and the share of variance rounded off."""
     rounded = np.rint(np.ldexp(ordered, bits))
     begins = np.flatnonzero(np.concatenate([[True], rounded[1:] != rounded[:-1]]))
     counts = np.diff(np.append(begins, len(ordered)))

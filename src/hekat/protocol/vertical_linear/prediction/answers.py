@@ -1,4 +1,4 @@
-"""What a score says: the class with its probabilities, or the number itself."""
+"""What scores mean: classes with their probabilities, or numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def answers_of(classes: Sequence[str] | None, scores: FloatArray) -> tuple[npt.NDArray[Any], FloatArray | None]:
-    """Of `scores` (rows, K): the class numbers (rows,) int64 with probabilities (rows, classes) of a classification;
-    of a regression (`classes` None) the numbers (rows,) float64, and None.
+    """The answers that `scores` (rows, K) give.
 
-    Of two classes the one score is of the second; of more, each class has its own score against all others.
+    A classification gives class numbers (rows,) int64 and probabilities (rows, classes); a regression (`classes` None)
+    gives numbers (rows,) float64, and None. Two classes share one score, of the second class; of more classes each has
+    its own score against all others.
     """
     if classes is None:
         return scores[:, 0].copy(), None
@@ -26,11 +27,12 @@ def answers_of(classes: Sequence[str] | None, scores: FloatArray) -> tuple[npt.N
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:
-    """Sigmoids of `scores` (rows, K): of one score the pair 1 - p, p; of more, normalised to add up to 1 in a row."""
+    """Sigmoids of `scores` (rows, K): one score gives the pair 1 - p, p; more are normalised to add up to 1 in a
+    row."""
     each: FloatArray = expit(scores)
     if scores.shape[1] == 1:
         return np.hstack([expit(-scores), each])
     total = each.sum(axis=1, keepdims=True)
-    # Where every class is so unlikely that its sigmoid is 0, none is likelier than another.
+    # Where every class is so unlikely that its sigmoid is 0, all classes get the same probability.
     shares: FloatArray = np.divide(each, total, out=np.full_like(each, 1 / each.shape[1]), where=total > 0)
     return shares

@@ -1,4 +1,4 @@
-"""Parts of scores as integers mod 2^64, under masks that cancel in their sum."""
+"""Parts of scores as integers mod 2^64, under masks that cancel in the sum of all parts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ WordArray = npt.NDArray[np.uint64]
 
 SEED_BYTES = 32
 SEED_STEP = "predict/seed"
-# A sum of all parties' integers stays below 2^62, so that its sign is plain.
+# The sum of all parties' integers stays below 2^62, so that its sign is known.
 _SUM_BITS = 62
 _NONCE = bytes(16)
 
 
 def to_words(values: FloatArray, fraction_bits: int, party_count: int) -> WordArray:
-    """`values` at 2^-fraction_bits, rounded to nearest, in two's complement mod 2^64.
+    """Round `values` to the nearest multiples of 2^-fraction_bits, as two's complement mod 2^64.
 
-    Raises InputError for what is not finite, BoundError where the sum of `party_count` such arrays could wrap.
+    Raises InputError for values that are not finite, BoundError where the sum of `party_count` such arrays could wrap.
     """
     if not np.isfinite(values).all():
         raise InputError(
@@ -48,15 +48,15 @@ def to_words(values: FloatArray, fraction_bits: int, party_count: int) -> WordAr
 
 
 def from_words(words: WordArray, fraction_bits: int) -> FloatArray:
-    """The float64 numbers that a sum of `to_words` stands for, rounded to nearest."""
+    """The float64 numbers that a sum of results of `to_words` stands for, rounded to nearest."""
     return np.ldexp(words.view(np.int64).astype(np.float64), -fraction_bits)
 
 
 def zero_sum_mask(channel: RecordedChannel, senders: Sequence[str], shape: tuple[int, ...]) -> WordArray:
-    """This sender's uniform mask (shape, mod 2^64): the masks of all `senders` add up to zero.
+    """This sender's uniform mask of `shape`, mod 2^64; the masks of all `senders` add up to zero.
 
-    Every two senders share a fresh seed, so that whoever sums, even together with some of them, sees no more than the
-    sum of the others' parts. Raises ProtocolError for a seed of another length.
+    Every two senders share a fresh seed. So the receiver that sums, even together with some senders, sees no more than
+    the sum of the other senders' parts. Raises ProtocolError for a seed of another length.
     """
     mask = np.zeros(shape, dtype=np.uint64)
     place = senders.index(channel.party)
@@ -73,7 +73,7 @@ def zero_sum_mask(channel: RecordedChannel, senders: Sequence[str], shape: tuple
 
 
 def _grow(seed: bytes, shape: tuple[int, ...]) -> WordArray:
-    """Source: RFC 8439, the key stream of ChaCha20; each seed is used once."""
+    """Grow a seed, which is used once, to a mask. Source: RFC 8439, the key stream of ChaCha20."""
     stream = Cipher(algorithms.ChaCha20(seed, _NONCE), mode=None).encryptor()
     count = int(np.prod(shape))
     return np.frombuffer(stream.update(bytes(8 * count)), dtype="<u8").astype(np.uint64).reshape(shape)

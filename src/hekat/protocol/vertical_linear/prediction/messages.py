@@ -1,4 +1,4 @@
-"""Every message of a joint prediction on weights that each party holds of its own columns."""
+"""Every message of a joint prediction where each party holds the weights of its own columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from hekat.wire import ciphertext, disclosed, message, public, sealed
 @message("vertical-linear/prediction-call", version=2)
 @dataclass(frozen=True)
 class PredictionCallMessage:
-    """Guest to everybody else, first: which model, how many rows, who receives the scores, and how fine these are;
-    version 1 did not say how fine."""
+    """Guest to all other parties, first: which model, how many rows, who receives the scores, and how fine they are.
+
+    Version 1 did not say how fine.
+    """
 
     model_id: str = public()
     row_count: int = public()
@@ -25,7 +27,7 @@ class PredictionCallMessage:
 @message("vertical-linear/prediction-seed", version=1)
 @dataclass(frozen=True)
 class PredictionSeedMessage:
-    """One party that does not sum to another: what both grow one mask from, which one adds and the other subtracts."""
+    """One sender of parts to another: the seed of a mask that the one adds and the other subtracts."""
 
     seed: bytes = sealed("a seed of masks for one prediction")
 
@@ -33,7 +35,7 @@ class PredictionSeedMessage:
 @message("vertical-linear/prediction-masked-part", version=1)
 @dataclass(frozen=True)
 class MaskedScoresMessage:
-    """Party to the one that sums, where two or more send one: its part of every score under masks, (rows, K)."""
+    """Party to the receiver that sums, where two parties or more send: its masked part of every score, (rows, K)."""
 
     values: npt.NDArray[np.uint64] = ciphertext(under="masks among the senders: only the sum of their parts opens")
 
@@ -41,7 +43,7 @@ class MaskedScoresMessage:
 @message("vertical-linear/prediction-part", version=1)
 @dataclass(frozen=True)
 class PartialScoresMessage:
-    """Party to the one that sums, where it is the only other one: its part of every score, (rows, K)."""
+    """Party to the receiver that sums, where no other party sends: its part of every score, (rows, K)."""
 
     values: npt.NDArray[np.uint64] = disclosed("the sender's part of every score, which two parties' score tells")
 
@@ -49,7 +51,7 @@ class PartialScoresMessage:
 @message("vertical-linear/prediction-spread", version=1)
 @dataclass(frozen=True)
 class TargetSpreadMessage:
-    """Guest to the host that sums the scores of a linear regression, where the guest itself does not receive them."""
+    """Guest to a host that receives the scores of a linear regression: the unit of the target."""
 
     spread: float = disclosed("the spread of the guest's target over the training rows")
 
@@ -57,6 +59,6 @@ class TargetSpreadMessage:
 @message("vertical-linear/prediction-scores", version=1)
 @dataclass(frozen=True)
 class ScoresMessage:
-    """The receiver that summed to each other receiver: the score of every row, (rows, K)."""
+    """The receiver that summed to every other receiver: the score of every row, (rows, K)."""
 
     scores: npt.NDArray[np.float64] = disclosed("the score of every row")

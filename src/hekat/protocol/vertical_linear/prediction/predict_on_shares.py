@@ -1,15 +1,16 @@
 """Joint prediction with weights in shares: the forward step of training on new rows, opened to the receivers alone.
 
-1. both meet with fresh keys, and check that they hold shares of one model
-2. in blocks of rows, each gets its share of the scores (as in `residuals.score_shares`); who sends shares adds its
-   noise of the row (`score_noise`); both truncate to 2^-score_bits
-3. each sends its shares to the receivers: the score of every row is all that opens
-Of a linear regression the guest's share carries the mean of the target, and a host that receives is told its spread.
+1. both parties meet with fresh keys, and check that they hold shares of one model
+2. in blocks of rows, each party gets its share of the scores (as in `residuals.score_shares`); a party that sends its
+   shares adds its noise of the row (`score_noise`); both truncate to 2^-score_bits
+3. each party sends its shares to the receivers: nothing opens but the score of every row
+In a linear regression the guest's share includes the mean of the target, and the guest tells a host that receives the
+spread of the target.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,9 @@ from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
 from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
-from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count
 from hekat.protocol.vertical_linear.shared_weights.handshake import OwnSide, meet
 from hekat.protocol.vertical_linear.shared_weights.messages import ScoreSharesMessage
@@ -34,27 +35,25 @@ from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BI
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
-
-if TYPE_CHECKING:
-    from hekat.protocol.vertical_linear.prediction.predict_scores import PredictionSettings
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 FloatArray = npt.NDArray[np.float64]
 
 BLOCK_ROWS = 4096
 SHARES_STEP = "predict/score-shares"
-SPREAD_STEP = "predict/spread"
 
 
 def predict_on_shares(
     channel: RecordedChannel, part: ModelPart, rows: Table, settings: PredictionSettings, run: PartyRun
 ) -> FloatArray | None:
-    """The scores (rows, K) float64 at the receivers, None elsewhere; of a regression in units of its target.
+    """The scores (rows, K) float64 at the receivers, None elsewhere; a regression's scores are in units of its target.
 
-    `rows` are the common rows in common order, with the part's columns in its order. Scores are off by less than one
-    and a half of 2^-score_bits (times the target's spread), of two receivers by less than two: half a unit is the noise
-    of who sends, the same whenever a row is asked, and less than one is truncation, up or down by the toss of a coin.
-    Many answers on one row find the score with that noise, and nothing finer. Raises ProtocolError for shares of
-    another model, BoundError for features too large and for too many rows.
+    `rows` are the common rows in common order, with the part's columns in its order. A score is off by less than one
+    and a half units of 2^-score_bits (times the target's spread), with two receivers by less than two. Half a unit is
+    the sender's noise, the same in every prediction of the row; less than one unit is truncation, which rounds up or
+    down at random. Many answers on one row find the score with its noise, and nothing finer.
+
+    Raises ProtocolError for shares of another model, BoundError for features that are too large and for too many rows.
     """
     is_guest = channel.party == settings.guest
     peer = settings.hosts[0] if is_guest else settings.guest
@@ -91,7 +90,7 @@ def predict_on_shares(
 def _score_shares(
     pair: Pair, features: Any, weights: ShareArray, part: ModelPart, told_bits: int, *, is_sent: bool
 ) -> ShareArray:
-    """This party's shares of the scores, at 2^-told_bits; with its noise where they are sent."""
+    """This party's shares of the scores, at 2^-told_bits; with its noise where it sends them."""
     blocks = []
     cut_bits = pair.scales.feature_bits + part.value_bits - told_bits
     for start in range(0, features.shape[0], BLOCK_ROWS):
@@ -113,8 +112,7 @@ def _open_scores(
 ) -> FloatArray | None:
     if peer in settings.receivers:
         channel.send(peer, SHARES_STEP, ScoreSharesMessage(shares=shares))
-        if part.task == "linear" and channel.party == settings.guest:
-            channel.send(peer, SPREAD_STEP, TargetSpreadMessage(part.target_spread))
+        send_target_spread(channel, part, peer)
     if channel.party not in settings.receivers:
         return None
     message = channel.receive(peer, SHARES_STEP, ScoreSharesMessage)
@@ -123,11 +121,4 @@ def _open_scores(
             f"{peer} sent shares of other scores", expected=f"shape {shares.shape}", got=f"{message.shares.shape}"
         )
     scores = to_floats(add_shares(shares, message.shares), settings.told_bits(part))
-    if part.task != "linear":
-        return scores
-    spread = part.target_spread
-    if channel.party != settings.guest:
-        spread = channel.receive(peer, SPREAD_STEP, TargetSpreadMessage).spread
-        if not (np.isfinite(spread) and spread > 0):
-            raise ProtocolError(f"{peer} sent no spread", expected="a finite number above 0", got="another")
-    return scores * spread
+    return scores * find_target_spread(channel, part)

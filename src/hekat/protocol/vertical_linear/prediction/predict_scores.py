@@ -2,33 +2,30 @@
 
 With weights that each party holds of its own columns (form `arbiter`):
 
-1. the guest tells everybody which model, how many rows and who receives; who holds another model, another number of
-   rows or another job refuses
+1. the guest tells all parties which model, how many rows and who receives; a party with another model, another number
+   of rows or another job refuses
 2. one receiver sums: the guest if it receives, else the first receiver. Every other party computes its part of each
-   score; with two or more of them, every two share a fresh seed, and masks grown from these cancel in the sum
-3. they send their parts, masked, to the receiver that sums; of a linear regression the guest's part carries the mean of
-   the target, and a host that sums is told its spread
-4. it adds them to its own part and passes the scores on to the other receivers
+   score; with two such parties or more, every two share a fresh seed, and masks grown from the seeds cancel in the sum
+3. these parties send their masked parts to the receiver that sums; in a linear regression the guest's part includes the
+   mean of the target, and the guest tells a host that sums the spread of the target
+4. the receiver that sums adds its own part and sends the scores to the other receivers
 
-With one other party there is nothing to hide behind: the score less one's own part is the other's. Shares of weights
-(form `shared_weights`) are used by `shared_weights.predict`, where both parties' parts stay hidden.
+With one other party nothing hides that party's part: it is the score less the receiver's own part. Shares of weights
+(form `shared_weights`) go to `predict_on_shares`, where both parties' parts stay hidden.
 
-Scores are told to 2^-score_bits alone. Here each party rounds its own part, always in the same way: asked again, it
-says nothing finer, and no receiver sees what was rounded away. Shares get noise that a row always gets.
+Scores are told to 2^-score_bits alone. Each party rounds its own part, always in the same way: asked again, it tells
+nothing finer, and no receiver sees what was rounded off. On shares, each row gets the same noise in every prediction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table, arrange_columns, check_finite, describe_schema_difference, is_dense
-from hekat.errors import InputError, JobError, ProtocolError
+from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -39,116 +36,51 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     PartialScoresMessage,
     PredictionCallMessage,
     ScoresMessage,
-    TargetSpreadMessage,
 )
+from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
+from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 
 FloatArray = npt.NDArray[np.float64]
 WordArray = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", np.float64, np.uint64)
 
-SCORE_BITS = 12
-"""Scores are told to 2^-12 unless the job says otherwise: of two parties a probability so is off by at most 2^-13."""
-MAX_PREDICTIONS = 100_000
-"""So many rows are predicted with one part of a model unless its site says otherwise: enough for most test tables. What
-scores tell adds up, and no number of them is known to be safe: a site raises it on purpose, not by accident."""
-LEAST_SCORE_BITS, MOST_SCORE_BITS = 1, 40
-
 CALL_STEP = "predict/call"
-SPREAD_STEP = "predict/spread"
 PARTS_STEP = "predict/parts"
 SCORES_STEP = "predict/scores"
-
-
-@dataclass(frozen=True)
-class PredictionSettings:
-    """Who predicts together, and who learns the scores: `receivers`, of the guest and the hosts; to 2^-score_bits, of a
-    regression in spreads of its target. Raises JobError."""
-
-    guest: str
-    hosts: tuple[str, ...]
-    receivers: tuple[str, ...]
-    score_bits: int = SCORE_BITS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hosts", tuple(self.hosts))
-        object.__setattr__(self, "receivers", _as_names(self.receivers))
-        known = set(self.receivers) <= set(self.parties)
-        if not self.receivers or not known or len(set(self.receivers)) != len(self.receivers):
-            raise JobError(
-                "receivers of a prediction refused",
-                expected=f"one or more of {', '.join(self.parties)}, each once",
-                got=", ".join(map(str, self.receivers)) or "nobody",
-                cure="name parties that hold a part of the model",
-            )
-        bits = self.score_bits
-        if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_SCORE_BITS <= bits <= MOST_SCORE_BITS:
-            raise JobError(
-                "score_bits of a prediction refused",
-                expected=f"{LEAST_SCORE_BITS} to {MOST_SCORE_BITS}: scores are told to 2^-score_bits",
-                got=repr(bits),
-                cure=f"leave it at {SCORE_BITS}, or correct it",
-            )
-
-    @classmethod
-    def of(cls, part: ModelPart, receivers: Sequence[str] = (), score_bits: int = SCORE_BITS) -> PredictionSettings:
-        """Those of the parties of `part`'s model; the guest receives unless others are named."""
-        return cls.between(part.guest, part.hosts, receivers, score_bits)
-
-    @classmethod
-    def between(
-        cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = (), score_bits: int = SCORE_BITS
-    ) -> PredictionSettings:
-        """Those of named parties; the guest receives unless others are named."""
-        return cls(guest, hosts, _as_names(receivers) or (guest,), score_bits)
-
-    @property
-    def parties(self) -> tuple[str, ...]:
-        return (self.guest, *self.hosts)
-
-    def told_bits(self, part: ModelPart) -> int:
-        """Scores of `part`'s model are told to 2^-told_bits: no finer than they are computed."""
-        return min(self.score_bits, part.value_bits)
-
-    @property
-    def summing_party(self) -> str:
-        """The receiver that adds the parts up and passes the scores on."""
-        return self.guest if self.guest in self.receivers else self.receivers[0]
-
-
-def _as_names(receivers: Sequence[str]) -> tuple[str, ...]:
-    """Raises JobError for a bare text, which would be read as a name for each letter."""
-    if isinstance(receivers, str):
-        raise JobError(
-            "receivers of a prediction refused",
-            expected=f"a list or tuple of names, such as [{receivers!r}]",
-            got=f"the text {receivers!r}",
-            cure="put it in brackets, however few they are",
-        )
-    return tuple(receivers)
 
 
 def predict_scores(
     channel: RecordedChannel, part: ModelPart, table: Table, settings: PredictionSettings, run: PartyRun
 ) -> FloatArray | None:
-    """The scores (rows, K) float64 at the receivers, None elsewhere; `table` holds the common rows in common order.
+    """Play this party's role in a joint prediction of the rows of `table`, which all parties have in the same order.
 
-    K is 1 for two classes and for a regression, whose scores are in units of its target; else the number of classes.
-    In form `arbiter` a score is off by at most half a unit of 2^-score_bits a party, in form `shared_weights` by less
-    than one and a half, of two receivers by less than two, and one of 2^-value_bits (times the target's spread).
+    In form `arbiter` each party adds an error of at most half a unit of 2^-score_bits to a score. In form
+    `shared_weights` a score is off by less than one and a half units, with two receivers by less than two, and by one
+    unit of 2^-value_bits. In a regression all units are multiplied with the target's spread.
+
+    Args:
+        channel: The party's open session with the others.
+        part: The party's own part of the model.
+        table: The rows to predict, with at least the columns of the part.
+        settings: What all parties agreed on.
+        run: What the machine gives the role; `run.count_predictions` may refuse the rows.
+
+    Returns:
+        The scores, float64 (rows, K), at the receivers; None elsewhere. K is 1 for two classes and for a regression,
+        whose scores are in units of its target, else the number of classes.
 
     Raises:
-        InputError: there is no row, or the columns are not those of the part, or hold what is no number.
+        InputError: there is no row, or columns are not those of the part, or hold NaN or infinity.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
-        BoundError: a score beyond the range of the fixed point.
-        PolicyError: more rows than the site lets be predicted with this part (`run.count_predictions`).
+        BoundError: a score is beyond the range of the fixed point.
+        PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
     _check_part(channel.party, part, settings)
     rows = _arrange(part, table)
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
     if part.form == "shared_weights":
-        from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
-
         return predict_on_shares(channel, part, rows, settings, run)
     with run.stopwatch.measure("plain"):
         own = to_words(_own_scores(part, rows), settings.told_bits(part), len(settings.parties))
@@ -175,7 +107,7 @@ def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> No
 
 
 def _arrange(part: ModelPart, table: Table) -> Table:
-    """`table` with its columns in the order of the part. Raises InputError."""
+    """Bring the columns of `table` into the order of the part. Raises InputError."""
     rows = arrange_columns(table, part.columns)
     difference = describe_schema_difference(part.columns, rows.feature_names)
     if difference:
@@ -192,7 +124,7 @@ def _arrange(part: ModelPart, table: Table) -> Table:
 
 
 def _agree(channel: RecordedChannel, part: ModelPart, row_count: int, settings: PredictionSettings) -> None:
-    """All hold parts of one model, as many rows, and the same settings. Raises ProtocolError at who differs."""
+    """Make sure that all parties have parts of one model, as many rows, and the same settings. Raises ProtocolError."""
     receivers = list(settings.receivers)
     if channel.party == settings.guest:
         for host in settings.hosts:
@@ -222,7 +154,7 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
     if is_dense(features):
         scores = np.asarray(apply_standardiser(features, part.means, part.spreads, part.limit_spreads) @ weights)
     else:
-        # Standardised sparse rows would be dense: what a zero becomes is added to all rows, and taken off the others.
+        # Standardised sparse rows would be dense. So all rows get the score of zeros, and stored values the difference.
         zeros = limit_values(-part.means / part.spreads, part.limit_spreads)
         places, differences = features.indices, features.copy()
         standardised = (features.data - part.means[places]) / part.spreads[places]
@@ -236,8 +168,7 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
 def _send_part(channel: RecordedChannel, part: ModelPart, own: WordArray, settings: PredictionSettings) -> None:
     to = settings.summing_party
     senders = [name for name in settings.parties if name != to]
-    if part.task == "linear" and channel.party == settings.guest:
-        channel.send(to, SPREAD_STEP, TargetSpreadMessage(part.target_spread))
+    send_target_spread(channel, part, to)
     if len(senders) == 1:
         channel.send(to, PARTS_STEP, PartialScoresMessage(own))
     else:
@@ -249,7 +180,7 @@ def _sum_parts(channel: RecordedChannel, part: ModelPart, own: WordArray, settin
     message_type: type[PartialScoresMessage | MaskedScoresMessage] = (
         PartialScoresMessage if len(senders) == 1 else MaskedScoresMessage
     )
-    spread = _target_spread(channel, part, settings)
+    spread = find_target_spread(channel, part)
     total = own
     for name in senders:
         total = total + _checked(channel.receive(name, PARTS_STEP, message_type).values, own.shape)
@@ -260,17 +191,6 @@ def _sum_parts(channel: RecordedChannel, part: ModelPart, own: WordArray, settin
         if receiver != channel.party:
             channel.send(receiver, SCORES_STEP, ScoresMessage(scores))
     return scores
-
-
-def _target_spread(channel: RecordedChannel, part: ModelPart, settings: PredictionSettings) -> float:
-    if part.task != "linear":
-        return 1.0
-    if channel.party == settings.guest:
-        return part.target_spread
-    spread = channel.receive(settings.guest, SPREAD_STEP, TargetSpreadMessage).spread
-    if not (np.isfinite(spread) and spread > 0):
-        raise ProtocolError(f"{settings.guest!r} sent no spread", expected="a finite number above 0", got="another")
-    return spread
 
 
 def _note_what_two_learn(channel: RecordedChannel, settings: PredictionSettings) -> None:

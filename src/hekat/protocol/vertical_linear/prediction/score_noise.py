@@ -1,10 +1,10 @@
-"""Noise below one told unit on a score, always the same of the same row: who asks again learns nothing finer.
+"""Noise below one told unit on a score, always the same for the same row: asking again tells nothing finer.
 
-A receiver of scores knows its own share to every bit. So what it is sent puts the score between two ends, one unit
-apart and anywhere: n answers about one row would leave the n-th part of a unit. Whoever sends shares therefore adds a
-number that is uniform within half a unit of 0 and follows from its own columns of the row and from what only it knows
-of the model, its shares of the weights. Then all answers together find the score with that number on it, as form
-`arbiter` finds parts that are rounded always in the same way. Other units have other noise.
+A receiver of scores knows its own share to every bit. So the share that it is sent puts the score between two ends, one
+unit apart and anywhere, and n answers about one row would leave the n-th part of a unit. A party that sends shares
+therefore adds a number that is uniform within half a unit of 0. The number follows from the party's own columns of the
+row and from its shares of the weights, which no other party knows. All answers together then find the score plus that
+number, as in form `arbiter`, where parts are always rounded in the same way. Another unit has other noise.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _WORD_BYTES, _SHARE_BYTES = 8, RING_BITS // 8
 def score_noise(features: Any, weights: ShareArray, unit_bits: int) -> ShareArray:
     """Elements of the ring (rows, K, 2) from -2^(unit_bits - 1) to below 2^(unit_bits - 1); 0 < unit_bits < 128.
 
-    `features` (rows, columns) are the sender's own as integers, the same noise dense or sparse; `weights` (size, K, 2)
-    its shares, which only who knows every weight to the last bit could reckon from shares of its own.
+    `features` (rows, columns) are the sender's own integers; dense and sparse rows get the same noise. `weights`
+    (size, K, 2) are the sender's shares: the other party could compute them only if it knew every weight to the last
+    bit.
     """
     from scipy.sparse import csr_array
 

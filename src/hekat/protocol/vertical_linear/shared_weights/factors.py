@@ -1,17 +1,13 @@
-"""Factors that both parties know and multiply shares with, such as the learning rate: integers at 2^-FACTOR_BITS."""
+"""Public factors that both parties multiply shares with, such as the learning rate: integers at 2^-FACTOR_BITS."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hekat.errors import JobError
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, TRUNCATED_BITS
-
-if TYPE_CHECKING:  # the settings ask this module what fits
-    from hekat.protocol.vertical_linear.settings import LinearTraining
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 FACTOR_BITS = 36
-# So many bits keep a factor within 2^-8 of what the job says.
+# A factor of so many bits is within 2^-8 of the job's number.
 MIN_FACTOR_BITS = 8
 
 
@@ -21,7 +17,7 @@ def as_integer(factor: float) -> int:
 
 
 def check_factors(training: LinearTraining, value_bits: int) -> None:
-    """Raise JobError for factors too small for an integer, or too large for safe truncation of what they multiply."""
+    """Raise JobError for factors too small for an integer, or too large for safe truncation of their products."""
     most_bits = TRUNCATED_BITS - RANGE_BITS - FACTOR_BITS - value_bits
     for name, factor in _factors_of(training, training.learning_rate):
         wide = factor >= 2.0**most_bits
@@ -35,10 +31,10 @@ def check_factors(training: LinearTraining, value_bits: int) -> None:
 
 
 def check_last_factors(training: LinearTraining, batch_count: int) -> None:
-    """Raise JobError where decay makes a factor too small for an integer by the last of `batch_count` steps an epoch.
+    """Raise JobError where decay makes a factor too small for an integer by the last step of `batch_count` an epoch.
 
-    It falls from step to step, so the last one says it of all. A training that ends early would not have come so far,
-    but nobody knows that before.
+    The factor falls from step to step, so the last step decides for all. A training that ends early would not reach
+    that step, but nobody knows that before.
     """
     steps = training.epochs * batch_count
     decay = training.optimiser_settings.get("decay", 0.0)
@@ -55,7 +51,7 @@ def check_last_factors(training: LinearTraining, batch_count: int) -> None:
 
 
 def _factors_of(training: LinearTraining, rate: float) -> list[tuple[str, float]]:
-    """The least that shares are multiplied with in a step at this rate, by what the job calls it; see SharedWeights."""
+    """The smallest factors of shares in a step at this rate, by their names in the job; see SharedWeights."""
     l2 = training.l2
     if training.optimiser == "momentum":
         momentum = training.optimiser_settings.get("momentum", 0.0)  # the default fits

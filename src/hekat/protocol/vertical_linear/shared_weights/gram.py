@@ -1,15 +1,16 @@
-"""Gradients by way of products of columns, which are computed once for each batch and kept in shares.
+"""Gradients by the Gram matrix: products of columns, computed once for each batch and kept in shares.
 
 Batches never change, so X^T d = X^T X w / 4 - X^T y / 2 (logistic; X^T X w - X^T y for a regression) needs the rows
-once only. Each party knows its own block of X^T X, the guest its own of X^T y. What mixes both parties' columns:
+only once. Each party knows its own block of X^T X, and the guest its own part of X^T y. The block that mixes both
+parties' columns takes two messages:
 
-1. the host sends each row of the batch encrypted, several columns in one plaintext
-2. the guest multiplies with its intercept, columns and targets, masks and answers: both hold shares of the mixed block,
-   exact, for slots lie so far apart that none carries into the next
+1. the host sends each row of the batch encrypted, with several columns in one plaintext
+2. the guest multiplies the rows with its intercept, columns and targets, masks the products and answers: both parties
+   hold exact shares of the mixed block, because slots lie so far apart that none carries into the next
 After that, a step multiplies shares by shares:
 3. each party sends its shares of all weights encrypted, and gets its share of (the other's shares of X^T X) @ weights
-4. both truncate to the mean's scale
-For few columns; a step costs as many products as X^T X has entries, and none for each row.
+4. both parties truncate to the mean's scale
+This pays for few columns: a step costs as many products as X^T X has entries, and none for each row.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ class GramGradients:
         self._largest_mean = largest_mean_magnitude(features, batches, pair.scales.feature_bits)
         self._kept: dict[int, tuple[ShareArray, ShareArray, ShareArray]] = {}
         self._loss = LossSums(pair, pair.size * pair.target_count * len(batches), both_cross=True)
-        # Signed shares of products reach 2^127, shares of weights 2^128.
+        # Signed shares of products are below 2^127 in magnitude, shares of weights below 2^128.
         value_bits = 2 * RING_BITS - 1 + pair.size.bit_length()
         self._layout = choose_slots(value_bits, pair.key_bits, pair.size, pair.size)
 
     def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray:
-        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by a unit and a bit.
+        """Shares (size, K, 2) of the sum of x d over the batch / 2^rows_shift, at 2^-value_bits.
 
-        `error_bound` says how large the bit is.
+        They are off by little more than a unit; see `error_bound`.
         """
         pair, scales, row_count = self._pair, self._pair.scales, len(self._batches[number])
         if number not in self._kept:
@@ -88,8 +89,8 @@ class GramGradients:
     def mean_square(self, step: str) -> ShareArray:
         """This party's share of the mean of d^2 of the epoch, over batches, at 2^-LOSS_BITS.
 
-        With d = s u - t y, a batch's sum of d^2 is s w . (X^T d - t X^T y) + t^2 times its sum of y^2, which the guest
-        knows and adds to its share.
+        With d = s u - t y, a batch's sum of d^2 is s w . (X^T d - t X^T y) plus t^2 times the sum of y^2. The guest
+        knows the last term and adds it to its share.
         """
         values = self._pair.target_count * len(self._batches)
         weights = {len(rows): 2.0 ** rows_shift(len(rows)) / (len(rows) * values) for rows in self._batches}
@@ -106,14 +107,15 @@ class GramGradients:
         return float(np.mean([np.mean(values[rows] ** 2) for rows in self._batches]))
 
     def error_bound(self) -> float:
-        """How far any entry of a mean gradient is off: a unit, what both answers were carried before truncation took
-        2 feature_bits or more, and mean |x| times what targets are."""
+        """How far any entry of a mean gradient is off: a unit, the carries of both answers after truncation by at least
+        2 feature_bits, and mean |x| times the error of targets."""
         scales = self._pair.scales
         carried = 2.0 * CARRY_UNITS * 2.0 ** -(2 * scales.feature_bits + scales.residual_shift)
         return 2.0**-scales.value_bits * (1.0 + carried) + self._largest_mean * scales.target_error
 
     def _make_products(self, step: str, number: int) -> tuple[ShareArray, ShareArray, ShareArray]:
-        """Shares of X^T X (size, size, 2) and of X^T y (size, K, 2): as a part of sums of x d, and of their mean."""
+        """Shares of X^T X (size, size, 2), and of X^T y (size, K, 2) at two scales: for the sums of x d, and their
+        mean."""
         pair, scales, row_count = self._pair, self._pair.scales, len(self._batches[number])
         products = zero_shares((pair.size, pair.size))
         targets = zero_shares((pair.size, pair.target_count))
@@ -134,7 +136,8 @@ class GramGradients:
             return products, lifted, pair.truncation.rescale(targets, target_scale, scales.value_bits)
 
     def _mixed_products(self, step: str, number: int, columns: IntArray) -> ShareArray:
-        """Shares (1 + guest columns + K, host columns, 2) of the guest's numbers times the host's columns."""
+        """Shares (1 + guest columns + K, host columns, 2) of the products of the guest's numbers and the host's
+        columns."""
         pair, rows = self._pair, self._batches[number]
         shape = (1 + pair.guest_columns + pair.target_count, pair.host_columns)
         limit_bits, layout = pair.scales.feature_limit_bits, column_layout(pair, len(rows))
@@ -149,7 +152,7 @@ class GramGradients:
             return subtract(own, matmul_integers(matrix, raised))
 
     def _own_columns(self, number: int) -> IntArray:
-        """This party's columns of a batch, the guest's with the intercept's ones before them."""
+        """This party's columns of a batch; the guest's begin with the intercept's ones."""
         features = self._features[self._batches[number]]
         if not self._pair.is_guest:
             return features
@@ -160,10 +163,11 @@ class GramGradients:
 def column_layout(pair: Pair, row_count: int) -> SlotLayout:
     """How products with the host's columns over so many rows are packed.
 
-    They are multiplied with weights of any size later, so a unit carried would count: slots lie MARGIN_BITS apart.
+    Later steps multiply the products with weights of any size, so a carried unit would count: slots lie MARGIN_BITS
+    apart.
     """
     limit_bits = pair.scales.feature_limit_bits
-    # The host's integers are sent raised by 2^limit_bits, so that none is negative.
+    # The host sends its integers raised by 2^limit_bits, so that none is negative.
     value_bits = limit_bits + 1 + max(limit_bits, pair.scales.target_limit_bits) + row_count.bit_length()
     slots = min(most_slots(value_bits, pair.key_bits, MARGIN_BITS), pair.host_columns)
     return SlotLayout(value_bits, slots, pair.key_bits, MARGIN_BITS)

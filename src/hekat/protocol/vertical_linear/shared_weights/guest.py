@@ -36,7 +36,7 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
 
 
 def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float:
-    """The epoch's mean loss. Raises BoundError where it is none: training diverges."""
+    """Open the epoch's mean loss. Raises BoundError for a number that is no loss: training diverges."""
     (host,) = training.settings.hosts
     message = training.channel.receive(host, f"{epoch_step(epoch)}/{LOSS_STEP}", LossShareMessage)
     if message.share.shape != share.shape:
@@ -44,7 +44,7 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
     bits = training.told_loss_bits
     mean_square = float(to_floats(add_shares(share, message.share), bits))
     residual = residual_of(training.settings.task)
-    # Rounding may take a loss of 0 a little below it; a sum that wrapped is anywhere.
+    # Rounding may take a loss of 0 a little below 0; a sum that wrapped can be any number.
     if not -(2.0 ** (RANGE_BITS - LOSS_BITS) + 2.0**-bits) <= mean_square <= 2.0**RANGE_BITS:
         raise BoundError(
             f"training diverges: the loss of epoch {epoch} is beyond what shares can hold",
@@ -57,12 +57,11 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
 
 
 def _end_epoch(training: SharedTraining, epoch: int, losses: tuple[float, ...]) -> bool:
-    """Tell the host whether to go on, and keep what was reached; returns whether training ends."""
+    """Tell the host whether to go on, and save the state; returns whether training ends."""
     settings, run = training.settings, training.run
     finished = epoch == settings.training.epochs or should_stop(losses, settings.training)
     message = EpochEndMessage(finished=finished)
     training.channel.send(settings.hosts[0], f"{epoch_step(epoch)}/{EPOCH_END}", message)
-    run.save(training.state(epoch, finished=finished, losses=losses))
-    training.channel.note_saved(f"{training.channel.party}'s part after epoch {epoch}")
-    run.on_epoch(EpochRecord(epoch, losses[-1], training.gradients.error_bound()))
+    record = EpochRecord(epoch, losses[-1], training.gradients.error_bound())
+    run.end_epoch(training.channel, training.state(epoch, finished=finished, losses=losses), record)
     return finished

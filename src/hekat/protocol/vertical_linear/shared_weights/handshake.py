@@ -1,4 +1,5 @@
-"""What both parties tell each other before anything is computed: keys, counts, and which state they hold shares of."""
+"""The handshake: before anything is computed, both parties send keys, counts, and the state that they hold shares
+of."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from hekat.data.features import MAX_COLUMNS
 from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts, PaillierCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
@@ -23,8 +25,6 @@ from hekat.scheme.paillier import KeyPair, PublicKey, generate_keys
 from hekat.wire import from_bytes, to_bytes
 
 HELLO_STEP = "hello"
-# A key of safe primes takes from below a second to minutes.
-KEY_TIMEOUT_S = 600.0
 NO_PROTECTION = "protection is NONE: shares of weights and columns leave unencrypted"
 _PAD_DOMAIN = b"hekat/vertical-shared/pads/1:"
 _SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
@@ -32,7 +32,8 @@ _SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
 
 @dataclass(frozen=True)
 class OwnSide:
-    """What one party brings; `key_pair` None: a fresh one is made. `sharing` as in HelloMessage."""
+    """What one party brings to the handshake; `key_pair` None: it makes a fresh one. `sharing` is as in
+    HelloMessage."""
 
     is_guest: bool
     peer: str
@@ -49,9 +50,10 @@ class OwnSide:
 def meet(
     channel: RecordedChannel, own: OwnSide, scales: Scales, target_count: int, stopwatch: Stopwatch
 ) -> tuple[Pair, bool]:
-    """Both parties as this one sees them, and whether any columns are sparse.
+    """Meet the other party; returns both parties as this one sees them, and whether any columns are sparse.
 
-    Raises ProtocolError where they come with different rows or states, KeyRefusedError for a key of another size.
+    Raises ProtocolError where the parties come with different rows or states, KeyRefusedError for a key of another size
+    and for this party's own key.
     """
     keys = _own_keys(channel, own, stopwatch)
     hello = HelloMessage(
@@ -83,7 +85,8 @@ def meet(
 
 
 def name_sharing(session_id: bytes, epochs_done: int) -> npt.NDArray[np.uint64]:
-    """A public name of what both hold shares of after an epoch of a session, so that no shares of two states meet."""
+    """A public name of the state that both parties hold shares of after an epoch, so that shares of two states never
+    meet."""
     digest = hashlib.sha256(_SHARING_DOMAIN + session_id + epochs_done.to_bytes(8, "little")).digest()
     return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
 
@@ -94,7 +97,7 @@ def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> K
         return None
     with stopwatch.measure(KEYS):
         keys = own.key_pair or generate_keys(own.key_bits)
-    _check_size(keys.public, own, channel.party)
+    check_key_size(keys.public, own.key_bits, channel.party)
     what = f"made a Paillier key of {own.key_bits} bits, crt; products open under masks uniform mod n"
     channel.ledger.note("keys", what, "public")
     return keys
@@ -106,7 +109,7 @@ def _make_cross_products(
     if keys is None:
         return PlainCrossProducts(channel, own.peer, stopwatch)
     foreign = from_bytes(data, PublicKey)
-    _check_size(foreign, own, own.peer)
+    check_key_size(foreign, own.key_bits, own.peer)
     if foreign == keys.public:
         raise KeyRefusedError(
             f"{own.peer} came with the key of {channel.party}",
@@ -115,16 +118,6 @@ def _make_cross_products(
             cure="each party makes a key of its own: leave ready keys out of the job",
         )
     return PaillierCrossProducts(channel, own.peer, keys.private, foreign, stopwatch)
-
-
-def _check_size(key: PublicKey, own: OwnSide, party: str) -> None:
-    if key.bits != own.key_bits:
-        raise KeyRefusedError(
-            f"the key of {party} is not the job's",
-            expected=f"{own.key_bits} bits",
-            got=f"{key.bits} bits",
-            cure="let each party make a key of the job's size",
-        )
 
 
 def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:

@@ -1,4 +1,4 @@
-"""The role of the host: it has columns and no labels, and learns nothing of them but when training ends."""
+"""The role of the host: it has columns and no labels, and learns nothing about labels but when training ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def _play_epoch(training: SharedTraining, epoch: int) -> bool:
     share = training.play_batches(epoch)
     training.channel.send(guest, f"{step}/{LOSS_STEP}", LossShareMessage(share=share))
     finished = training.channel.receive(guest, f"{step}/{EPOCH_END}", EpochEndMessage).finished
-    training.run.save(training.state(epoch, finished=finished))
-    training.channel.note_saved(f"{training.channel.party}'s part after epoch {epoch}")
-    training.run.on_epoch(EpochRecord(epoch, gradient_error_bound=training.gradients.error_bound()))
+    record = EpochRecord(epoch, gradient_error_bound=training.gradients.error_bound())
+    training.run.end_epoch(training.channel, training.state(epoch, finished=finished), record)
     return finished

@@ -1,4 +1,4 @@
-"""Sums over an epoch that make its loss, in shares until the guest opens their mean."""
+"""Sums over an epoch that make up its loss; they stay in shares until the guest opens their mean."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _WEIGHT_BITS = 40
 
 
 class LossSums:
-    """Sums of products of shares, apart for batches of different sizes; each inner product crosses encrypted.
+    """Sums of products of shares, one sum for each size of batch; each inner product crosses encrypted.
 
-    `both_cross`: each party multiplies its shares with the other's; else the guest alone does, for both.
+    With `both_cross` each party multiplies its shares with the other party's; otherwise the guest does so for both.
     """
 
     def __init__(self, pair: Pair, term_count: int, *, both_cross: bool) -> None:
         self._pair, self._both_cross = pair, both_cross
-        # Shares of both parties, and as many terms as an epoch adds up.
+        # A product of two shares, times as many terms as an epoch adds up.
         self._layout = SlotLayout(2 * RING_BITS + term_count.bit_length(), 1, pair.key_bits)
         self._local: dict[int, ShareArray] = {}
         self._crossed: dict[int, Any] = {}
 
     def add(self, row_count: int, local: ShareArray, shares: ShareArray, factors: Any) -> None:
-        """Add this party's local share (2,), and the inner product of `shares` and the other's `factors`."""
+        """Add this party's local share (2,), and the inner product of `shares` with the other party's `factors`."""
         self._local[row_count] = add_shares(self._local.get(row_count, zero_shares(())), local)
         if self._pair.is_guest or self._both_cross:
             before = self._crossed.get(row_count)
             self._crossed[row_count] = self._pair.cross_products.inner_product(shares, factors, before)
 
     def close(self, step: str, scale_bits: int, weights: Mapping[int, float]) -> ShareArray:
-        """This party's share of sum over sizes of weight times sum, at 2^-LOSS_BITS; the sums begin anew.
+        """This party's share of the weighted sum of all sums, at 2^-LOSS_BITS; the sums begin anew.
 
-        `scale_bits` is the scale of the sums, `weights` by number of rows are below 1.
+        `scale_bits` is the scale of the sums; `weights`, all below 1, are given by the number of rows of a batch.
         """
         total = zero_shares(())
         for row_count in sorted(self._local):

@@ -21,7 +21,7 @@ class HelloMessage:
     sparse: bool = disclosed("whether the sender's columns are sparse")
     epochs_done: int = public()
     sharing: bytes = public()
-    """Names the state both hold shares of; empty where there is none yet."""
+    """The name of the state that both parties hold shares of; empty where there is none yet."""
 
 
 @message("vertical-shared/factors", version=2)
@@ -40,7 +40,7 @@ class FactorsMessage:
 class ProductsMessage:
     """The answer: products of the receiver's factors and the sender's numbers, under masks that the sender keeps.
 
-    Version 1 had a mask for each slot, version 2 has one for the whole plaintext.
+    Version 1 had one mask for each slot; version 2 has one mask for the whole plaintext.
     """
 
     ciphertexts: bytes = ciphertext(under="the receiver, who opens uniform numbers: its shares of the products")
@@ -67,7 +67,7 @@ class PlainProductsMessage:
 class LossShareMessage:
     """Host to guest, at the end of every epoch: with its own share the guest learns the epoch's loss.
 
-    Version 1 told it to 2^-24 however few the rows.
+    Version 1 told the loss to 2^-24 however few the rows.
     """
 
     share: npt.NDArray[np.uint64] = disclosed(

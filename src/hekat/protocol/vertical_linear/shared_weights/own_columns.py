@@ -1,4 +1,4 @@
-"""A party's columns, and the guest's targets, as the integers of this form."""
+"""A party's columns and the guest's targets as the integers of form `shared_weights`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OwnColumns:
-    """`integers` (rows, columns), dense or sparse; `targets` (rows, K) at the guest; `batches` of row numbers."""
+    """A party's own side of the rows: `integers` (rows, columns), dense or sparse; `targets` (rows, K) at the guest;
+    `batches` of row numbers."""
 
     party: str
     column_names: tuple[str, ...]
@@ -43,7 +44,8 @@ class OwnColumns:
 
 
 def encode_own_features(features: Features, scales: Scales, party: str) -> Any:
-    """Prepared features as integers below 2^feature_limit_bits, dense or sparse as they are. Raises BoundError."""
+    """Round prepared features to integers below 2^feature_limit_bits, dense or sparse as they are. Raises
+    BoundError."""
     integers = encode_features(features, scales.fixed_point, party)
     if integers.size and int(abs(integers).max()) >> scales.feature_limit_bits:
         raise BoundError(
@@ -56,5 +58,5 @@ def encode_own_features(features: Features, scales: Scales, party: str) -> Any:
 
 
 def encode_targets(targets: Targets, scales: Scales, party: str) -> IntArray:
-    """Targets as integers below 2^target_limit_bits. Raises BoundError."""
+    """Round targets to integers below 2^target_limit_bits. Raises BoundError."""
     return encode_numbers(targets.values, scales.target_bits, scales.target_limit_bits, f"targets of {party}")

@@ -1,4 +1,4 @@
-"""The two parties as one of them sees them: whose columns stand where, and what both compute with."""
+"""The two parties as one of them sees them: where each party's columns stand, and what both compute with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
 @dataclass(frozen=True)
 class Pair:
-    """Weights are one array of shares (1 + guest_columns + host_columns, K, 2): the intercept, then each party's."""
+    """Weights are one array of shares (1 + guest_columns + host_columns, K, 2): the intercept, the guest's weights, the
+    host's weights."""
 
     is_guest: bool
     guest_columns: int
@@ -26,7 +27,7 @@ class Pair:
 
     @property
     def size(self) -> int:
-        """Weights of one target, the intercept among them."""
+        """How many weights one target has, the intercept among them."""
         return 1 + self.guest_columns + self.host_columns
 
     @property

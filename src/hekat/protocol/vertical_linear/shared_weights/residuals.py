@@ -1,10 +1,10 @@
-"""Gradients by way of the residuals: scores and residuals of a batch's rows in shares, anew in every step.
+"""Gradients by residuals: shares of the scores and residuals of a batch's rows, computed anew in every step.
 
 1. each party sends its shares of the other's weights encrypted, and gets its share of (the other's X) @ weights
-2. both truncate scores to 2^-value_bits; the guest takes its targets off: shares of the residuals d
-3. each sends its shares of d encrypted, and gets its share of (the other's X)^T d
-4. both truncate to the mean's scale; the guest multiplies its d with the encrypted ones for the loss
-Takes any number of columns, dense or sparse.
+2. both parties truncate scores to 2^-value_bits; the guest takes its targets off: both have shares of the residuals d
+3. each party sends its shares of d encrypted, and gets its share of (the other's X)^T d
+4. both parties truncate to the mean's scale; the guest multiplies its d with the host's encrypted d for the loss
+This works for any number of columns, dense or sparse.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class ResidualGradients:
         self._loss = LossSums(pair, row_count * pair.target_count, both_cross=False)
 
     def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray:
-        """Shares (size, K, 2) of sum over the batch of x d / 2^rows_shift at 2^-value_bits, off by less than 1.
+        """Shares (size, K, 2) of the sum of x d over the batch / 2^rows_shift, at 2^-value_bits, off by less than 1.
 
-        The residuals d are off as `score_error` says.
+        `score_error` says how far the residuals d are off.
         """
         pair, scales, rows = self._pair, self._pair.scales, self._batches[number]
         features = self._features[rows]
@@ -70,13 +70,13 @@ class ResidualGradients:
         return self._loss.close(f"{step}/loss", 2 * self._pair.scales.residual_bits, weights)
 
     def error_bound(self) -> float:
-        """How far any entry of a mean gradient is off: a unit, and mean |x| times what scores and targets are."""
+        """How far any entry of a mean gradient is off: a unit, and mean |x| times the error of scores and targets."""
         scales = self._pair.scales
         scores = score_error(scales) * 2.0**-scales.residual_shift
         return 2.0**-scales.value_bits + self._largest_mean * (scores + scales.target_error)
 
     def _column_sums(self, step: str, features: Any, residuals: ShareArray) -> tuple[ShareArray, Any]:
-        """Shares of X^T d over all columns and the intercept, and the other party's encrypted residuals."""
+        """Shares of X^T d for all columns and the intercept, and the other party's encrypted residuals."""
         pair, row_count = self._pair, len(residuals)
         layout = SlotLayout(RING_BITS + pair.scales.feature_limit_bits + row_count.bit_length(), 1, pair.key_bits)
         pair.cross_products.send_factors(step, residuals, layout)
@@ -95,9 +95,9 @@ class ResidualGradients:
 
 
 def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> ShareArray:
-    """Shares (rows, K, 2) of X w + intercept of all columns, at 2^-(feature_bits + value_bits).
+    """Shares (rows, K, 2) of X w + intercept over all columns, at 2^-(feature_bits + value_bits).
 
-    Each party's columns come from an answer of its own: scores are up to two CARRY_UNITS too high.
+    Each party's columns take an answer of their own, so scores are up to two CARRY_UNITS too high.
     """
     row_count, target_count = features.shape[0], pair.target_count
     guests, hosts = score_layouts(pair, row_count)
@@ -113,7 +113,7 @@ def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> S
 
 
 def score_layouts(pair: Pair, row_count: int) -> tuple[SlotLayout, SlotLayout]:
-    """How the scores of so many rows are packed: of the guest's columns, and of the host's."""
+    """How the scores of so many rows are packed: the layout for the guest's columns, and for the host's."""
     guests, hosts = (
         choose_slots(
             RING_BITS + pair.scales.feature_limit_bits + columns.bit_length(),
@@ -127,11 +127,11 @@ def score_layouts(pair: Pair, row_count: int) -> tuple[SlotLayout, SlotLayout]:
 
 
 def score_error(scales: Scales) -> float:
-    """How far a truncated score is off at most: less than a unit by truncation, and what both answers were carried."""
+    """How far a truncated score is off at most: less than a unit by truncation, and the carries of both answers."""
     return 2.0**-scales.value_bits * (1.0 + 2.0 * CARRY_UNITS * 2.0**-scales.feature_bits)
 
 
 def largest_mean_magnitude(features: Any, batches: Sequence[IntArray], feature_bits: int) -> float:
-    """The largest mean of |x| of any column of a batch, and at least that of the intercept's ones."""
+    """The largest mean of |x| of any column in any batch; at least 1, the mean of the intercept's ones."""
     means = [float(np.asarray(abs(features[rows]).mean(axis=0)).max()) for rows in batches]
     return max(1.0, *(mean * 2.0**-feature_bits for mean in means))

@@ -1,22 +1,19 @@
-"""At which powers of two the integers behind shares stand for numbers, and how far they may reach."""
+"""The scales of the integers behind shares, as powers of two, and how large these integers may become."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hekat.errors import BoundError
 from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS
-
-if TYPE_CHECKING:  # the settings ask this module what fits
-    from hekat.protocol.vertical_linear.settings import FixedPoint
+from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 # Prepared features and targets stay below 2^15: thirty thousand spreads from the mean.
 LIMIT_BITS = 15
 TARGET_LIMIT_BITS = 47
-# Mean gradients and residuals of a training that does not diverge stay far below 2^10.
+# Mean gradients and residuals stay far below 2^10 unless training diverges.
 RANGE_BITS = 10
-# A truncation of a number below 2^l fails with odds of 2^(l - 127): these leave 2^-32 at the very end of the range.
+# Truncating a number below 2^l fails with odds of 2^(l - 127): at most 2^-32 at the very end of this range.
 TRUNCATED_BITS = 95
 
 
@@ -24,8 +21,8 @@ TRUNCATED_BITS = 95
 class Scales:
     """Weights, scores and mean gradients at 2^-value_bits, features at 2^-feature_bits.
 
-    A residual d = u / 4 - y / 2 (logistic) or u - y (linear) stands at 2^-(value_bits + residual_shift): what a score's
-    factor divides by goes into the scale, and nothing is rounded.
+    A residual d = u / 4 - y / 2 (logistic) or u - y (linear) stands at 2^-(value_bits + residual_shift): the factor of
+    a score goes into the scale, so that nothing is rounded.
     """
 
     fixed_point: FixedPoint
@@ -46,7 +43,7 @@ class Scales:
 
     @property
     def target_bits(self) -> int:
-        """The scale of targets: whole numbers for classes, that of scores for a regression."""
+        """The scale of targets: whole numbers for classes, the scale of scores for a regression."""
         return 0 if self.task == "logistic" else self.value_bits
 
     @property
@@ -56,11 +53,12 @@ class Scales:
 
     @property
     def residual_shift(self) -> int:
-        """d = u 2^-residual_shift - y 2^-target_shift."""
+        """The factor of scores in a residual: d = u 2^-residual_shift - y 2^-target_shift."""
         return 2 if self.task == "logistic" else 0
 
     @property
     def target_shift(self) -> int:
+        """The factor of targets in a residual, see `residual_shift`."""
         return 1 if self.task == "logistic" else 0
 
     @property
@@ -70,16 +68,16 @@ class Scales:
 
     @property
     def target_lift(self) -> int:
-        """By how many bits a target's integer is shifted to be its part of a residual."""
+        """How many bits a target's integer is shifted by to become a part of a residual."""
         return self.residual_bits - self.target_shift - self.target_bits
 
     @property
     def target_error(self) -> float:
-        """How far a target's integer is from the target."""
+        """How far a target's integer may lie from the target."""
         return 0.0 if self.task == "logistic" else 2.0 ** -(self.target_bits + 1)
 
     def gram_gradient_bits(self, row_count: int) -> int:
-        """Bits of a batch's gradient that is made of kept products, before truncation, at the end of the range."""
+        """The bits of a batch's gradient by the Gram matrix, before truncation, at the end of the range."""
         return 2 * self.feature_bits + self.residual_bits + row_count.bit_length() + RANGE_BITS
 
     def check(self, row_count: int, largest_batch: int) -> None:
@@ -96,5 +94,5 @@ class Scales:
 
 
 def rows_shift(row_count: int) -> int:
-    """floor(log2 rows): the power of two that a sum over rows is divided by, exactly, towards its mean."""
+    """floor(log2 rows): a sum over rows is divided by this power of two, exactly, on the way to its mean."""
     return row_count.bit_length() - 1

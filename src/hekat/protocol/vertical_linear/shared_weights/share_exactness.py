@@ -1,4 +1,4 @@
-"""Joins both parties' shares for the run's exactness check; like it, never exists when sites are apart."""
+"""Joins the shares of both parties for the run's exactness check; like the check, it exists on one machine only."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def deposit_shares(
     shares: tuple[ShareArray, ShareArray],
     allowance: float,
 ) -> None:
-    """A party's shares of weights and of the gradient's sums of one step; the second party sets off the check.
+    """Take a party's shares of the weights and of the gradient's sums of one step; the second party starts the check.
 
-    Raises BoundError as `ExactnessCheck.deposit`.
+    Raises BoundError as `ExactnessCheck.deposit` does.
     """
     with _lock:
         waiting = _waiting.setdefault(exactness_check, {})

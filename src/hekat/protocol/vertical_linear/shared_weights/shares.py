@@ -1,7 +1,7 @@
-"""Arithmetic in Z_2^128: the ring in which two parties hold additive shares of numbers that neither of them knows.
+"""Arithmetic in Z_2^128: two parties hold additive shares in this ring of numbers that neither of them knows.
 
-An array of shares is uint64 of shape (..., 2): low limb, high limb. Every operation wraps mod 2^128, as shares must;
-what keeps the numbers behind them from wrapping is the caller's bound on these numbers.
+An array of shares is uint64 of shape (..., 2): low limb, high limb. Every operation wraps mod 2^128, as shares must.
+The caller bounds the numbers behind the shares, so that these do not wrap.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.engine.limbs import LIMB_BITS, ints_from_limbs, read_from_bit
+from hekat.engine.limbs import LIMB_BITS, read_from_bit
 from hekat.engine.random_limbs import random_bits
+from hekat.engine.signed_limbs import integers_from_limbs
 from hekat.errors import InputError
 
 ShareArray = npt.NDArray[np.uint64]
@@ -23,7 +24,7 @@ _INT_BITS = 63
 _HALF_BITS = 32
 _HALF = np.uint64(_HALF_BITS)
 _HALF_MASK = np.uint64((1 << _HALF_BITS) - 1)
-# Wider integers of a plain matrix are cut in two.
+# Wider integers of a plain matrix are split in two.
 _WIDE_BITS = 24
 
 
@@ -38,7 +39,7 @@ def zero_shares(shape: tuple[int, ...]) -> ShareArray:
 
 
 def from_integers(values: npt.NDArray[np.int64]) -> ShareArray:
-    """int64 integers as elements of the ring, negative ones as 2^128 less their magnitude."""
+    """int64 integers as elements of the ring; a negative one is 2^128 less its magnitude."""
     high = np.where(values < 0, np.uint64(2**64 - 1), np.uint64(0))
     return np.stack([values.astype(np.uint64), high], axis=-1)
 
@@ -51,7 +52,7 @@ def constant(value: int) -> ShareArray:
 
 def add_shares(a: ShareArray, b: ShareArray) -> ShareArray:
     """a + b, shapes broadcast."""
-    with np.errstate(over="ignore"):  # NumPy warns of single elements that wrap
+    with np.errstate(over="ignore"):  # NumPy warns where a single element wraps
         low = a[..., 0] + b[..., 0]
         carry = (low < a[..., 0]).astype(np.uint64)
         return np.stack([low, a[..., 1] + b[..., 1] + carry], axis=-1)
@@ -71,7 +72,7 @@ def subtract(a: ShareArray, b: ShareArray) -> ShareArray:
 
 
 def multiply(a: ShareArray, b: ShareArray) -> ShareArray:
-    """a * b, shapes broadcast; the product of a known factor and a share is a share of the product."""
+    """a * b, shapes broadcast. A known factor times a share is a share of the product."""
     a_low, a_high = a[..., 0], a[..., 1]
     b_low, b_high = b[..., 0], b[..., 1]
     with np.errstate(over="ignore"):
@@ -90,7 +91,7 @@ def shift_left(a: ShareArray, bits: int) -> ShareArray:
 
 
 def shift_right(a: ShareArray, bits: int) -> ShareArray:
-    """floor(a / 2^bits) of a as a number in [0, 2^128), 0 <= bits < 128."""
+    """floor(a / 2^bits), where a is a number in [0, 2^128); 0 <= bits < 128."""
     if bits >= LIMB_BITS:
         return np.stack([a[..., 1] >> np.uint64(bits - LIMB_BITS), np.zeros_like(a[..., 1])], axis=-1)
     if bits == 0:
@@ -100,7 +101,7 @@ def shift_right(a: ShareArray, bits: int) -> ShareArray:
 
 
 def sum_along(a: ShareArray, axis: int) -> ShareArray:
-    """Sums along one axis (not the last) of fewer than 2^32 elements."""
+    """Sums along one axis (not the limbs') of fewer than 2^32 elements."""
     axis = axis if axis >= 0 else axis - 1
     quarters = [half.sum(axis=axis, dtype=np.uint64) for limb in (0, 1) for half in _halves(a[..., limb])]
     total = np.zeros((*quarters[0].shape, 2), np.uint64)
@@ -119,7 +120,7 @@ def matmul(a: ShareArray, b: ShareArray) -> ShareArray:
 def matmul_integers(matrix: Any, shares: ShareArray) -> ShareArray:
     """matrix @ shares for int64 (r, k), dense or sparse of SciPy, magnitudes below 2^48, and (k, m, 2): (r, m, 2).
 
-    Shares are cut so finely that no sum of products reaches 2^63.
+    The shares are split into pieces so small that no sum of products reaches 2^63.
     """
     largest = int(abs(matrix).max()) if matrix.size else 0
     entry_bits = largest.bit_length()
@@ -143,15 +144,11 @@ def matmul_integers(matrix: Any, shares: ShareArray) -> ShareArray:
 
 def signed_integers(a: ShareArray) -> npt.NDArray[np.object_]:
     """The elements as Python integers in [-2^127, 2^127)."""
-    top = 1 << (RING_BITS - 1)
-    values = [value - 2 * top if value >= top else value for value in ints_from_limbs(a)]
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out.reshape(a.shape[:-1])
+    return integers_from_limbs(a).reshape(a.shape[:-1])
 
 
 def to_floats(a: ShareArray, fraction_bits: int) -> FloatArray:
-    """What elements mean as signed integers at a scale of 2^-fraction_bits, rounded to float64."""
+    """The elements as signed integers at a scale of 2^-fraction_bits, rounded to float64."""
     negative = (a[..., 1] >> np.uint64(LIMB_BITS - 1)).astype(np.bool_)
     magnitude = np.where(negative[..., np.newaxis], negate(a), a)
     value = np.ldexp(magnitude[..., 1].astype(np.float64), LIMB_BITS) + magnitude[..., 0].astype(np.float64)
@@ -159,7 +156,7 @@ def to_floats(a: ShareArray, fraction_bits: int) -> FloatArray:
 
 
 def _cut_in_two(matrix: Any) -> tuple[Any, Any]:
-    """Integer matrices u and l >= 0 with matrix = u 2^24 + l, as dense or sparse as it is."""
+    """Split an integer matrix into u and l >= 0 with matrix = u 2^24 + l, dense or sparse as it is."""
     if isinstance(matrix, np.ndarray):
         return matrix >> _WIDE_BITS, matrix & ((1 << _WIDE_BITS) - 1)
     upper, lower = matrix.copy(), matrix.copy()

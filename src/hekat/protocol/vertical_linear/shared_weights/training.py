@@ -1,8 +1,8 @@
 """What guest and host do alike: prepare columns, meet, compute gradients in shares, and move the weights.
 
-    1. tell each other public keys and how many columns there are
-    2. each batch: shares of the gradient of all columns, by kept products or by residuals (see there), and a step of
-       the optimiser on shares
+    1. each party tells the other its public key and how many columns it has
+    2. each batch: both compute shares of the gradient of all columns, by the Gram matrix (`gram`) or by residuals
+       (`residuals`), and make a step of the optimiser on shares
     3. each epoch: the guest opens the mean loss, and nothing else, and says whether to go on
 
 Source: Mohassel and Zhang 2017 (SecureML), section 4, for training on shares and their truncation.
@@ -36,8 +36,9 @@ from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS,
 from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
-from hekat.protocol.vertical_linear.steps import batch_step, epoch_step, model_id_of
+from hekat.protocol.vertical_linear.steps import batch_step, epoch_step
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
+from hekat.protocol.vertical_linear.trained_part import make_trained_part
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
@@ -46,7 +47,7 @@ _ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 450.0, 2.4, 22.0
 
 
 class Gradients(Protocol):
-    """A batch's gradient in shares, either way."""
+    """Computes a batch's gradient and an epoch's mean square of residuals in shares."""
 
     def gradient(self, step: str, number: int, weights: ShareArray) -> ShareArray: ...
 
@@ -57,7 +58,7 @@ class Gradients(Protocol):
 
 @dataclass
 class SharedTraining:
-    """One party's side of a training, between the meeting and its part of the model."""
+    """One party's side of a training, from the handshake to its part of the model."""
 
     channel: RecordedChannel
     settings: VerticalLinearSettings
@@ -69,7 +70,8 @@ class SharedTraining:
 
     @property
     def epochs_done(self) -> int:
-        return 0 if self.run.resume_from is None else self.run.resume_from.epochs_done
+        """How many epochs the resumed run had done."""
+        return self.run.epochs_done
 
     @property
     def told_loss_bits(self) -> int:
@@ -78,12 +80,11 @@ class SharedTraining:
 
     @property
     def finished(self) -> bool:
-        """Whether the run that is resumed had ended already."""
-        resumed = self.run.resume_from
-        return resumed is not None and (resumed.finished or resumed.epochs_done >= self.settings.training.epochs)
+        """Whether the resumed run had ended already."""
+        return self.run.had_ended(self.settings.training.epochs)
 
     def play_batches(self, epoch: int) -> ShareArray:
-        """All steps of an epoch; returns this party's share of the mean of d^2, at 2^-told_loss_bits."""
+        """Play all steps of an epoch; returns this party's share of the mean of d^2, at 2^-told_loss_bits."""
         for number, rows in enumerate(self.own.batches):
             step = batch_step(epoch, number)
             gradient = self.gradients.gradient(step, number, self.weights.weights)
@@ -100,25 +101,14 @@ class SharedTraining:
 
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model."""
-        settings = self.settings
-        return ModelPart(
-            party=self.channel.party,
-            guest=settings.guest,
-            hosts=settings.hosts,
-            form="shared_weights",
-            task=settings.task,
-            classes=settings.classes,
-            columns=self.own.column_names,
-            model_id=model_id_of(self.channel.session_id),
-            means=self.own.columns.means,
-            spreads=self.own.columns.spreads,
-            limit_spreads=settings.limit_spreads,
-            feature_bits=settings.fixed_point.feature_bits,
-            value_bits=settings.fixed_point.value_bits,
-            key_bits=settings.key_bits,
-            arrays=self.weights.model_arrays(),
-            target_mean=0.0 if targets is None else targets.mean,
-            target_spread=1.0 if targets is None else targets.spread,
+        return make_trained_part(
+            self.channel.party,
+            self.settings,
+            self.channel.session_id,
+            self.own.column_names,
+            self.own.columns,
+            self.weights.model_arrays(),
+            targets,
         )
 
     def _check_exactness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
@@ -130,11 +120,11 @@ class SharedTraining:
 def begin_training(
     channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun, targets: Targets | None
 ) -> SharedTraining:
-    """Prepare this party's columns, meet the other, and choose how gradients are computed; `targets` are the guest's.
+    """Prepare this party's columns, meet the other party, and choose how gradients are computed.
 
-    Raises InputError for columns that cannot be used, BoundError for scales that leave no room and for more results
-    than may be opened, JobError for a decay that over so many steps leaves no factor, ProtocolError and KeyRefusedError
-    as `meet`.
+    `targets` are the guest's. Raises InputError for columns that cannot be used, BoundError for scales that leave no
+    room and for more results than may be opened, JobError for a decay that makes a factor too small over so many steps,
+    and ProtocolError and KeyRefusedError as `meet` does.
     """
     scales = Scales(settings.fixed_point, settings.task)
     with run.stopwatch.measure(PLAIN):
@@ -154,7 +144,7 @@ def begin_training(
         key_bits=settings.key_bits,
         protection=settings.protection,
         key_pair=run.key_pair,
-        epochs_done=0 if resumed is None else resumed.epochs_done,
+        epochs_done=run.epochs_done,
         sharing=_begun_from(run),
     )
     pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
@@ -171,7 +161,8 @@ def begin_training(
 
 
 def _begun_from(run: PartyRun) -> bytes:
-    """What both parties must begin from alike: a state of one run and epoch, parts of a model, or nothing."""
+    """The name of what both parties must begin from alike: a state of one run and epoch, parts of a model, or
+    nothing."""
     if run.resume_from is not None:
         found = run.resume_from.arrays.get(SHARING)
         return b"a state of another form" if found is None else np.asarray(found, np.uint64).tobytes()
@@ -196,7 +187,7 @@ def _prepare_own(
 def _choose_gradients(
     channel: RecordedChannel, pair: Pair, own: OwnColumns, sparse: bool, epoch_count: int
 ) -> Gradients:
-    """By kept products where these fit and cost less over all epochs, told from public counts alone."""
+    """Choose the Gram matrix where it fits and costs less over all epochs, which public counts alone decide."""
     if not sparse and prefers_gram(pair, own.batches, epoch_count):
         channel.ledger.note("setup", "gradients by products of columns, kept in shares", "public")
         return GramGradients(pair, own.integers, own.targets, own.batches)
@@ -205,7 +196,7 @@ def _choose_gradients(
 
 
 def prefers_gram(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> bool:
-    """Whether products of columns fit into the ring at these scales, and save time over `epoch_count` epochs."""
+    """Whether the Gram matrix fits into the ring at these scales, and saves time over `epoch_count` epochs."""
     rows = max(len(batch) for batch in batches)
     if pair.scales.gram_gradient_bits(rows) > TRUNCATED_BITS:
         return False
@@ -219,7 +210,7 @@ def prefers_gram(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_cou
 
 
 def count_results(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> int:
-    """How many results both parties open at most, whichever way gradients are computed."""
+    """How many results both parties open at most, however gradients are computed."""
     rows = sum(len(batch) for batch in batches)
     by_step = 2 * pair.target_count * (pair.size + 1)  # shares of the gradient, and of the loss
     by_epoch = 2 * pair.target_count * rows + by_step * len(batches)

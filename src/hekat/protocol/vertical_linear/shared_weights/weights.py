@@ -1,4 +1,4 @@
-"""The weights in shares, and the optimiser that moves them: known multiples and truncations, nothing that is opened."""
+"""The weights in shares, and the optimiser that moves them by known multiples and truncations; nothing is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy.typing as npt
 from hekat.errors import InputError, StateError
 from hekat.model.optimisers import Momentum, Sgd
 from hekat.protocol.vertical_linear.objective import make_job_optimiser
-from hekat.protocol.vertical_linear.settings import LinearTraining
 from hekat.protocol.vertical_linear.shared_weights.factors import FACTOR_BITS, as_integer
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
@@ -23,6 +22,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 WEIGHTS, VELOCITY, STEP_COUNT = "weights", "velocity", "step_count"
@@ -33,9 +33,8 @@ _BEGIN_ANEW = "resume both parties from the states that this job saved, or begin
 class SharedWeights:
     """One party's shares of weights (size, K, 2) at 2^-value_bits, and of the velocity where there is momentum.
 
-    sgd: w <- w - rate (g + l2 w); momentum: v <- momentum v + g + l2 w, w <- w - rate v. Each step moves a weight to
-    within 2^-value_bits, and 2^-37 of the size of what is multiplied, of where exact arithmetic would (with momentum
-    the velocity too).
+    sgd: w <- w - rate (g + l2 w); momentum: v <- momentum v + g + l2 w, w <- w - rate v. Each step moves a weight, and
+    with momentum the velocity, to within 2^-value_bits plus 2^-37 of the multiplied numbers' size of exact arithmetic.
     """
 
     def __init__(self, pair: Pair, training: LinearTraining) -> None:
@@ -49,7 +48,7 @@ class SharedWeights:
         self._steps_done = 0
 
     def move(self, gradient: ShareArray, row_count: int) -> None:
-        """One step against shares of sum / 2^rows_shift over a batch of `row_count` rows."""
+        """Make one step, against shares of the gradient's sum / 2^rows_shift over a batch of `row_count` rows."""
         mean = 2.0 ** rows_shift(row_count) / row_count
         rate = self._optimiser.learning_rate / (1.0 + self._optimiser.decay * self._steps_done)
         self._steps_done += 1
@@ -63,8 +62,10 @@ class SharedWeights:
         self.weights = subtract(self.weights, step)
 
     def begin_from_state(self, arrays: Arrays, steps_done: int) -> None:
-        """Go on from `state_arrays` of so many steps, as many as the other party has done by the epochs that both
-        told. Raises StateError where they are of another job or damaged."""
+        """Go on from the `state_arrays` of an earlier run, which must count `steps_done` steps.
+
+        Raises StateError for arrays of another job, for damaged ones, and for another count.
+        """
         try:
             self.weights = _checked(arrays, WEIGHTS, self.weights.shape)
             if self._velocity is not None:
@@ -82,29 +83,29 @@ class SharedWeights:
         self._steps_done = steps_done
 
     def begin_from_model(self, arrays: Arrays) -> None:
-        """Begin with the weights of an earlier part of this form. Raises InputError for another model's."""
+        """Begin with the weights of an earlier part of this form. Raises InputError for parts of another model."""
         size, target_count, limbs = self.weights.shape
         weights = _checked(arrays, MODEL_WEIGHTS, (size - 1, target_count, limbs))
         intercept = _checked(arrays, MODEL_INTERCEPT, (target_count, limbs))
         self.weights = np.concatenate([intercept[np.newaxis], weights])
 
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What training resumes from."""
+        """The arrays that training resumes from."""
         arrays: dict[str, npt.NDArray[Any]] = {WEIGHTS: self.weights, STEP_COUNT: np.array(self._steps_done, np.uint64)}
         return arrays if self._velocity is None else {**arrays, VELOCITY: self._velocity}
 
     def model_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What a model part keeps."""
+        """The arrays of a model part."""
         return {MODEL_WEIGHTS: self.weights[1:].copy(), MODEL_INTERCEPT: self.weights[0].copy()}
 
     def _penalised(self) -> ShareArray:
-        """The weights, with 0 for the intercept, which no penalty draws to 0."""
+        """The weights, with 0 in place of the intercept, which has no penalty."""
         weights = self.weights.copy()
         weights[0] = 0
         return weights
 
     def _combine(self, *terms: tuple[ShareArray, float]) -> ShareArray:
-        """Shares of the sum of shares times known factors, off by less than 1."""
+        """Shares of the sum of terms, each shares times a known factor; off by less than 1."""
         total = zero_shares(self.weights.shape[:-1])
         for shares, factor in terms:
             total = add_shares(total, multiply(shares, constant(as_integer(factor))))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-import weakref
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from hekat.engine.interface import Modulus
-from hekat.errors import InputError, KeyRefusedError
 from hekat.plaintext_space import PlaintextSpace
+from hekat.scheme import factored_key
+from hekat.scheme.factored_key import (
+    FactoredPrivateKey,
+    FactoredPublicKey,
+    LiveKeys,
+    check_primes,
+    fingerprint_of_content,
+    unsigned_bytes,
+)
 from hekat.scheme.foreign_modulus import check_foreign_modulus
-from hekat.scheme.immutable_key import ImmutableKey
-from hekat.scheme.key_size import DEFAULT_KEY_BITS, check_key_strength, is_unsafe, unsafe_mark
+from hekat.scheme.key_size import DEFAULT_KEY_BITS
 from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
 from hekat.scheme.paillier.keys.permutation_proof import Roots, check_roots, find_roots
 from hekat.scheme.paillier.keys.prime_half import PrimeHalf
@@ -20,36 +24,37 @@ from hekat.scheme.paillier.keys.primes import Progress, find_safe_prime_pair, is
 from hekat.scheme.paillier.keys.randomiser_stock import RandomiserStock
 from hekat.scheme.paillier.keys.table_cache import TableCache
 
-FINGERPRINT_BYTES: Final = 16
 FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
 
 
-class PublicKey(ImmutableKey):
-    """The modulus n: encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
+class PublicKey(FactoredPublicKey):
+    """The modulus n: it encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
 
-    `roots`: the proof of the key's maker that x -> x^n permutes the units mod n; the public half of a private key has
-    them. There is no key without them, so that nothing is encrypted or re-randomised under an unproven one.
-    Raises KeyRefusedError for an n that is even, too small or large, prime, a perfect power, or has a small factor, and
-    for roots that do not hold. That does not prove that n is the product of two safe primes: only its maker knows.
+    These checks do not prove that n is the product of two safe primes: only the maker of the key knows that.
+
+    Args:
+        n: The modulus.
+        roots: The maker's proof that x -> x^n permutes the units mod n, as the public half of a private key carries it.
+            There is no key without it, so that nothing is encrypted or re-randomised under an unproven key.
+
+    Raises:
+        KeyRefusedError: n is even, prime, a perfect power, has a small factor or is of a size out of range, or the
+            roots do not hold.
+
+    Examples:
+        >>> import hekat
+        >>> public = hekat.paillier.generate_keys().public
+        >>> hekat.paillier.PublicKey(public.n, public.roots) is public
+        True
     """
 
-    __slots__ = (
-        "__weakref__",
-        "djn_tables",
-        "fingerprint",
-        "n",
-        "n_modulus",
-        "n_squared",
-        "plaintext_space",
-        "roots",
-        "uniform_stock",
-    )
+    __slots__ = ("djn_tables", "n_squared", "plaintext_space", "roots", "uniform_stock")
 
-    n: int
-    n_modulus: Modulus
+    scheme = "Paillier"
+    use = "encrypts and computes, opens nothing"
+
     n_squared: Modulus
     plaintext_space: PlaintextSpace
-    fingerprint: str
     djn_tables: TableCache
     roots: Roots
     uniform_stock: RandomiserStock
@@ -62,74 +67,59 @@ class PublicKey(ImmutableKey):
     @classmethod
     def _trusted(cls, n: int, roots: Roots) -> PublicKey:
         """The key of an n that was checked or made here."""
-        with _live_keys_lock:
-            known = _live_keys.get(n)
-            if known is not None:
-                return known
-            key = object.__new__(cls)
-            values: dict[str, Any] = {
-                "n": n,
-                "n_modulus": Modulus(n),
-                "n_squared": Modulus(n * n, root=n),
-                "plaintext_space": PlaintextSpace((n - 1) // 2),
-                "fingerprint": fingerprint_of(n),
-                "djn_tables": TableCache(),
-                "roots": roots,
-                "uniform_stock": RandomiserStock(),
-            }
-            for name, value in values.items():
-                object.__setattr__(key, name, value)
-            _live_keys[n] = key
-            return key
+        return _public_keys.get(n, lambda: cls._made(n, roots))
 
-    @property
-    def bits(self) -> int:
-        """Size of n in bits."""
-        return self.n.bit_length()
-
-    @property
-    def unsafe(self) -> bool:
-        """True for a key below the allowed size, made for benchmarks and tests only."""
-        return is_unsafe(self.bits)
-
-    def __eq__(self, other: object) -> bool:
-        return self.n == other.n if isinstance(other, PublicKey) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.n)
-
-    def __repr__(self) -> str:
-        return f"PublicKey({self.bits} bits, fingerprint {self.fingerprint}{unsafe_mark(self.bits)})"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        key = self
-        return [
-            ("scheme", "Paillier"),
-            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
-            ("fingerprint", key.fingerprint),
-            ("use", "encrypts and computes, opens nothing"),
-        ]
+    @classmethod
+    def _made(cls, n: int, roots: Roots) -> PublicKey:
+        key = object.__new__(cls)
+        values: dict[str, Any] = {
+            "n": n,
+            "n_modulus": Modulus(n),
+            "n_squared": Modulus(n * n, root=n),
+            "plaintext_space": PlaintextSpace((n - 1) // 2),
+            "fingerprint": fingerprint_of(n),
+            "djn_tables": TableCache(),
+            "roots": roots,
+            "uniform_stock": RandomiserStock(),
+        }
+        for name, value in values.items():
+            object.__setattr__(key, name, value)
+        return key
 
     def __reduce__(self) -> tuple[type[PublicKey], tuple[int, Roots]]:
         return PublicKey, (self.n, self.roots)
 
 
-class PrivateKey(ImmutableKey):
-    """The safe primes p and q: decrypts, and encrypts fastest. Immutable; shows, pickles and compares no secrets.
+class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
+    """The safe primes p and q: they decrypt, and encrypt fastest. Immutable; no secret is shown, pickled or compared.
 
     Keys of the same p and q are one object in a process, and so share their tables.
-    Raises KeyRefusedError unless p and q are different safe primes of equal size with their top two bits set.
+
+    Args:
+        p: The first prime.
+        q: The second prime.
+
+    Raises:
+        InputError: p or q is no int.
+        KeyRefusedError: p and q are not different safe primes of equal size with their top two bits set.
+
+    Examples:
+        >>> import hekat
+        >>> private = hekat.paillier.generate_keys().private
+        >>> hekat.paillier.PrivateKey(private.p, private.q) == private
+        True
     """
 
-    __slots__ = ("__weakref__", "_halves", "_p", "_q", "public")
+    __slots__ = ()
 
-    public: PublicKey
-    _p: int
-    _q: int
-    _halves: tuple[PrimeHalf, PrimeHalf]
+    use = "opens every ciphertext under its public key; its primes are not shown"
+    instead_of_pickling = (
+        "a passphrase, a 0600 file or a sealed message",
+        "use hekat.wire.keyfile.save_private_key, or hekat.wire.to_bytes inside a sealed message",
+    )
 
     def __new__(cls, p: int, q: int) -> PrivateKey:
-        known = _live_private_keys.get((p, q)) if isinstance(p, int) and isinstance(q, int) else None
+        known = _private_keys.find((p, q)) if isinstance(p, int) and isinstance(q, int) else None
         if known is not None:
             return known
         _check_primes(p, q)
@@ -138,69 +128,29 @@ class PrivateKey(ImmutableKey):
     @classmethod
     def _trusted(cls, p: int, q: int) -> PrivateKey:
         """The key of primes that were checked or made here; tests make tiny keys through it."""
-        with _live_private_keys_lock:
-            known = _live_private_keys.get((p, q))
-            if known is not None:
-                return known
-            key = object.__new__(cls)
-            halves = PrimeHalf(p, q), PrimeHalf(q, p)
-            object.__setattr__(key, "_p", p)
-            object.__setattr__(key, "_q", q)
-            object.__setattr__(key, "_halves", halves)
-            object.__setattr__(key, "public", PublicKey._trusted(p * q, find_roots(halves)))
-            _live_private_keys[p, q] = key
-            return key
+        return _private_keys.get((p, q), lambda: cls._made(p, q))
 
-    @property
-    def p(self) -> int:
-        """The first prime; secret."""
-        return self._p
-
-    @property
-    def q(self) -> int:
-        """The second prime; secret."""
-        return self._q
-
-    @property
-    def halves(self) -> tuple[PrimeHalf, PrimeHalf]:
-        """The constants of p and of q; secret."""
-        return self._halves
-
-    @property
-    def unsafe(self) -> bool:
-        """True for a key below the allowed size, made for benchmarks and tests only."""
-        return self.public.unsafe
-
-    def __eq__(self, other: object) -> bool:
-        # n determines p and q.
-        return self.public == other.public if isinstance(other, PrivateKey) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((PrivateKey, self.public.n))
-
-    def __repr__(self) -> str:
-        bits, fingerprint = self.public.bits, self.public.fingerprint
-        return f"PrivateKey({bits} bits, fingerprint {fingerprint}{unsafe_mark(bits)})"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        key = self.public
-        return [
-            ("scheme", "Paillier"),
-            ("size", f"{key.bits} bits{unsafe_mark(key.bits)}"),
-            ("fingerprint", key.fingerprint),
-            ("use", "opens every ciphertext under its public key; its primes are not shown"),
-        ]
-
-    def __reduce__(self) -> NoReturn:
-        raise KeyRefusedError(
-            "private keys are not pickled",
-            expected="a passphrase, a 0600 file or a sealed message",
-            cure="use hekat.wire.keyfile.save_private_key, or hekat.wire.to_bytes inside a sealed message",
-        )
+    @classmethod
+    def _made(cls, p: int, q: int) -> PrivateKey:
+        key = object.__new__(cls)
+        halves = PrimeHalf(p, q), PrimeHalf(q, p)
+        key._fill(p, q, halves, PublicKey._trusted(p * q, find_roots(halves)))
+        return key
 
 
 class KeyPair(NamedTuple):
-    """A public key and the private key that belongs to it."""
+    """A public key and the private key that belongs to it.
+
+    Attributes:
+        public: The key that encrypts; give it to everybody.
+        private: The key that decrypts; it stays with its owner.
+
+    Examples:
+        >>> import hekat
+        >>> public, private = hekat.paillier.generate_keys()
+        >>> private.public is public
+        True
+    """
 
     public: PublicKey
     private: PrivateKey
@@ -211,10 +161,30 @@ def generate_keys(
 ) -> KeyPair:
     """A new key pair whose n is the product of two safe primes and has exactly `bits` bits.
 
-    3072 bits take a few seconds. `progress(candidates_tried, primes_found)` is called some times a second. Below 3072
-    bits one KeySizeWarning; below 2048 only with `unsafe_for_benchmark=True`, and the keys carry `.unsafe`.
-    Raises KeyRefusedError for a size that is not allowed.
+    Args:
+        bits: Size of n in bits, even. 3072 bits give 128-bit security and take a few seconds to make.
+        progress: Called as `progress(candidates_tried, primes_found)` some times a second.
+        unsafe_for_benchmark: Allow sizes below 2048 bits, which protect nothing; such keys carry `.unsafe`.
+
+    Returns:
+        The public key and the private key.
+
+    Raises:
+        InputError: `bits` is no int.
+        KeyRefusedError: The size is not allowed.
+
+    Warns:
+        KeySizeWarning: The key has fewer than 3072 bits.
+
     Source: Paillier 1999; safe primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4.
+
+    Examples:
+        >>> import hekat
+        >>> keys = hekat.paillier.generate_keys()
+        >>> keys.public.bits
+        3072
+        >>> hekat.array([1, 2], key=keys.public).decrypt(keys.private).tolist()
+        [1, 2]
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
     p, q = find_safe_prime_pair(bits, progress)
@@ -224,52 +194,38 @@ def generate_keys(
 
 def check_same_key(expected: PublicKey, got: PublicKey) -> None:
     """Raise KeyRefusedError naming both fingerprints unless the keys are one."""
-    if expected is not got:
-        raise KeyRefusedError(
-            "ciphertexts are under another key",
-            expected=f"key {expected.fingerprint}",
-            got=f"key {got.fingerprint}",
-            cure="use the key they were encrypted under, or encrypt anew under this one",
-        )
-
-
-def check_strength(key: PublicKey | PrivateKey, unsafe_for_benchmark: bool = False) -> None:
-    """Raise KeyRefusedError for a key below the allowed size, for whoever takes a key from elsewhere."""
-    public = key.public if isinstance(key, PrivateKey) else key
-    check_key_strength(public.bits, public.fingerprint, unsafe_for_benchmark)
+    factored_key.check_same_key(
+        expected,
+        got,
+        what="ciphertexts are under another key",
+        cure="use the key they were encrypted under, or encrypt anew under this one",
+    )
 
 
 def fingerprint_of(n: int) -> str:
     """What names the key of n in ledgers and files: 32 hex digits."""
-    content = FINGERPRINT_DOMAIN + n.to_bytes(-(-n.bit_length() // 8), "big")
-    return hashlib.sha256(content).digest()[:FINGERPRINT_BYTES].hex()
+    return fingerprint_of_content(FINGERPRINT_DOMAIN, unsigned_bytes(n))
 
 
-_live_keys: weakref.WeakValueDictionary[int, PublicKey] = weakref.WeakValueDictionary()
-_live_keys_lock = threading.Lock()
-_live_private_keys: weakref.WeakValueDictionary[tuple[int, int], PrivateKey] = weakref.WeakValueDictionary()
-_live_private_keys_lock = threading.Lock()
+_public_keys: LiveKeys[int, PublicKey] = LiveKeys()
+_private_keys: LiveKeys[tuple[int, int], PrivateKey] = LiveKeys()
 
 
 def _check_primes(p: int, q: int) -> None:
-    if not all(isinstance(prime, int) and not isinstance(prime, bool) for prime in (p, q)):
-        raise InputError(
-            "private key refused", expected="p and q as int", got=f"{type(p).__name__} and {type(q).__name__}"
-        )
-    bits = p.bit_length()
-    flaw = ""
-    if not MIN_TEST_KEY_BITS <= 2 * bits <= MAX_KEY_BITS or min(p, q) < 0:
-        flaw = "the primes' size is out of range"
-    elif q.bit_length() != bits or p >> (bits - 2) != 3 or q >> (bits - 2) != 3:
-        flaw = "the primes differ in size, or their top two bits are not set"
-    elif p == q:
-        flaw = "the primes are equal"
-    elif not is_safe_prime(p) or not is_safe_prime(q):
-        flaw = "a factor is not a safe prime"
-    if flaw:
-        raise KeyRefusedError(
-            f"private key refused: {flaw}",
-            expected="two different safe primes of equal size",
-            got="others",
-            cure="make keys with hekat.paillier.generate_keys()",
-        )
+    def find_flaw() -> str:
+        bits = p.bit_length()
+        if q.bit_length() != bits or p >> (bits - 2) != 3 or q >> (bits - 2) != 3:
+            return "the primes differ in size, or their top two bits are not set"
+        if p == q:
+            return "the primes are equal"
+        return "" if is_safe_prime(p) and is_safe_prime(q) else "a factor is not a safe prime"
+
+    check_primes(
+        p,
+        q,
+        smallest_bits=MIN_TEST_KEY_BITS,
+        largest_bits=MAX_KEY_BITS,
+        find_flaw=find_flaw,
+        expected="two different safe primes of equal size",
+        cure="make keys with hekat.paillier.generate_keys()",
+    )

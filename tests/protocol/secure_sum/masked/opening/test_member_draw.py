@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections import Counter
 from itertools import combinations
@@ -23,11 +22,6 @@ JOB = bytes(range(32))
 HONEST = tuple(f"clinic-{number}" for number in range(13))
 FRIENDS = tuple(f"friend-{number}" for number in range(7))
 COEFFICIENTS = np.random.default_rng(5).integers(-21, 22, 64).astype(np.int8)
-
-
-@pytest.fixture(autouse=True)
-def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 def word(name: str, draw: int = 0) -> bytes:

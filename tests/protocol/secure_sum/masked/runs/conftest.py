@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -12,21 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.protocol.horizontal.rehearsal import Rehearsal
 
-from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.errors import ChannelError, HekatError
-from hekat.job.horizontal.job_file import Job
-from hekat.launch.horizontal.federation import Federation, Listener, copy_state
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
-from hekat.protocol.horizontal.settings import CodecSettings, HorizontalSettings, TrainingSettings
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked import draw_members as draw
 from hekat.protocol.secure_sum.masked.messages import OpenedMessage
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.wire import to_bytes
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
@@ -106,26 +104,18 @@ class Watch:
 
 
 @dataclass
-class MaskedRehearsal(Federation):
-    """A federation with what a test puts between its roles, and what it told its listener.
-
-    `meddlers` wrap a role's channel; `stand_ins` play a party instead; `hooks` are called before each part of a party's
-    uploads.
-    """
+class MaskedRehearsal(Rehearsal):
+    """A rehearsal in which `meddlers` wrap a role's channel; `hooks` are called ahead of each part of an upload."""
 
     meddlers: Mapping[str, Callable[[RecordedChannel], Any]] = field(default_factory=dict)
-    stand_ins: Mapping[str, Callable[[RecordedChannel], TrainingState | None]] = field(default_factory=dict)
     hooks: Mapping[str, Hook] = field(default_factory=dict)
-    records: list[RoundRecord] = field(default_factory=list)
-    saved: list[TrainingState] = field(default_factory=list)
     sessions: list[bytes] = field(default_factory=list)
 
     def _play(self, name: str, channel: RecordedChannel) -> TrainingState | None:
         if name == self.settings.aggregator:
             self.sessions.append(channel.session_id)
-        if name in self.stand_ins:
-            return self.stand_ins[name](channel)
-        return super()._play(name, self.meddlers[name](channel) if name in self.meddlers else channel)
+        meddled = name in self.meddlers and name not in self.stand_ins
+        return super()._play(name, self.meddlers[name](channel) if meddled else channel)
 
     def _party_run(self, name: str, *others: Any) -> Any:
         run = super()._party_run(name, *others)
@@ -192,12 +182,6 @@ def one_step_of(parties: Iterable[str], tables: Mapping[str, Table], training: T
 
 
 @pytest.fixture(autouse=True)
-def nothing_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No machine stops in these tests: counters and records are written, and not waited for until they are on disk."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
-@pytest.fixture(autouse=True)
 def first_are_members(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members are the first seven parties, as if these had been drawn: tests call members, and the others, by name.
 
@@ -234,25 +218,16 @@ def rehearse_masked(tmp_path: Path) -> Iterable[Callable[..., MaskedRehearsal]]:
                 if name != chosen.aggregator:
                     states[name] = open_upload_state(state_folder / name, job_digest, rows(name))
                     open_states.enter_context(states[name].uploads)
-            records: list[RoundRecord] = []
-            saved: list[TrainingState] = []
-            rehearsal = MaskedRehearsal(
-                job=Job("test", job_digest, chosen, "rows", None, False, False, exactness_check, timeout_s=timeout_s),
-                settings=chosen,
-                tables=tables or make_tables(),
-                party_keys={name: PartyKey.generate() for name in chosen.everyone},
-                run_id="rehearsal",
+            return MaskedRehearsal(
+                chosen,
+                tables or make_tables(),
+                job_digest=job_digest,
+                timeout_s=timeout_s,
                 ledger_folder=ledger_folder,
-                listener=Listener(
-                    on_round=lambda record, state: records.append(record),
-                    save=lambda state: saved.append(copy_state(state)),
-                ),
                 exactness_check=ExactnessCheck() if exactness_check else None,
                 upload_states=states,
                 **others,
             )
-            rehearsal.records, rehearsal.saved = records, saved
-            return rehearsal
 
         yield make
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hekat.ledger import audit
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum import run_keys
 from hekat.protocol.secure_sum.masked.messages import (
     MaskedBlockMessage,
@@ -15,6 +14,7 @@ from hekat.protocol.secure_sum.masked.messages import (
 from hekat.protocol.secure_sum.masked.opening import opening_schemes as opening_schemes
 from hekat.protocol.secure_sum.masked.opening.field import to_field
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import AuthorityScheme, CommitteeScheme, SharedKeyScheme
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.wire import to_bytes
 
 OPENINGS = ("committee", "authority", "shared")

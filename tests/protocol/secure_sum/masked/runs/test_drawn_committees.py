@@ -12,9 +12,9 @@ import pytest
 
 from hekat.errors import ChannelError, HekatError, PartyStoppedError, PolicyError, ProtocolError, StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal import aggregator
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.secure_sum.masked import draw_members as draw
+from hekat.protocol.secure_sum.masked import start_up
 from hekat.protocol.secure_sum.masked.messages import DealtMessage, DrawMessage, DrawsMessage, ShareMessage
 from hekat.protocol.secure_sum.masked.opening.member_draw import commitment_of
 from hekat.protocol.secure_sum.masked.opening.member_record import MemberRecord
@@ -284,7 +284,7 @@ def test_parties_with_other_members_open_nothing_together(rehearse_masked, eight
         draw._receive(channel, settings, draw.ACCEPTED)
         return members
 
-    monkeypatch.setattr(aggregator, "pass_on_draw", pass_on_all)
+    monkeypatch.setattr(start_up, "pass_on_draw", pass_on_all)
     for party in eight.parties:
         for path in (tmp_path / "state" / party).glob("members-*"):
             path.unlink()
@@ -366,7 +366,7 @@ def test_parties_look_for_that_themselves(
             channel.receive(party, "members/accepted", DrawMessage)
         return draw.first_members(settings)
 
-    monkeypatch.setattr(aggregator, "pass_on_draw", pass_on)
+    monkeypatch.setattr(start_up, "pass_on_draw", pass_on)
     error = ends_with(rehearse_masked(two_rounds, resume_from=state, exactness_check=False))
     assert error.what == "the parties do not go on with one committee"
 
@@ -378,7 +378,7 @@ def test_a_job_with_keys_was_never_begun_by_an_older_release(
     state = stopped_after_one()
     forget_draw(tmp_path / "state", two_rounds)
     resumed = rehearse_masked(two_rounds, resume_from=state, exactness_check=False)
-    resumed.job = replace(resumed.job, party_keys={name: key.public for name, key in resumed.party_keys.items()})
+    resumed.job_keys = {name: key.public for name, key in resumed.party_keys.items()}
     assert isinstance(ends_with(resumed), StateError)
 
 

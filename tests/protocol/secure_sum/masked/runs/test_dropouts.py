@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal.settings import CodecSettings
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.secure_sum.masked.messages import IncludedMessage, ReleasedMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 BEFORE_THE_STATEMENT = ("deal", "upload", "sign")
 AFTER_IT = ("release", "open")
@@ -21,7 +22,7 @@ def in_sum(parties, losses):
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("party", ["a", "c", "h"])
+@pytest.mark.parametrize("party", ["a", pytest.param("c", marks=pytest.mark.long), "h"])
 def test_a_round_goes_on_without_a_lost_party(
     party, part, rehearse_masked, masked_settings, expect_step, leave_at
 ) -> None:
@@ -53,7 +54,10 @@ def test_the_other_openers_bear_a_loss_too(
 
 @pytest.mark.parametrize(
     ("step", "party", "part"),
-    [("standardise/scale", "a", "sign"), ("standardise/variance", "h", "open")],
+    [
+        ("standardise/scale", "a", "sign"),
+        pytest.param("standardise/variance", "h", "open", marks=pytest.mark.long),
+    ],
 )
 def test_the_standardiser_is_agreed_on_without_a_lost_party(
     step, party, part, rehearse_masked, masked_settings, leave_at
@@ -76,8 +80,8 @@ def test_the_standardiser_is_agreed_on_without_a_lost_party(
     ("step", "party", "part"),
     [
         ("standardise/mean", "h", "deal"),
-        ("standardise/deviation", "c", "release"),
-        ("standardise/variance", "b", "sign"),
+        pytest.param("standardise/deviation", "c", "release", marks=pytest.mark.long),
+        pytest.param("standardise/variance", "b", "sign", marks=pytest.mark.long),
         ("round-1", "h", "sign"),
     ],
 )
@@ -98,8 +102,8 @@ def test_no_two_sums_of_the_same_rows_are_of_different_parties(
     "losses",
     [
         {"b": "sign", "g": "sign"},
-        {"b": "deal", "h": "open"},
-        {"a": "release", "g": "release"},
+        pytest.param({"b": "deal", "h": "open"}, marks=pytest.mark.long),
+        pytest.param({"a": "release", "g": "release"}, marks=pytest.mark.long),
         {"g": "upload", "c": "open"},
     ],
     ids=lambda losses: "-".join(f"{party}-{part}" for party, part in losses.items()),
@@ -150,7 +154,9 @@ def stopped(rehearsal) -> PartyStoppedError:
 
 
 @pytest.mark.parametrize("part", BEFORE_THE_STATEMENT)
-@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+@pytest.mark.parametrize(
+    "opening", ["committee", *(pytest.param(one, marks=pytest.mark.long) for one in ("authority", "shared"))]
+)
 def test_one_party_too_few_ends_the_run_and_names_the_lost(
     opening, part, rehearse_masked, masked_settings, leave_at
 ) -> None:
@@ -253,14 +259,12 @@ def test_the_run_begins_with_everybody(party, rehearse_masked, masked_settings) 
     assert "no network today" in str(stop)
 
 
-def test_a_run_is_not_said_to_end_by_what_was_lost_only_after_its_end(rehearse_masked) -> None:
+def test_a_run_is_not_said_to_end_by_what_was_lost_only_after_its_end() -> None:
     """`e` raises by itself when the aggregator has given up already: the aggregator's own reason stands."""
-    rehearsal = rehearse_masked()
     stop = PartyStoppedError("too few parties are left", party="hub")
     stop.__cause__ = ProtocolError("too few parties are left")
     loss = PartyLostError("party 'e' was lost", party="e")
     loss.__cause__ = InputError("of its own")
-    rehearsal.lost = [loss]
-    assert rehearsal._traced_to_its_origin(stop).party == "e"
+    assert trace_to_origin(stop, [loss], "hub").party == "e"
     loss.after_stop = True
-    assert rehearsal._traced_to_its_origin(stop) is stop
+    assert trace_to_origin(stop, [loss], "hub") is stop

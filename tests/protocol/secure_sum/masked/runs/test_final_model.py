@@ -8,8 +8,8 @@ import pytest
 
 from hekat.errors import ChannelError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.final_model import FINAL_MODEL_STEP, ModelTrail
-from hekat.protocol.secure_sum.masked import party as masked_party
 from hekat.protocol.secure_sum.masked.messages import DealtMessage, SumBlockMessage
 from hekat.protocol.secure_sum.messages import FinalModelMessage, RoundEndMessage
 from hekat.scheme.lattice import SETS
@@ -63,7 +63,7 @@ def test_without_the_comparison_another_last_sum_passes_silently(last_sum, play,
         ended_with[channel.party] = digest
         return ()
 
-    monkeypatch.setattr(masked_party, "compare_final_models", compare)
+    monkeypatch.setattr(party_side, "compare_final_models", compare)
     other, settings = last_sum
     rehearsal, _, error = play(other.change, take=other.take, settings=settings, exactness_check=False)
     assert error is None

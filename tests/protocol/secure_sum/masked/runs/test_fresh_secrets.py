@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from hekat.protocol.horizontal import party
-from hekat.protocol.secure_sum.masked.opening import opening_schemes as opening_schemes
+from hekat.protocol.secure_sum.masked import start_up
+from hekat.protocol.secure_sum.masked.opening import opening_schemes
 from hekat.protocol.secure_sum.masked.party import MaskedAggregation
 
 SCHEMES = {
@@ -24,7 +24,7 @@ def test_two_runs_of_one_job_have_nothing_secret_in_common(
     """The second run starts from other state folders: even the upload's number is the same."""
     seen: dict[str, list[bytes]] = defaultdict(list)
     of_run: list[tuple[bytes, bytes]] = []
-    deal, begin, make_opening_scheme = SCHEMES[opening].deal, MaskedAggregation.__init__, party.make_opening_scheme
+    deal, begin, make_opening_scheme = SCHEMES[opening].deal, MaskedAggregation.__init__, start_up.make_opening_scheme
 
     def deal_and_keep(self, *arguments):
         dealt = deal(self, *arguments)
@@ -44,7 +44,7 @@ def test_two_runs_of_one_job_have_nothing_secret_in_common(
 
     monkeypatch.setattr(SCHEMES[opening], "deal", deal_and_keep)
     monkeypatch.setattr(MaskedAggregation, "__init__", begin_and_keep)
-    monkeypatch.setattr(party, "make_opening_scheme", make_and_keep)
+    monkeypatch.setattr(start_up, "make_opening_scheme", make_and_keep)
     for run in ("first", "second"):
         keys: tuple[set[bytes], set[bytes]] = (set(), set())
         rehearse_masked(masked_settings(3, opening), state_folder=tmp_path / run).run()

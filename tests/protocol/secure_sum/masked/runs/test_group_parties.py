@@ -8,8 +8,8 @@ from threading import Event
 import pytest
 
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal.settings import CodecSettings
-from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties, groups_ahead
+from hekat.protocol.horizontal.sums_ahead import plan_sums
+from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
     OutcomeMessage,
@@ -17,6 +17,8 @@ from hekat.protocol.secure_sum.masked.messages import (
     SumBeginMessage,
 )
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.settings import CodecSettings
+from hekat.protocol.secure_sum.sum_plan import SumPlan
 
 
 @pytest.fixture
@@ -285,27 +287,28 @@ def test_a_false_claim_that_leaves_too_few_binds_nobody(
 def test_the_groups_ahead_are_those_of_all_sums_to_come(masked_settings) -> None:
     settings = masked_settings(5)
     with_standardiser = replace(settings, training=replace(settings.training, standardise=True, round_count=3))
-    assert groups_ahead(with_standardiser, 0) == ["standardise", "round-1", "round-2", "round-3"]
-    assert groups_ahead(with_standardiser, 2) == ["round-3"]
-    assert groups_ahead(with_standardiser, 3) == []
-    assert groups_ahead(settings, 0) == ["round-1"]
+    everything = ("standardise", "round-1", "round-2", "round-3")
+    assert plan_sums(with_standardiser) == SumPlan(everything, everything)
+    assert plan_sums(with_standardiser, 2) == SumPlan(everything, ("round-3",))
+    assert plan_sums(with_standardiser, 3) == SumPlan(everything, ())
+    assert plan_sums(settings).ahead == ("round-1",)
     with_row_count = replace(settings, training=replace(settings.training, algorithm="scaffold"))
-    assert groups_ahead(with_row_count, 0) == ["scaffold", "round-1"]
-    assert groups_ahead(with_row_count, 1) == []
+    assert plan_sums(with_row_count).ahead == ("scaffold", "round-1")
+    assert plan_sums(with_row_count, 1).ahead == ()
 
 
 def test_a_possible_claim_passes_and_another_names_its_group(masked_settings) -> None:
     settings = masked_settings(5)
-    everybody = Participation(settings, b"")
-    check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "a", settings, 0, everybody)
-    check_released_groups(ReleasedGroupsMessage({"round-1": []}), "notary", settings, 0, everybody)
+    everybody = Participation(settings.sums, b"")
+    check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "a", plan_sums(settings), everybody)
+    check_released_groups(ReleasedGroupsMessage({"round-1": []}), "notary", plan_sums(settings), everybody)
     with pytest.raises(InputError, match="round-1"):
-        check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "e", settings, 0, everybody)
+        check_released_groups(ReleasedGroupsMessage({"round-1": ["e"]}), "e", plan_sums(settings), everybody)
 
 
 @pytest.fixture
 def everybody_of(masked_settings):
-    return lambda party_count: Participation(masked_settings(party_count), b"")
+    return lambda party_count: Participation(masked_settings(party_count).sums, b"")
 
 
 def said(**by_member):

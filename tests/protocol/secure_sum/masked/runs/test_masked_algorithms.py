@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 LOCAL = TrainingSettings(round_count=3, batch_rows=8, local_epochs=2)
 
@@ -39,7 +40,7 @@ def test_the_corrections_cancel_out_although_bits_are_few_and_values_clipped(reh
     settings = masked_settings(4, "committee", training=replace(LOCAL, algorithm="scaffold"), codec=codec)
     rehearsal = rehearse_masked(settings)
     own = {}
-    rehearsal.listener = replace(rehearsal.listener, save_own=lambda party, kept: own.update({party: kept}))
+    rehearsal.save_own = lambda party, kept: own.update({party: kept})
     state = rehearsal.run()
     assert any(record.clipped_count for record in rehearsal.records)
     rows = {party: len(rehearsal.tables[party]) for party in settings.parties}
@@ -52,9 +53,9 @@ def test_the_corrections_cancel_out_although_bits_are_few_and_values_clipped(reh
 
 def test_a_lost_party_leaves_its_last_control_variate(rehearse_masked, masked_settings) -> None:
     settings = masked_settings(5, "committee", training=replace(LOCAL, algorithm="scaffold"))
-    rehearsal = rehearse_masked(settings, rehearsed_losses={"b": 2})
+    rehearsal = rehearse_masked(settings, rehearsed_dropouts={"b": 2})
     own = {}
-    rehearsal.listener = replace(rehearsal.listener, save_own=lambda party, kept: own.update({party: kept}))
+    rehearsal.save_own = lambda party, kept: own.update({party: kept})
     state = rehearsal.run()
     assert rehearsal.lost_names == ["b"]
     assert state.last_rounds == {party: 1 if party == "b" else 3 for party in settings.parties}

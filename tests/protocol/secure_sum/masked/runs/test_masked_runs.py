@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
-from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings
+from hekat.protocol.horizontal.settings import TrainingSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 OPENINGS = ("committee", "authority", "shared")
 FEDAVG = TrainingSettings(algorithm="fedavg", round_count=3, batch_rows=8, local_epochs=2)

@@ -141,7 +141,8 @@ def test_members_release_nothing_for_another_set_whatever_the_aggregator_asks(
     rows = rows_of(settings)
     rehearse_masked(settings, rows=rows).run()
     monkeypatch.setattr(
-        "hekat.protocol.horizontal.aggregator.receive_bound_groups", lambda channel, *others: _told(channel, settings)
+        "hekat.protocol.secure_sum.masked.start_up.receive_bound_groups",
+        lambda channel, *others: _told(channel, settings),
     )
     lost = {VICTIM: leave_at("round-1")}
     rehearsal = rehearse_masked(settings, job_digest=OTHER_JOB, rows=rows, hooks=lost)

@@ -10,7 +10,6 @@ import pytest
 from hekat.data import Table
 from hekat.errors import ChannelError, PartyStoppedError
 from hekat.model import make_model
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     MaskedBlockMessage,
@@ -19,6 +18,7 @@ from hekat.protocol.secure_sum.masked.messages import (
 )
 from hekat.protocol.secure_sum.messages import RangeMessage
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 NAMES = tuple("abcdefghij")
 JOB_DIGEST = bytes(32)
@@ -51,7 +51,7 @@ def sampled(masked_settings):
 
 
 def sample_of(settings, number):
-    return Participation(settings, JOB_DIGEST).parties_in(f"round-{number}")
+    return Participation(settings.sums, JOB_DIGEST).parties_in(f"round-{number}")
 
 
 def expected_model(settings, tables, parties_by_round):
@@ -175,7 +175,7 @@ def test_a_party_that_is_lost_while_it_is_not_sampled_costs_the_round_nothing(sa
     settings = sampled(10, rounds=2)
     samples = [sample_of(settings, number) for number in (1, 2)]
     away = next(name for name in settings.parties if name not in samples[1])
-    rehearsal = rehearse_masked(settings, tables=tables, rehearsed_losses={away: 2})
+    rehearsal = rehearse_masked(settings, tables=tables, rehearsed_dropouts={away: 2})
     state = rehearsal.run()
     assert rehearsal.lost_names == [away]
     assert "left in the middle of round-2, as was asked for" in rehearsal.reasons

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hekat.protocol.secure_sum.aggregation import SumRequest
 from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
 from hekat.protocol.secure_sum.masked.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.messages import (
@@ -133,7 +134,7 @@ def resident_bytes(name: str) -> int:
 
 @pytest.mark.parametrize("value_count", [1_000_000, 10_000_000])
 def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, masked_settings, tmp_path) -> None:
-    settings = masked_settings(5)
+    settings = masked_settings(5).sums
     parameters = choose_parameters(16, 5)
     values = np.random.default_rng(8).uniform(-1, 1, value_count).astype(np.float32)
     channel = Disk(tmp_path, parameters)
@@ -149,7 +150,7 @@ def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, masked_
 
     def work() -> None:
         channel.lane_count = value_count + 1  # the weight takes a lane
-        found.append(aggregation.weighted_mean("round-1", {"w": values}, {"w": 1.0}, 64))
+        found.append(aggregation.weighted_mean(SumRequest("round-1", {"w": values}, {"w": 1.0}, 64)))
 
     resident = resident_bytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
@@ -215,7 +216,7 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
     peaks = {}
     for party_count in (3, 12):
         parties = tuple("abcdefghijkl")[:party_count]
-        settings = replace(masked_settings(3, "shared"), parties=parties)
+        settings = replace(masked_settings(3, "shared").sums, parties=parties)
         channel = Senders(parties, parameters, value_count)
         roster = Roster(channel, settings)
         summation = MaskedSummation(channel, settings, roster, Stopwatch(), GroupParties(roster, {}), 0)

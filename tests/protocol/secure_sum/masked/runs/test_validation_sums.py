@@ -9,12 +9,12 @@ import pytest
 
 from hekat.errors import ChannelError, PartyStoppedError
 from hekat.model import evaluate
-from hekat.protocol.horizontal.settings import CodecSettings
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import build_model
 from hekat.protocol.horizontal.training.validation import FINAL_STEP, hold_out
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
-from hekat.protocol.secure_sum.masked.group_parties import groups_ahead
 from hekat.protocol.secure_sum.masked.messages import DealersMessage, SumBeginMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 HALF = ValidationSettings(hold_out=0.5)
 
@@ -88,9 +88,9 @@ def test_rows_of_a_lost_party_are_left_out(step, part, validated, rehearse_maske
 
 def test_the_last_validation_is_a_group_of_its_own_in_every_run(validated) -> None:
     settings = validated(round_count=3)
-    assert groups_ahead(settings, 0) == ["round-1", "round-2", "round-3", "validation"]
-    assert groups_ahead(settings, 3) == ["validation"]
-    assert groups_ahead(replace(settings, validation=ValidationSettings()), 3) == []
+    assert plan_sums(settings).ahead == ("round-1", "round-2", "round-3", "validation")
+    assert plan_sums(settings, 3).ahead == ("validation",)
+    assert plan_sums(replace(settings, validation=ValidationSettings()), 3).ahead == ()
 
 
 @pytest.mark.parametrize("kind", [DealersMessage, SumBeginMessage])

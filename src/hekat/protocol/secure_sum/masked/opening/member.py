@@ -9,7 +9,6 @@ import numpy as np
 
 from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
@@ -32,6 +31,7 @@ from hekat.protocol.secure_sum.masked.opening.share_message import (
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.timeouts import PeerWait
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, LatticeParameters
@@ -52,7 +52,7 @@ class Member:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         scheme: OpeningScheme,
         state: UploadState,
         stopwatch: Stopwatch,

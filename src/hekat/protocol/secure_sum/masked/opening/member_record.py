@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hekat.atomic_file import overwrite_file, replace_file
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import ProtocolError, StateError
 from hekat.protocol.secure_sum.masked.opening.member_draw import DIGEST_BYTES, WORD_BYTES
-from hekat.state.atomic_file import overwrite_file, replace_file
 from hekat.state.checksum_line import with_checksum
-from hekat.state.disk_errors import disk_errors_as_state_errors, read_file
 
 MEMBER_FILES = "members-*.record"
 _TITLE = "hekat members 1"

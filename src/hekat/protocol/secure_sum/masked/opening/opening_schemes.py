@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from hekat.errors import ProtocolError
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.opening.authority import check_seed, draw_seed, seed_digest, sum_of_seeds
 from hekat.protocol.secure_sum.masked.opening.committee import (
     Committee,
@@ -28,11 +27,12 @@ from hekat.protocol.secure_sum.masked.opening.share_check import check_values, e
 from hekat.protocol.secure_sum.masked.opening.share_message import read_share
 from hekat.protocol.secure_sum.masked.opening.shared import derive_seed, draw_salt, open_shared, salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, secret_from_seed
 
 
 def make_opening_scheme(
-    settings: HorizontalSettings, shared_key: bytes = b"", members: Sequence[str] | None = None
+    settings: SumSettings, shared_key: bytes = b"", members: Sequence[str] | None = None
 ) -> OpeningScheme:
     """The way that the settings name; `shared_key` is for `shared`, at parties alone.
 
@@ -47,12 +47,12 @@ def make_opening_scheme(
     return CommitteeScheme(committee_of(settings, members))
 
 
-def needs_draw(settings: HorizontalSettings) -> bool:
+def needs_draw(settings: SumSettings) -> bool:
     """Whether sums are opened by a committee that is smaller than all parties."""
     return settings.protection == "lattice" and settings.opening == "committee" and is_drawn(settings.parties)
 
 
-def members_for_sizes(settings: HorizontalSettings) -> tuple[str, ...] | None:
+def members_for_sizes(settings: SumSettings) -> tuple[str, ...] | None:
     """Names that stand for members before these are drawn: for what only depends on how many there are, never in a run.
 
     None where no draw is needed.
@@ -60,17 +60,17 @@ def members_for_sizes(settings: HorizontalSettings) -> tuple[str, ...] | None:
     return settings.parties[: member_count_of(len(settings.parties))] if needs_draw(settings) else None
 
 
-def committee_of(settings: HorizontalSettings, members: Sequence[str] | None = None) -> Committee:
+def committee_of(settings: SumSettings, members: Sequence[str] | None = None) -> Committee:
     """The job's committee; its least set is that of a round, of which a sample of the parties may be all there is."""
     committee = form_committee(settings.parties, members, allow_two_parties=settings.allow_two_parties)
     return replace(committee, least_included=least_parties(settings, settings.sample_size))
 
 
-def least_parties(settings: HorizontalSettings, party_count: int | None = None) -> int:
+def least_parties(settings: SumSettings, party_count: int | None = None) -> int:
     """u_min of a sum in which `party_count` of the job's parties (None: all) take part, in every way of opening it."""
     count = len(settings.parties) if party_count is None else party_count
     least = least_included(count, allow_two_parties=settings.allow_two_parties)
-    return max(least, settings.training.min_parties)
+    return max(least, settings.min_parties)
 
 
 def _count_colluders(parties: int, members: int) -> str:

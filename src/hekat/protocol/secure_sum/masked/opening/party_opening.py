@@ -14,7 +14,6 @@ from hekat.errors import (
     WireError,
 )
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.messages import (
@@ -39,6 +38,7 @@ from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.timeouts import PeerWait
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
@@ -50,7 +50,7 @@ class PartyOpening:
     def __init__(
         self,
         channel: RecordedChannel,
-        settings: HorizontalSettings,
+        settings: SumSettings,
         scheme: OpeningScheme,
         state: UploadState,
         stopwatch: Stopwatch,

@@ -24,9 +24,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.state.checksum_line import with_checksum
-from hekat.state.disk_errors import disk_errors_as_state_errors
 
 _TITLE = "hekat releases"
 _HEX_DIGITS = 64

@@ -20,7 +20,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hekat.atomic_file import overwrite_file, replace_file
 from hekat.channel.canonical import encode_fields
+from hekat.disk_errors import read_file
 from hekat.errors import PolicyError, ProtocolError, StateError
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, parties_digest_of
 from hekat.protocol.secure_sum.masked.opening.release_file import (
@@ -30,8 +32,6 @@ from hekat.protocol.secure_sum.masked.opening.release_file import (
     encode_releases,
     locked,
 )
-from hekat.state.atomic_file import overwrite_file, replace_file
-from hekat.state.disk_errors import read_file
 from hekat.toml_text import toml_key
 
 OTHER_SUMS_ACCEPTED = "other sums of these rows may tell a party's update"

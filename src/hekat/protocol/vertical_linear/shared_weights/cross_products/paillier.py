@@ -1,9 +1,10 @@
-"""Products of what one party knows and what the other holds, left in shares: encrypted, masked, opened.
+"""Products of one party's numbers with the other party's numbers under Paillier, left in shares of both parties.
 
-1. one party sends its numbers encrypted under its own key, each under a fresh randomiser
-2. the other multiplies them with its own, adds masks, re-randomises (safe towards the key holder) and answers
-3. the first opens uniform numbers, its shares of the products; the other keeps the negated masks as its own
-Shares are those of the products, and CARRY_UNITS more at most where several products share a plaintext without gaps.
+1. one party sends its numbers encrypted under its own key, each with a fresh randomiser
+2. the other party multiplies them with its own numbers, adds masks, re-randomises so that the key's holder learns
+   nothing, and answers
+3. the first party opens uniform numbers, its shares of the products; the other party's shares are the negated masks
+Where several products share a plaintext without gaps, the shares may add up to CARRY_UNITS more than the products.
 """
 
 from __future__ import annotations
@@ -46,33 +47,33 @@ from hekat.wire import from_bytes, to_bytes
 from hekat.wire.frame import MAX_FRAME_BYTES
 
 IntArray = npt.NDArray[np.int64]
-# What holds the ciphertexts of a message, and its seal, takes some of what a frame may have.
+# The message around its ciphertexts, and its seal, take some of the bytes that a frame may have.
 MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
 Factors = Any
-"""What `receive_factors` gives, for the same kind of cross products alone."""
+"""The result of `receive_factors`; only the same kind of cross products can use it."""
 
 
 class CrossProducts(Protocol):
-    """One party's side of products with one other party. A `matrix` is int64, dense or sparse, or shares (r, k, 2)."""
+    """One party's side of products with the other party. A `matrix` is int64, dense or sparse, or shares (r, k, 2)."""
 
     def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
-        """Send shares (k, m, 2), once for each slot of the answer."""
+        """Send shares (k, m, 2), one copy for each slot of the answer."""
         ...
 
     def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
-        """Send integers (k, m), each plus 2^offset_bits, several columns in one plaintext."""
+        """Send integers (k, m), each raised by 2^offset_bits, with several columns in one plaintext."""
         ...
 
     def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
-        """The other's shares of `shape` (k, m). Raises ProtocolError for other ones."""
+        """Receive the other party's shares of `shape` (k, m). Raises ProtocolError for another shape."""
         ...
 
     def receive_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
-        """The other's columns of `shape` (k, m). Raises ProtocolError for other ones."""
+        """Receive the other party's columns of `shape` (k, m). Raises ProtocolError for another shape."""
         ...
 
     def answer(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout) -> ShareArray:
-        """Send matrix (r, k) @ factors masked; returns this party's shares (r, m, 2) of it."""
+        """Send matrix (r, k) @ factors under masks; returns this party's shares (r, m, 2) of the products."""
         ...
 
     def answer_columns(self, step: str, matrix: Any, factors: Factors, layout: SlotLayout, count: int) -> ShareArray:
@@ -80,7 +81,7 @@ class CrossProducts(Protocol):
         ...
 
     def open_answer(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
-        """The other's answer of `shape` (r, m): this party's shares (r, m, 2). Raises ProtocolError."""
+        """Open the other party's answer of `shape` (r, m): this party's shares (r, m, 2). Raises ProtocolError."""
         ...
 
     def open_columns(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
@@ -88,12 +89,12 @@ class CrossProducts(Protocol):
         ...
 
     def inner_product(self, shares: ShareArray, factors: Factors, before: Any = None) -> Any:
-        """The inner product of shares (k, m, 2) and the factors of such shares, as a factor (1, 1), plus `before`."""
+        """The inner product of shares (k, m, 2) with the factors of such shares, as a factor (1, 1), plus `before`."""
         ...
 
 
 class PaillierCrossProducts:
-    """Under Paillier keys: this party's own, and the other's public one."""
+    """Cross products under two Paillier keys: this party's own key and the other party's public key."""
 
     def __init__(
         self, channel: RecordedChannel, peer: str, own: PrivateKey, foreign: PublicKey, stopwatch: Stopwatch
@@ -163,7 +164,7 @@ class PaillierCrossProducts:
             return _read(message.ciphertexts, self._foreign, shape, self._peer, step)
 
     def _mask(self, step: str, exponents: Any, factors: Ciphertexts, layout: SlotLayout) -> ShareArray:
-        """Send exponents @ factors masked; returns this party's shares, (results, m, slots, 2)."""
+        """Send exponents @ factors under masks; returns this party's shares, (results, m, slots, 2)."""
         with self._measure(GRADIENT):
             products = matmul_plain(exponents, factors)
         with self._measure(AGGREGATE):
@@ -199,7 +200,7 @@ def _read(data: bytes, key: PublicKey, shape: tuple[int, ...], peer: str, step: 
 
 
 def other_shape(peer: str, step: str, expected: tuple[int, ...], got: tuple[int, ...]) -> ProtocolError:
-    """What is raised where a message holds another number of values than both agreed on."""
+    """The error for a message with another number of values than both parties agreed on."""
     return ProtocolError(
         f"{peer} sent another number of values in {step}",
         expected=f"shape {expected}",

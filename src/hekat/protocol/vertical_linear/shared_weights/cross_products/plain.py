@@ -1,4 +1,4 @@
-"""The products of `paillier` in the clear, for a comparison on public data: equal shares, and nothing protects them."""
+"""Cross products in the clear, for a comparison on public data: the same shares as `paillier`, and no protection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class PlainCrossProducts:
-    """The same in the clear, for a comparison on public data: the same shares, with nothing to protect them."""
+    """Cross products in the clear: they give the same shares, and nothing protects them."""
 
     def __init__(self, channel: RecordedChannel, peer: str, stopwatch: Stopwatch) -> None:
         self._channel, self._peer, self._measure = channel, peer, stopwatch.measure

@@ -1,12 +1,12 @@
-"""Several results in one plaintext, each in a slot of its own: where they stand, and how many fit.
+"""Several results in one plaintext, each in a slot of its own: where the slots stand, and how many fit.
 
-A result v with |v| < 2^a stands in its slot as v + 2^a: the whole plaintext V is not negative, and no slot reaches into
-the next. V leaves under one mask R for all of it (`whole_mask`), as D = V + R. Slots begin at multiples of a width of
-128 bits or more, so that floor(D / 2^start) - floor(R / 2^start) - 2^a mod 2^128 is v, or v + 1 where what lies below
-the slot carries into it: both parties have shares of v or v + 1, and of the lowest slot v itself.
+A result v with |v| < 2^a stands in its slot as v + 2^a, so that the whole plaintext V is not negative and no slot
+reaches into the next one. V leaves as D = V + R, under one mask R for the whole plaintext (`whole_mask`). Slots begin
+at multiples of a width of 128 bits or more. So floor(D / 2^start) - floor(R / 2^start) - 2^a mod 2^128 is v, or v + 1
+where the bits below the slot carry into it: the parties have shares of v or v + 1, and in the lowest slot of v itself.
 
-V is below 2^(key_bits - 1 - MARGIN_BITS), so that V + R passes the modulus, and all slots are lost, with odds below
-2^-MARGIN_BITS. Where a unit would count, slots end MARGIN_BITS below the next one, and a carry has such odds too.
+V is below 2^(key_bits - 1 - MARGIN_BITS). So V + R passes the modulus, and all its slots are lost, with odds below
+2^-MARGIN_BITS. Where a unit would count, each slot ends MARGIN_BITS below the next one, and a carry has the same odds.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, ShareArray
 
 MARGIN_BITS = 76
-# A run that opens fewer results than this loses one to the margin with odds below 2^-40.
+# A run that opens fewer results than this loses one of them with odds below 2^-40.
 MAX_RESULTS = 1 << (MARGIN_BITS - 40)
-# By how many units at most an opened result is off: what its slot is carried.
+# An opened result is off by at most so many units, which its slot may be carried.
 CARRY_UNITS = 1
-# What an opened result costs in encryptions of one number, its randomiser r^n above all: rows with few columns are
-# packed tightly, wide ones not.
+# An opened result costs as much as so many encryptions of a number, most of it for its randomiser r^n. So rows with
+# few columns are packed tightly, and wide rows are not.
 _OPENING_COST = 15.0
 
 
@@ -37,7 +37,7 @@ _OPENING_COST = 15.0
 class SlotLayout:
     """`slot_count` results with magnitudes below 2^value_bits in one plaintext under keys of `key_bits`.
 
-    Nothing lies in the upper `gap_bits` of a slot. Raises BoundError where not even one fits.
+    The upper `gap_bits` of a slot are empty. Raises BoundError where not even one slot fits.
     """
 
     value_bits: int
@@ -56,28 +56,30 @@ class SlotLayout:
 
     @property
     def slot_bits(self) -> int:
+        """The width of a slot."""
         return _slot_bits(self.value_bits, self.gap_bits)
 
     @property
     def offset(self) -> int:
-        """What makes the results of all slots non-negative: 2^value_bits in each."""
+        """The number that makes the results of all slots non-negative: 2^value_bits in each slot."""
         return sum(1 << (self.slot_bits * slot + self.value_bits) for slot in range(self.slot_count))
 
 
 def most_slots(value_bits: int, key_bits: int, gap_bits: int = 0) -> int:
-    """How many slots fit below 2^(key_bits - 1 - MARGIN_BITS): the modulus is 2^(key_bits - 1) or more."""
+    """How many slots fit below 2^(key_bits - 1 - MARGIN_BITS); the modulus is at least 2^(key_bits - 1)."""
     return max(0, key_bits - 1 - MARGIN_BITS) // _slot_bits(value_bits, gap_bits)
 
 
 def choose_slots(value_bits: int, key_bits: int, result_count: int, factor_count: int) -> SlotLayout:
-    """The layout that costs least for so many results of so many encrypted factors, each sent once for each slot."""
+    """The layout with the lowest cost for so many results of so many encrypted factors, each sent once for each
+    slot."""
     best = math.sqrt(_OPENING_COST * result_count / max(1, factor_count))
     most = min(most_slots(value_bits, key_bits), max(1, result_count))
     return SlotLayout(value_bits, max(1, min(most, round(best))), key_bits)
 
 
 def check_result_count(count: int) -> None:
-    """Raise BoundError where so many results in one session would bring the odds of a lost one to 2^-40."""
+    """Raise BoundError where so many results in one session would raise the odds of a lost one to 2^-40."""
     if count >= MAX_RESULTS:
         raise BoundError(
             "too many results are opened under masks in one session",
@@ -88,7 +90,7 @@ def check_result_count(count: int) -> None:
 
 
 def spread_factors(shares: ShareArray, layout: SlotLayout) -> PackedPlaintext:
-    """Shares (k, m, 2) once for each slot, in that slot's place: slot_count * k * m plaintexts in C order."""
+    """One copy of shares (k, m, 2) for each slot, in the slot's place: slot_count * k * m plaintexts in C order."""
     top_bits = layout.slot_bits * (layout.slot_count - 1) + RING_BITS
     limb_count = limbs_for_bits(top_bits + 1)
     flat = shares.reshape(-1, 2)
@@ -97,9 +99,9 @@ def spread_factors(shares: ShareArray, layout: SlotLayout) -> PackedPlaintext:
 
 
 def spread_columns(values: npt.NDArray[np.int64], offset_bits: int, layout: SlotLayout) -> PackedPlaintext:
-    """Integers (rows, columns) of magnitudes below 2^offset_bits, each plus 2^offset_bits, a row's columns in slots.
+    """Integers (rows, columns) of magnitudes below 2^offset_bits, each raised by 2^offset_bits, columns side by side.
 
-    One plaintext for each row and `slot_count` columns, rows first.
+    Each row has one plaintext for every `slot_count` columns; rows come first.
     """
     rows, columns = values.shape
     groups = -(-columns // layout.slot_count)
@@ -114,9 +116,9 @@ def spread_columns(values: npt.NDArray[np.int64], offset_bits: int, layout: Slot
 
 
 def gather_rows(matrix: Any, slot_count: int) -> Any:
-    """`matrix` (rows, k) with `slot_count` rows side by side in each, (ceil(rows / slot_count), slot_count * k).
+    """`matrix` (rows, k) with `slot_count` rows side by side in each row, (ceil(rows / slot_count), slot_count * k).
 
-    Multiplied with factors once for each slot it gives the rows' results packed. Dense or sparse as it is.
+    Its product with the factors of `spread_factors` is the rows' results, packed. Dense stays dense, sparse sparse.
     """
     rows, width = matrix.shape
     packed = -(-rows // slot_count)
@@ -134,7 +136,7 @@ def gather_rows(matrix: Any, slot_count: int) -> Any:
 
 
 def read_slots(limbs: LimbArray, layout: SlotLayout) -> ShareArray:
-    """floor(x / 2^start) mod 2^128 of plaintexts x (count, limbs) for each slot's start: shares (count, slots, 2)."""
+    """For plaintexts x (count, limbs), floor(x / 2^start) mod 2^128 at each slot's start: shares (count, slots, 2)."""
     slots = []
     for slot in range(layout.slot_count):
         start = layout.slot_bits * slot
@@ -151,7 +153,8 @@ def _slot_bits(value_bits: int, gap_bits: int) -> int:
 
 
 def _place(values: LimbArray, start: int, limb_count: int) -> LimbArray:
-    """Non-negative integers (count, limbs) times 2^start; the caller knows that they fit into `limb_count` limbs."""
+    """Non-negative integers (count, limbs) times 2^start; the caller makes sure that they fit into `limb_count`
+    limbs."""
     limb, shift = divmod(start, LIMB_BITS)
     placed = np.zeros((len(values), limb_count + 1), np.uint64)
     room = min(values.shape[1], limb_count - limb)

@@ -1,7 +1,8 @@
-"""One mask for a whole plaintext: whoever opens it finds a uniform number, whatever lies in it.
+"""One mask for a whole plaintext: the key's holder opens a uniform number, whatever lies in the plaintext.
 
-The key's holder chooses what is multiplied, and a chosen plaintext can bring what it asks for to any place of the
-product. So the mask is uniform mod n and covers all of it: perfect secrecy, and no bound on the plaintext is needed.
+The key's holder chooses the numbers that are multiplied, and a chosen plaintext can bring the numbers that it asks for
+to any place of the product. So the mask is uniform mod n and covers the whole plaintext: perfect secrecy, for which the
+plaintext needs no bound.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from hekat.scheme.paillier.encrypt import plaintext_residues
 
 
 def mask_products(products: Ciphertexts, layout: SlotLayout) -> tuple[Ciphertexts, ShareArray]:
-    """Packed products under fresh masks, and the masker's shares (products.size, slots, 2); not re-randomised.
+    """Packed products under fresh masks, and the masking party's shares (products.size, slots, 2).
 
-    Each plaintext v becomes v + offset + R mod n, R uniform in [0, n), drawn for it alone.
+    Each plaintext v becomes v + offset + R mod n, where R is uniform in [0, n) and drawn for this plaintext alone. The
+    caller re-randomises the result.
     """
     hidden, masks = add_uniform(add_plain(products, _offset(layout)))
     offset = constant(1 << layout.value_bits)
@@ -25,12 +27,12 @@ def mask_products(products: Ciphertexts, layout: SlotLayout) -> tuple[Ciphertext
 
 
 def open_products(key: PrivateKey, ciphertexts: Ciphertexts, layout: SlotLayout) -> ShareArray:
-    """The shares (ciphertexts.size, slots, 2) of whoever opens what `mask_products` hid."""
+    """Open results of `mask_products`: the shares (ciphertexts.size, slots, 2) of the key's holder."""
     return read_slots(_open_residues(key, ciphertexts), layout)
 
 
 def _open_residues(key: PrivateKey, ciphertexts: Ciphertexts) -> LimbArray:
-    """The plaintexts in [0, n), on the host: uniform numbers, if they were masked."""
+    """The plaintexts in [0, n), in host memory: uniform numbers where they were masked."""
     return plaintext_residues(key.public, decrypt(key, ciphertexts).limbs, ciphertexts.engine)
 
 

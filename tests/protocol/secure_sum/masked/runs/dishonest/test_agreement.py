@@ -13,7 +13,6 @@ import pytest
 
 from hekat.channel import InProcessHub
 from hekat.errors import ProtocolError, WireCorruptError
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
 from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
@@ -23,6 +22,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     SumBlockMessage,
 )
 from hekat.protocol.secure_sum.messages import ClipMessage, RoundEndMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.lattice import SETS
 
 # Far more than a test takes.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hekat.errors import AlteredSumError, PartyStoppedError, ProtocolError
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     MaskedBlockMessage,
@@ -27,6 +26,7 @@ from hekat.protocol.secure_sum.masked.opening.share_message import SALT_BYTES, s
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.messages import RangeMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.lattice import generate_secret
 
 REST = tuple("abce")

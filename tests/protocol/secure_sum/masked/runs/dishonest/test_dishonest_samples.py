@@ -9,6 +9,7 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum import participation
 from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
@@ -45,7 +46,7 @@ def tables():
 
 
 def sample_of(settings):
-    return Participation(settings, JOB_DIGEST).parties_in("round-1")
+    return Participation(settings.sums, JOB_DIGEST).parties_in("round-1")
 
 
 def outside(settings):
@@ -124,13 +125,13 @@ def other_sample(monkeypatch):
             return samples
 
         for module in (
-            "party",
-            "aggregator",
-            "group_parties",
-            "opening.member",
-            "opening.party_opening",
+            "party_side",
+            "masked.aggregator",
+            "masked.group_parties",
+            "masked.opening.member",
+            "masked.opening.party_opening",
         ):
-            monkeypatch.setattr(f"hekat.protocol.secure_sum.masked.{module}.participation_of", choose)
+            monkeypatch.setattr(f"hekat.protocol.secure_sum.{module}.participation_of", choose)
 
     return make
 
@@ -246,19 +247,19 @@ def test_under_one_key_all_that_opened_refuse_another_set_sampled_or_not(release
 def test_what_a_member_can_have_released_for(ten) -> None:
     """Sets of the sample alone, with itself if it is sampled, and one party less at most."""
     settings = ten()
-    samples, sample = Participation(settings, JOB_DIGEST), sample_of(settings)
+    samples, sample = Participation(settings.sums, JOB_DIGEST), sample_of(settings)
     away, inside = outside(settings)[0], sample[1]
     for member in (away, inside):
         for left_out in ([], [sample[0]]):
-            check_released_groups(ReleasedGroupsMessage({"round-1": left_out}), member, settings, 0, samples)
+            check_released_groups(ReleasedGroupsMessage({"round-1": left_out}), member, plan_sums(settings), samples)
     for member, left_out in [(inside, [inside]), (inside, [away]), (away, [away]), (away, list(sample[:2]))]:
         with pytest.raises(InputError, match="it cannot have released so in round-1"):
-            check_released_groups(ReleasedGroupsMessage({"round-1": left_out}), member, settings, 0, samples)
+            check_released_groups(ReleasedGroupsMessage({"round-1": left_out}), member, plan_sums(settings), samples)
 
 
 def test_a_member_outside_the_sample_counts_among_those_that_can_release(ten) -> None:
     settings = ten()
-    samples, sample = Participation(settings, JOB_DIGEST), sample_of(settings)
+    samples, sample = Participation(settings.sums, JOB_DIGEST), sample_of(settings)
     members = settings.parties[:7]
     claims = {name: ReleasedGroupsMessage({"round-1": [sample[0]]}) for name in outside(settings) if name in members}
     told = {name: ReleasedGroupsMessage({}) for name in members} | claims

@@ -8,7 +8,6 @@ import numpy as np
 
 from hekat.errors import ProtocolError
 from hekat.protocol.horizontal.party import run_party
-from hekat.protocol.horizontal.settings import CodecSettings
 from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
     DealtMessage,
@@ -16,6 +15,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     ReleasedMessage,
 )
 from hekat.protocol.secure_sum.messages import ClipMessage
+from hekat.protocol.secure_sum.settings import CodecSettings
 
 DACIQ = CodecSettings(clipping="daciq")
 

@@ -1,0 +1,126 @@
+"""The README's short table: one row a subject, Hekat's figure, what does the same elsewhere, and the ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Results = Mapping[str, Mapping[str, Any] | None]
+MOST_TIMES_PLAIN = 1.10
+
+
+def summary_rows(results: Results) -> list[tuple[str, str, str, str, str, str]]:
+    """What, the page of docs/measured that has it, Hekat's figure, the peer, its figure, the ratio."""
+    makers = (_encrypt, _decrypt, _sign, _aggregation, _large_model, _intersection, _vertical, _training)
+    return [made for make in makers if (made := make(results)) is not None]
+
+
+def _encrypt(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["paillier-cpu"], operation="encrypt crt", key_bits=2048, setting="constant time")
+    return row and (
+        "Paillier, 2048 bits: encrypt, one core, constant time",
+        "operations.md",
+        f"{row['per_s']:,.0f} /s",
+        "gmpy2 textbook; with tables",
+        f"{row['gmpy2_per_s']:,.0f} /s; {row['tables_per_s']:,.0f} /s",
+        f"{row['times_gmpy2']:.0f}; {row['times_tables']:.0f}",
+    )
+
+
+def _decrypt(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["paillier-cpu"], operation="decrypt", key_bits=2048)
+    return row and (
+        "the same: decrypt",
+        "operations.md",
+        f"{row['per_s']:,.0f} /s",
+        "gmpy2",
+        f"{row['gmpy2_per_s']:,.0f} /s",
+        f"{row['times_gmpy2']:.0f}",
+    )
+
+
+def _sign(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["rsa-cpu"], operation="sign", key_bits=3072)
+    return row and (
+        "RSA, 3072 bits: sign blindly, one core",
+        "operations.md",
+        f"{row['per_s']:,.0f} /s",
+        "gmpy2",
+        f"{row['gmpy2_per_s']:,.0f} /s",
+        f"{row['times_gmpy2']:.1f}",
+    )
+
+
+def _aggregation(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["lattice"], bits=16, cores=1)
+    return row and (
+        f"masked sum of {row['values']:,} float32, {row['parties']} parties, one core",
+        "lattice.md",
+        f"{1e3 * row['total_s']:.0f} ms, {row['upload_bytes'] / 1e6:.1f} MB up",
+        "TenSEAL (CKKS)",
+        f"{1e3 * row['tenseal_total_s']:,.0f} ms, {row['tenseal_upload_bytes'] / 1e6:.1f} MB up",
+        f"{row['times_tenseal']:.0f}; {row['times_fewer_bytes']:.0f} in bytes",
+    )
+
+
+def _large_model(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    ours = _row(results["fedml_he"], model="BERT", scheme="lattice")
+    peer = _row(results["fedml_he"], model="BERT", scheme="ckks")
+    return (
+        ours
+        and peer
+        and (
+            f"FedML-HE's BERT: {ours['values']:,} values, {ours['clients']} clients, one core",
+            "training.md",
+            f"{ours['total_s']:.2f} s, {ours['upload_bytes'] / 1e6:,.0f} MB up",
+            "CKKS (SEAL), the paper's setting",
+            f"{peer['total_s']:.0f} s, {peer['upload_bytes'] / 1e6:,.0f} MB up",
+            f"{peer['total_s'] / ours['total_s']:.0f}; {peer['upload_bytes'] / ours['upload_bytes']:.0f} in bytes",
+        )
+    )
+
+
+def _intersection(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["psi"], work="ecdh 100,000 x 100,000", cores=1)
+    return row and (
+        "which of 100,000 ids on each side are common, one core",
+        "set_intersection.md",
+        f"{row['processor_s']:.1f} s",
+        row["other"],
+        f"{row['other_s']:.1f} s",
+        f"{row['times_other']:.1f}",
+    )
+
+
+def _vertical(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    content = results["vertical"]
+    row = _row(content, form="arbiter", protection="paillier", key_bits=2048)
+    if row is None or content is None:
+        return None
+    peer = next(one for one in content["peers"] if one["peer"] == "gmpy2, djn" and one["key_bits"] == 2048)
+    return (
+        "logistic regression by columns, 30,000 x 23, an epoch, Paillier 2048 bits, arbiter",
+        "vertical.md",
+        f"{row['seconds']:.2f} s",
+        "gmpy2, a value at a time, one process",
+        f"{peer['scaled_s']:.0f} s",
+        f"{peer['times_ours']:.0f}",
+    )
+
+
+def _training(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["training-mlp"], algorithm="fedavg", protection="lattice", value_bits=16)
+    return row and (
+        "training an MLP on MNIST, nine parties, masked at 16 bits",
+        "training.md",
+        f"{row['times_plain_by_exchange']:.2f} times the time, {row['accuracy_points']:+.2f} points",
+        "the same run without encryption",
+        "1",
+        f"aim: {MOST_TIMES_PLAIN:.2f} times",
+    )
+
+
+def _row(content: Mapping[str, Any] | None, **wanted: Any) -> dict[str, Any] | None:
+    rows: Sequence[dict[str, Any]] = [] if content is None else content["rows"]
+    found = (row for row in rows if all(row.get(key) == value for key, value in wanted.items()))
+    return next(found, None)

@@ -1,0 +1,72 @@
+"""The operations on ring elements: checks and shapes, one for all engines, around what each does on flat arrays."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from hekat.engine.checks import Shape
+from hekat.engine.ring.checks import check_elements, check_operands
+from hekat.engine.ring.interface import RingArray
+from hekat.engine.ring.parameters import Ring
+
+
+class RingElements:
+    """`ring_ntt` to `ring_mul` of an engine that supplies `_change_elements` and `_combine_elements`."""
+
+    def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
+        """Values at the odd powers of psi, in bit-reversed order."""
+        return self._changed("ring_ntt", ring, a)
+
+    def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
+        """The inverse of `ring_ntt`."""
+        return self._changed("ring_intt", ring, a)
+
+    def ring_add(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Sum, shapes broadcast."""
+        return self._combined("ring_add", ring, a, b)
+
+    def ring_sub(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Difference, shapes broadcast."""
+        return self._combined("ring_sub", ring, a, b)
+
+    def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Slot by slot product, shapes broadcast."""
+        return self._combined("ring_mul", ring, a, b)
+
+    def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
+        """The operation `name` on every one of the elements (count, primes, N), count at least 1."""
+        raise NotImplementedError
+
+    def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
+        """The operation `name` on pairs of elements, (count, primes, N), count at least 1.
+
+        Each operand has `count` elements, or one that serves all.
+        """
+        raise NotImplementedError
+
+    def _changed(self, name: str, ring: Ring, a: RingArray) -> RingArray:
+        if not prod(check_elements(ring, a)):
+            return np.empty(a.shape, np.uint64)
+        return self._change_elements(name, ring, flat_elements(ring, a)).reshape(a.shape)
+
+    def _combined(self, name: str, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        shape = check_operands(ring, a, b)
+        result_shape = (*shape, *ring.element_shape)
+        if not prod(shape):
+            return np.empty(result_shape, np.uint64)
+        x, y = _items(ring, a, shape), _items(ring, b, shape)
+        return self._combine_elements(name, ring, prod(shape), x, y).reshape(result_shape)
+
+
+def flat_elements(ring: Ring, a: RingArray) -> RingArray:
+    """The same elements as a contiguous (count, primes, N) array; a view wherever `a` is contiguous already."""
+    return np.ascontiguousarray(a).reshape(prod(a.shape[:-2]), *ring.element_shape)
+
+
+def _items(ring: Ring, a: RingArray, shape: Shape) -> RingArray:
+    """`a` broadcast to leading `shape` as (count, primes, N); a single element stays one."""
+    if prod(a.shape[:-2]) == 1:
+        return flat_elements(ring, a)
+    return flat_elements(ring, np.broadcast_to(a, (*shape, *ring.element_shape)))

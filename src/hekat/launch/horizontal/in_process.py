@@ -1,0 +1,126 @@
+"""Every role of a horizontal run in this process, each with its own context, and the run as their results tell it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hekat.errors import PartyLostError, PartyStoppedError
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
+from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.in_process import play_in_process
+from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
+from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
+
+
+@dataclass
+class SharedObserver(RoleObserver):
+    """Takes each round, and each state to save, from the first party that tells it: all parties tell the same."""
+
+    on_round: Callable[[RoundRecord, dict[str, float]], None] = lambda record, metrics: None
+    on_save: Callable[[TrainingState], None] = lambda state: None
+    on_save_own: Callable[[str, OwnState], None] = lambda role, own: None
+    saved: str = ""
+    """What is safe by now, in words."""
+    _rounds: int = 0
+    _sums_saved: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
+        with self._lock:
+            if record.round > self._rounds:
+                self._rounds = record.round
+                self.on_round(record, metrics)
+
+    def save(self, state: TrainingState) -> str:
+        with self._lock:
+            if state.sums_done > self._sums_saved:
+                self.on_save(state)
+                self._sums_saved = state.sums_done
+                self.saved = f"checkpoint of round {state.rounds_done}"
+            return self.saved
+
+    def save_own(self, role: str, own: OwnState) -> None:
+        self.on_save_own(role, own)
+
+
+class MetricsOnce:
+    """Metrics of a state, worked out once for each round: all parties hold the same state after it."""
+
+    def __init__(self, evaluate: Callable[[TrainingState], dict[str, float]]) -> None:
+        self._evaluate = evaluate
+        self._found: dict[int, dict[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, state: TrainingState) -> dict[str, float]:
+        with self._lock:
+            if state.rounds_done not in self._found:
+                self._found[state.rounds_done] = self._evaluate(state)
+            return self._found[state.rounds_done]
+
+
+def play_all(
+    contexts: Mapping[str, RoleContext],
+    observer: SharedObserver,
+    *,
+    on_dropout: Callable[[PartyLostError], None] = lambda error: None,
+    key_seconds: float = 0.0,
+    releases: tuple[str, ...] = (),
+) -> tuple[FinishedRun, TrainingState]:
+    """Play every role of `contexts` to the end; the run, and the state that training ended with.
+
+    `observer` is that of the contexts. `key_seconds` is what the leader's key took before, which belongs to the run.
+    Raises PartyStoppedError naming the party and step where a role failed, with what was saved.
+    """
+    first = next(iter(contexts.values()))
+    settings, job = first.settings, first.job
+    roles = {name: HorizontalRole(context) for name, context in contexts.items()}
+    dropouts: list[PartyLostError] = []
+
+    def note_dropout(error: PartyLostError) -> None:
+        dropouts.append(error)
+        on_dropout(error)
+
+    start = time.perf_counter()
+    try:
+        states = play_in_process(
+            {name: role.play for name, role in roles.items()},
+            timeout_s=job.timeout_s,
+            may_drop_out=settings.parties if settings.bears_dropouts else (),
+            on_dropout=note_dropout,
+        )
+    except PartyStoppedError as error:
+        stop = trace_to_origin(error, dropouts, settings.aggregator)
+        raise _with_what_was_saved(stop, observer.saved) from stop.__cause__
+    seconds = key_seconds + time.perf_counter() - start
+    state = next((found for party in settings.parties if (found := states.get(party)) is not None), None)
+    if state is None:
+        # The aggregator was through, and no party got to the end.
+        last = dropouts[-1]
+        raise PartyStoppedError(last.what, party=last.party, step=last.step, saved=observer.saved) from last.__cause__
+    check = first.exactness_check
+    run = FinishedRun(
+        settings,
+        {name: role.result for name, role in roles.items()},
+        seconds,
+        dropouts_of(dropouts),
+        None if check is None else tuple(check.checks),
+        None if first.resume_from is None else first.resume_from.rounds_done,
+        releases,
+    )
+    return run, state
+
+
+def dropouts_of(errors: Iterable[PartyLostError]) -> tuple[Dropout, ...]:
+    """The dropouts that a hub told of."""
+    return tuple(Dropout(error.party, error.step, error.reason) for error in errors)
+
+
+def _with_what_was_saved(error: PartyStoppedError, saved: str) -> PartyStoppedError:
+    """The same for the whole machine: one party saves for all, so another party's stop finds its checkpoint."""
+    if error.saved or not saved:
+        return error
+    return PartyStoppedError(error.what, party=error.party, step=error.step, saved=saved, cure=error.cure)

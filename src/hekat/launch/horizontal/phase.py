@@ -1,0 +1,138 @@
+"""One training of all parties in this process, the run itself or what it is compared with: told to log and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hekat.channel import PartyKey
+from hekat.errors import PartyLostError, PartyStoppedError
+from hekat.job.horizontal.job_file import PROTOCOL
+from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
+from hekat.model import evaluate
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.in_process import make_sessions
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.horizontal.role import RoleContext
+from hekat.run.progress import Progress
+from hekat.run.timeout_hint import name_timeout_key
+from hekat.scheme.paillier import KeyPair, generate_keys
+from hekat.state import EventLog
+from hekat.summary.horizontal.finished_run import FinishedRun
+
+
+@dataclass
+class Phase:
+    """A training under `settings`, which may differ from the job's; `name` is its name in events and on the terminal.
+
+    `keys` sign for every role. `adapt` gives a role's context what only this phase has.
+    """
+
+    inputs: HorizontalInputs
+    settings: HorizontalSettings
+    name: str
+    run_id: str
+    keys: Mapping[str, PartyKey]
+    events: EventLog
+    progress: Progress
+    states: Mapping[str, UploadState] = field(default_factory=dict)
+    ledger_folder: Path | None = None
+    key_pair: KeyPair | None = field(default=None, repr=False)
+    observer: SharedObserver = field(default_factory=SharedObserver)
+    adapt: Callable[[RoleContext], RoleContext] = lambda context: context
+    releases: tuple[str, ...] = ()
+
+    def play(
+        self, on_dropout: Callable[[PartyLostError], None] = lambda error: None
+    ) -> tuple[FinishedRun, TrainingState]:
+        """Train to the end. Raises PartyStoppedError, where a time-out with the line of the job that sets it."""
+        self.progress.begin(self.name, self.settings.training.round_count)
+        self.observer.on_round = self._tell_round
+        contexts = self._contexts()
+        leader = contexts[self.settings.leader].session
+        try:
+            run, state = play_all(
+                contexts,
+                self.observer,
+                on_dropout=on_dropout,
+                key_seconds=leader.stopwatch.seconds["keys"],
+                releases=self.releases,
+            )
+        except PartyStoppedError as error:
+            raise error from name_timeout_key(error.__cause__, self.inputs.job.timeout_s)
+        if state.validation.final is not None:
+            self.events.write("validation", phase=self.name, rounds=state.rounds_done, metrics=state.validation.final)
+        return run, state
+
+    def _contexts(self) -> dict[str, RoleContext]:
+        inputs, settings = self.inputs, self.settings
+        sessions = make_sessions(
+            {name: self.keys[name] for name in settings.everyone},
+            run_id=self.run_id,
+            protocol=PROTOCOL,
+            job_digest=inputs.job.digest,
+            ledger_folder=self.ledger_folder,
+            public_keys=inputs.job.party_keys,
+        )
+        key_pair = self.key_pair or inputs.key_pair
+        if settings.protection == "paillier" and key_pair is None:
+            key_pair = make_leader_key(settings, sessions[settings.leader].stopwatch, self.progress)
+        metrics = MetricsOnce(evaluation_of(inputs))
+        return {
+            name: self.adapt(
+                RoleContext(
+                    job=inputs.job,
+                    settings=settings,
+                    role=name,
+                    session=sessions[name],
+                    table=inputs.tables.get(name),
+                    evaluate=metrics,
+                    make_model=inputs.maker_of(name),
+                    upload_state=self.states.get(name),
+                    key_pair=key_pair if name == settings.leader else None,
+                    observer=self.observer,
+                    other_sums_accepted=inputs.accepts_other_sums(name),
+                    model_caveats=inputs.model_caveats,
+                )
+            )
+            for name in settings.everyone
+        }
+
+    def _tell_round(self, record: RoundRecord, metrics: dict[str, float]) -> None:
+        self.events.write(
+            "round",
+            phase=self.name,
+            round=record.round,
+            loss=record.loss,
+            clipped=record.clipped_count,
+            bounds=record.bounds,
+            metrics=metrics,
+            validation=record.validation,
+        )
+        self.progress.advance(self.name, describe_round(record))
+
+
+def make_leader_key(settings: HorizontalSettings, stopwatch: Stopwatch, progress: Progress) -> KeyPair:
+    """The leader's key, made in the caller's thread: it can take a minute, and Ctrl-C reaches only this thread."""
+    with stopwatch.measure("keys"):
+        return generate_keys(settings.key_bits, progress=progress.search_key)
+
+
+def evaluation_of(inputs: HorizontalInputs) -> Callable[[TrainingState], dict[str, float]]:
+    """Metrics of a state on this machine's test data, empty where there is none."""
+    test = inputs.test_table
+    if test is None or test.labels is None:
+        return lambda state: {}
+    model, labels = inputs.make_model(next(iter(inputs.tables))).model, test.labels
+    return lambda state: evaluate(model, state.parameters, state.standardiser.apply(test.features), labels)
+
+
+def describe_round(record: RoundRecord) -> str:
+    """The losses of a round, for a line on the terminal."""
+    found = record.validation
+    shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
+    return f"loss {record.loss:.4f}{shown}"

@@ -1,0 +1,65 @@
+"""What the roles of a vertical run in this process tell: to its log, to the terminal, and into its folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from hekat.errors import PartyStoppedError
+from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.party_run import EpochRecord
+from hekat.protocol.vertical_linear.timing_labels import TRAINING
+from hekat.run.progress import Progress
+from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint
+from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
+from hekat.run.vertical_linear.role import VerticalObserver
+from hekat.state import EventLog
+
+
+class RunObserver(VerticalObserver):
+    """Keeps what parties save, and tells of the run what the guest tells of it."""
+
+    def __init__(
+        self, job: VerticalJob, folder: Path, events: EventLog, progress: Progress, epochs_done: Mapping[str, int]
+    ) -> None:
+        """`epochs_done` are those of the parties of a resumed run, empty for a new one."""
+        self._job, self._folder, self._events, self._progress = job, folder, events, progress
+        self._saved = dict(epochs_done)
+        self._first_epoch = epochs_done.get(job.settings.guest, 0)
+        self._is_training = False
+        self._lock = threading.Lock()
+
+    def note_matching(self, role: str, work: str, done: int, total: int) -> None:
+        self._progress.reach(f"{role}: {work}", done, total)
+
+    def note_common(self, role: str, count: int) -> None:
+        settings = self._job.settings
+        if role != settings.guest:
+            return
+        self._events.write("intersection", kind=self._job.intersection_kind, common=count)
+        if not self._is_training:
+            self._is_training = True
+            self._progress.begin(TRAINING, settings.training.epochs - self._first_epoch)
+
+    def note_epoch(self, role: str, record: EpochRecord) -> None:
+        if role == self._job.settings.guest:
+            self._events.write("epoch", epoch=record.epoch, loss=record.loss)
+            text = f"epoch {record.epoch}" + ("" if record.loss is None else f", loss {record.loss:.4f}")
+            self._progress.advance(TRAINING, text)
+
+    def save(self, role: str, kept: PartyCheckpoint) -> None:
+        save_party_checkpoint(self._folder / CHECKPOINTS_FOLDER, self._job, role, kept)
+        with self._lock:
+            self._saved[role] = kept.state.epochs_done
+
+    def save_part(self, part: ModelPart) -> None:
+        save_part(self._folder / PARTS_FOLDER, self._job, part)
+
+    def with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
+        """The same for the whole machine: a run goes on from the last epoch that every party saved."""
+        epoch = min(self._saved.get(name, 0) for name in self._job.settings.parties)
+        saved = f"checkpoints of epoch {epoch}" if epoch else ""
+        what = error.what.removesuffix(f"; saved: {error.saved}")
+        return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)

@@ -1,0 +1,24 @@
+"""Whose failure ended a run that too few parties were left to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
+
+
+def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError], aggregator: str) -> PartyStoppedError:
+    """The stop of the last party that had raised by itself, where too few parties were left after it; else `error`.
+
+    A dropout on the way (a `ChannelError`) stays the aggregator's to tell, and so do parties that the aggregator gave
+    up on and sums that do not open.
+    """
+    before = [dropout for dropout in dropouts if not dropout.after_stop]
+    if not before or error.party != aggregator or not isinstance(error.__cause__, ProtocolError):
+        return error
+    last = before[-1]
+    if last.__cause__ is None or isinstance(last.__cause__, (BoundError, ChannelError, ProtocolError)):
+        return error
+    stop = PartyStoppedError(last.what, party=last.party, step=last.step, saved=error.saved)
+    stop.__cause__ = last.__cause__
+    return stop

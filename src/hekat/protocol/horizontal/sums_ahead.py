@@ -1,0 +1,22 @@
+"""The sums that a horizontal run asks for, by the groups of their steps."""
+
+from __future__ import annotations
+
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
+from hekat.protocol.horizontal.training.validation import FINAL_STEP
+from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+
+
+def plan_sums(settings: HorizontalSettings, rounds_done: int = 0) -> SumPlan:
+    """The job's groups of sums, and those of a run that begins after so many rounds."""
+    return SumPlan(_groups_after(settings, 0), _groups_after(settings, rounds_done))
+
+
+def _groups_after(settings: HorizontalSettings, rounds_done: int) -> tuple[str, ...]:
+    first = [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
+    first += [group_of(step) for step in settings.training.steps_before_rounds]
+    rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
+    last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
+    return (*(first if rounds_done == 0 else []), *rounds, *last)

@@ -1,0 +1,86 @@
+"""The session of ONE role: its own private key, the others' public keys, its sealed channel, ledger and stopwatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel
+from hekat.channel.sealing import Traffic
+from hekat.ledger import Ledger, RecordedChannel
+from hekat.protocol.stopwatch import Stopwatch
+
+T = TypeVar("T")
+
+LEDGER_FOLDER = "ledger"
+PARTIES_FILE = "parties.json"
+
+
+@dataclass(frozen=True)
+class SessionTerms:
+    """What all roles of a run agree on before they meet; no secret is in it.
+
+    `public_keys` are those of every role, by name. `job_digest` has 32 bytes.
+    """
+
+    run_id: str
+    protocol: str
+    job_digest: bytes
+    public_keys: Mapping[str, PartyPublicKey]
+
+
+@dataclass
+class RoleSession:
+    """One role's session, played once; `ledger_path` None keeps the ledger in memory.
+
+    After `play`, at whatever end, `traffic` holds what the role sent and received by (peer, step), sealed and counted
+    with hellos and signatures, and `ledger` its ledger.
+    """
+
+    terms: SessionTerms
+    key: PartyKey = field(repr=False)
+    ledger_path: Path | None = None
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    traffic: Mapping[tuple[str, str], Traffic] = field(default_factory=dict)
+    ledger: Ledger | None = None
+    """None until the session is open."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """Sealed bytes that the role sent, hellos and signatures included."""
+        return sum(one.sent_bytes for one in self.traffic.values())
+
+    @property
+    def received_bytes(self) -> int:
+        """Sealed bytes that the role received, hellos and signatures included."""
+        return sum(one.received_bytes for one in self.traffic.values())
+
+    def play(self, channel: Channel, role: Callable[[RecordedChannel], T]) -> T:
+        """What `role` returns, played over a session that is opened here and closed at the end.
+
+        Raises SealError where the other roles are in another run, job or session or sign with other keys; what
+        `Channel` and `role` raise.
+        """
+        with SealedChannel(
+            channel,
+            self.key,
+            self.terms.public_keys,
+            run_id=self.terms.run_id,
+            protocol=self.terms.protocol,
+            job_digest=self.terms.job_digest,
+            measure=self.stopwatch.measure,
+        ) as sealed:
+            self.traffic = sealed.traffic
+            session = sealed.open_session()
+            with Ledger(
+                self.ledger_path,
+                channel.party,
+                self.key,
+                session,
+                run_id=self.terms.run_id,
+                protocol=self.terms.protocol,
+            ) as ledger:
+                self.ledger = ledger
+                return role(RecordedChannel(sealed, ledger))

@@ -1,0 +1,32 @@
+"""What a party's side of the sums does alike whatever protects them: who takes part, fitted bounds, a round's end."""
+
+from __future__ import annotations
+
+from hekat.ledger import RecordedChannel
+from hekat.protocol.secure_sum.agree_on_bounds import agree_on_bounds
+from hekat.protocol.secure_sum.final_model import compare_final_models
+from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.round_end import finish_round
+from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
+
+
+class PartySide:
+    """The messages of an `Aggregation` beside its sums. `timeout_s`: how long the party waits for the aggregator."""
+
+    def __init__(self, channel: RecordedChannel, settings: SumSettings, timeout_s: float | None = None) -> None:
+        self._channel, self._settings, self._timeout_s = channel, settings, timeout_s
+        self._participation = participation_of(channel, settings)
+
+    def takes_part(self, step: str) -> bool:
+        return self._channel.party in self._participation.parties_in(step)
+
+    def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
+        channel, aggregator, takes_part = self._channel, self._settings.aggregator, self.takes_part(step)
+        return agree_on_bounds(channel, aggregator, step, scaled, takes_part=takes_part, timeout_s=self._timeout_s)
+
+    def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        finish_round(self._channel, self._settings.aggregator, step, model_digest, finished, timeout_s=self._timeout_s)
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        return compare_final_models(self._channel, self._settings, digest, timeout_s=self._timeout_s)

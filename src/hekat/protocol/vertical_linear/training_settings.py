@@ -1,0 +1,130 @@
+"""How the weights of a vertical regression move, and at which scales numbers stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import NoReturn
+
+from hekat.errors import JobError
+from hekat.model import make_optimiser
+
+OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
+    "shared_weights": ("sgd", "momentum"),
+    "arbiter": ("sgd", "momentum", "adam", "rmsprop"),
+}
+MAX_SEED = 2**63 - 1
+LEAST_LIMIT_SPREADS = 0.5
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The scales of integers that stand for numbers: features at 2^-feature_bits, scores and residuals at
+    2^-value_bits. Raises JobError for bits out of their range."""
+
+    feature_bits: int = 16
+    value_bits: int = 32
+
+    def __post_init__(self) -> None:
+        for name, bits, most in (("feature_bits", self.feature_bits, 30), ("value_bits", self.value_bits, 40)):
+            if not is_whole(bits) or not 8 <= bits <= most:
+                refuse_setting(f"fixed_point.{name}", f"8 to {most}", bits)
+
+
+@dataclass(frozen=True)
+class LinearTraining:
+    """How the weights move; VerticalLinearSettings checks it with its form.
+
+    `batch_rows` 0 puts all rows into one batch. `limit_spreads` says how many spreads a standardised feature may lie
+    from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says). `patience`, `min_improvement` and
+    `stop_at_loss` end training early by the losses of epochs (0: off).
+    """
+
+    epochs: int = 10
+    batch_rows: int = 1024
+    learning_rate: float = 0.1
+    optimiser: str = "sgd"
+    optimiser_settings: Mapping[str, float] = field(default_factory=dict)
+    l1: float = 0.0
+    l2: float = 0.0
+    standardise: bool = True
+    limit_spreads: float | None = None
+    patience: int = 0
+    min_improvement: float = 0.0
+    stop_at_loss: float = 0.0
+    seed: int = 1
+
+
+def check_training(training: LinearTraining, form: str) -> None:
+    """Raise JobError for values out of their range, and for an optimiser or penalty that `form` cannot compute."""
+    if training.optimiser not in OPTIMISERS_OF_FORMS[form]:
+        known = OPTIMISERS_OF_FORMS[form]
+        elsewhere = training.optimiser in OPTIMISERS_OF_FORMS["arbiter"]
+        raise JobError(
+            f"training.optimiser cannot be used in form '{form}'",
+            expected=" or ".join(repr(name) for name in known),
+            got=repr(training.optimiser),
+            cure="it needs each party's own gradient, which this form shows to nobody: choose another, or "
+            "protection.form = 'arbiter'"
+            if elsewhere
+            else "choose one of these",
+        )
+    if form == "shared_weights" and training.l1:
+        raise JobError(
+            "training.l1 cannot be used in form 'shared_weights'",
+            expected="l1 = 0: the sign of a weight is not linear in its shares",
+            got="an l1 above 0",
+            cure="use l2, or protection.form = 'arbiter'",
+        )
+    for name, value, least in (
+        ("epochs", training.epochs, 1),
+        ("batch_rows", training.batch_rows, 0),
+        ("patience", training.patience, 0),
+        ("seed", training.seed, 0),
+    ):
+        if not is_whole(value) or not least <= value <= MAX_SEED:
+            refuse_setting(f"training.{name}", f"a whole number of {least} or more", value)
+    for name, number in (
+        ("l1", training.l1),
+        ("l2", training.l2),
+        ("min_improvement", training.min_improvement),
+        ("stop_at_loss", training.stop_at_loss),
+    ):
+        if not isinstance(number, Real) or not (math.isfinite(number) and number >= 0):
+            refuse_setting(f"training.{name}", "a finite number >= 0", number)
+    _check_limit(training)
+    if "learning_rate" in training.optimiser_settings:
+        raise JobError(
+            "training.optimiser_settings says the learning rate again",
+            expected="it in training.learning_rate alone",
+            got="learning_rate in both",
+            cure="move it to training.learning_rate",
+        )
+    make_optimiser(training.optimiser, learning_rate=training.learning_rate, **training.optimiser_settings)
+
+
+def _check_limit(training: LinearTraining) -> None:
+    limit = training.limit_spreads
+    if limit is None:
+        return
+    if not isinstance(limit, Real) or not (limit == 0 or LEAST_LIMIT_SPREADS <= limit < math.inf):
+        refuse_setting("training.limit_spreads", f"0 (no limit), or {LEAST_LIMIT_SPREADS} spreads and more", limit)
+    if limit and not training.standardise:
+        raise JobError(
+            "training.limit_spreads needs standardised columns",
+            expected="training.standardise = true",
+            got="false",
+            cure="set training.standardise = true, or leave limit_spreads out",
+        )
+
+
+def is_whole(value: object) -> bool:
+    """Whether a setting is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
+    """Raise JobError for a setting by its name in the job file."""
+    raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")

@@ -1,0 +1,212 @@
+"""One role of a horizontal run on its machine: what it is given, how it is played, and what it leaves behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hekat.channel import Channel
+from hekat.data import Table
+from hekat.errors import ChannelError
+from hekat.job.horizontal.job_file import Job
+from hekat.job.model_source import PartyModel
+from hekat.ledger import RecordedChannel
+from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
+from hekat.protocol.horizontal.party import PartyRun, run_party
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.sums_ahead import plan_sums
+from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.role_session import RoleSession
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
+from hekat.scheme.paillier import KeyPair
+from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
+from hekat.summary.horizontal.traffic import sum_traffic_of, traffic_of
+
+
+class RoleObserver:
+    """Told of a role's progress, in the thread that plays it. This one keeps nothing."""
+
+    def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
+        """A round has ended; `metrics` are those of the model on the common test set."""
+
+    def save(self, state: TrainingState) -> str:
+        """Keep the state that all parties share; returns what is safe by now, in words, "" for nothing."""
+        return ""
+
+    def save_own(self, role: str, own: OwnState) -> None:
+        """Keep what this party alone carries from round to round."""
+
+
+@dataclass(frozen=True)
+class RoleContext:
+    """Everything one role is given: of other roles it holds names and public keys alone.
+
+    `table` and `make_model` are a party's own (None: a role without rows; Hekat's own model). `evaluate` gives the
+    metrics of a state on the common test set, empty without one. `key_pair` is the leader's; a leader without one makes
+    it. `dropout_round` is the round in which the party leaves, to see the others go on. `exactness_check` compares the
+    updates of all parties, so it exists where one process plays them all.
+    """
+
+    job: Job
+    settings: HorizontalSettings
+    role: str
+    session: RoleSession
+    table: Table | None = None
+    evaluate: Callable[[TrainingState], dict[str, float]] = lambda state: {}
+    make_model: Callable[[], PartyModel] | None = None
+    upload_state: UploadState | None = None
+    resume_from: TrainingState | None = None
+    own_state: OwnState | None = None
+    key_pair: KeyPair | None = field(default=None, repr=False)
+    observer: RoleObserver = field(default_factory=RoleObserver)
+    accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
+    dropout_round: int | None = None
+    exactness_check: ExactnessCheck | None = None
+    other_sums_accepted: bool = False
+    model_caveats: tuple[str, ...] = ()
+
+
+class HorizontalRole:
+    """One role, played once over a channel; `result` tells at whatever end what it left."""
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context, self._session = context, context.session
+        self._records: list[RoundRecord] = []
+        self._metrics: list[dict[str, float]] = []
+        self._state: TrainingState | None = None
+        self._packing: Packing | None = None
+        self._members: tuple[str, ...] | None = None
+        self._not_compared: tuple[str, ...] = ()
+        self._seconds = 0.0
+
+    def play(self, channel: Channel) -> TrainingState | None:
+        """The state that all parties share at the end; None at a role without rows. Raises what the role raises."""
+        start = time.perf_counter()
+        try:
+            self._state = self._session.play(channel, self._run)
+        finally:
+            self._seconds = time.perf_counter() - start
+        return self._state
+
+    @property
+    def result(self) -> RoleResult:
+        """What the role left so far; to be asked for once `play` has ended."""
+        context, settings = self._context, self._context.settings
+        state = context.upload_state
+        older = self._members is not None and state is not None and not state.members.exists()
+        return RoleResult(
+            role=context.role,
+            seconds=self._seconds,
+            seconds_by_step=dict(self._session.stopwatch.seconds),
+            traffic=traffic_of(self._session, settings.aggregator),
+            table=None if context.table is None else TableFacts.of(context.table, settings),
+            records=tuple(self._records),
+            metrics=tuple(self._metrics),
+            trained=None if self._state is None else self._describe(self._state),
+            sum_traffic=None
+            if self._state is None or not self._is_in_round(self._state.rounds_done)
+            else sum_traffic_of(self._session, settings.aggregator, self._state.rounds_done),
+            packing=self._packing,
+            members=self._members,
+            not_compared=self._not_compared,
+            keeps_older_committee=older,
+            records_with_run=state is not None and state.with_run,
+            other_sums_accepted=context.other_sums_accepted,
+            model_caveats=context.model_caveats,
+        )
+
+    def _describe(self, state: TrainingState) -> TrainedFacts:
+        metrics = [found for found in self._metrics if found]
+        return TrainedFacts(
+            rounds_done=state.rounds_done,
+            losses=tuple(state.losses),
+            metrics=metrics[-1] if metrics else self._context.evaluate(state),
+            validation=dict(state.validation.final or {}),
+            parameter_count=int(sum(np.asarray(values).size for values in state.parameters.values())),
+        )
+
+    def _is_in_round(self, number: int) -> bool:
+        samples = Participation(self._context.settings.sums, self._context.job.digest)
+        return self._context.role in samples.parties_in(f"round-{number}")
+
+    def _run(self, channel: RecordedChannel) -> TrainingState | None:
+        context, settings = self._context, self._context.settings
+        resumed = context.resume_from
+        done = 0 if resumed is None else resumed.rounds_done
+        if context.role == settings.aggregator:
+            run = AggregatorRun(
+                self._session.stopwatch,
+                done,
+                context.job.timeout_s,
+                rounds_finished=resumed is not None and resumed.finished,
+                is_validated=resumed is not None and resumed.validation.final is not None,
+            )
+            run_aggregator(channel, settings, run)
+            return None
+        if context.role == settings.authority:
+            plan = plan_sums(settings, done)
+            authority = AuthorityRun(self._session.stopwatch, plan, context.upload_state, self._aggregator_timeout_s)
+            run_authority(channel, settings.sums, authority)
+            return None
+        assert context.table is not None  # a party has one
+        return run_party(channel, context.table, settings, self._party_run(channel))
+
+    @property
+    def _aggregator_timeout_s(self) -> float:
+        """How long a role waits for the aggregator, which may be waiting for each of the parties."""
+        return aggregator_timeout_of(self._context.job.timeout_s, len(self._context.settings.parties))
+
+    def _party_run(self, channel: RecordedChannel) -> PartyRun:
+        context = self._context
+        made = None if context.make_model is None else context.make_model()
+        local = LocalRun(
+            stopwatch=self._session.stopwatch,
+            on_round=self._note_round,
+            save=lambda state: channel.note_saved(context.observer.save(state)),
+            resume_from=None if context.resume_from is None else context.resume_from.copy(),
+            save_own=lambda own: context.observer.save_own(context.role, own),
+            own=context.own_state,
+            on_compared=self._note_missing,
+            model=None if made is None else made.model,
+            model_code="" if made is None else made.code,
+        )
+        return PartyRun(
+            local=local,
+            key_pair=context.key_pair if context.role == context.settings.leader else None,
+            exactness_check=context.exactness_check,
+            on_packing=self._keep_packing,
+            upload_state=context.upload_state,
+            aggregator_timeout_s=self._aggregator_timeout_s,
+            before=self._leave_where_asked,
+            accept_members=context.accept_members,
+            on_members=self._keep_members,
+            names_are_keys=bool(context.job.party_keys),
+        )
+
+    def _note_round(self, record: RoundRecord, state: TrainingState) -> None:
+        metrics = self._context.evaluate(state)
+        self._records.append(record)
+        self._metrics.append(metrics)
+        self._context.observer.note_round(record, state, metrics)
+
+    def _note_missing(self, missing: tuple[str, ...]) -> None:
+        self._not_compared = missing
+
+    def _keep_packing(self, packing: Packing) -> None:
+        self._packing = packing
+
+    def _keep_members(self, members: tuple[str, ...]) -> None:
+        self._members = members
+
+    def _leave_where_asked(self, step: str, part: str) -> None:
+        if step == f"round-{self._context.dropout_round}" and part in ("sign", "sit-out"):
+            raise ChannelError(f"left in the middle of {step}, as was asked for")

@@ -1,0 +1,83 @@
+"""What one role of a horizontal run leaves behind beside its files: plain data, of which summaries are made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hekat.data import Table, has_one_class
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.validation import hold_out
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.summary.horizontal.traffic import SumTraffic, Traffic
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table in figures. `class_rows` counts rows by class, None for a regression; `notes` are of its loading."""
+
+    rows: int
+    held_out: int
+    class_rows: dict[str, int] | None
+    has_one_class: bool
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, settings: HorizontalSettings, *, for_training: bool = True) -> TableFacts:
+        """Those of `table`; rows are held out of tables for training alone."""
+        class_rows = None
+        if settings.classes is not None and table.labels is not None:
+            counts = Counter(table.labels.tolist())
+            class_rows = {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
+        held_out = hold_out(table, settings)[1] if for_training else None
+        return cls(
+            len(table), 0 if held_out is None else len(held_out), class_rows, has_one_class(table), tuple(table.notes)
+        )
+
+
+@dataclass(frozen=True)
+class TrainedFacts:
+    """What training ended with at a party: the same at every party that was there at the end.
+
+    `metrics` are those of the common test set, empty without one; `validation` those of all held-out rows. `losses` are
+    of all rounds, also of those before a resumed run. `parameter_count` counts the values of the model.
+    """
+
+    rounds_done: int
+    losses: tuple[float, ...]
+    metrics: dict[str, float]
+    validation: dict[str, float]
+    parameter_count: int
+
+
+@dataclass(frozen=True)
+class RoleResult:
+    """One role's end. `seconds` are of its whole session by its clock, `seconds_by_step` of its own work.
+
+    `table`, `records` and `metrics` (of each record, on the common test set) are a party's. `trained` is None at a role
+    without rows and at a party that did not reach the end. `sum_traffic` is of the last round's sum, None where the
+    party was not in it. `members` were drawn in the run; None where all parties are members, or nobody is.
+    `not_compared` names parties with which the final model could not be compared.
+    """
+
+    role: str
+    seconds: float
+    seconds_by_step: dict[str, float]
+    traffic: Traffic
+    table: TableFacts | None = None
+    records: tuple[RoundRecord, ...] = ()
+    metrics: tuple[dict[str, float], ...] = ()
+    trained: TrainedFacts | None = None
+    sum_traffic: SumTraffic | None = None
+    packing: Packing | None = None
+    members: tuple[str, ...] | None = None
+    not_compared: tuple[str, ...] = ()
+    keeps_older_committee: bool = False
+    """The run goes on with the committee of a release that drew none."""
+    records_with_run: bool = False
+    """Upload numbers and records of releases lie in the run's folder, and another run knows nothing of them."""
+    other_sums_accepted: bool = False
+    """The role's operator allowed the job to sum other parties than before."""
+    model_caveats: tuple[str, ...] = field(default=())
+    """What a reader of the run's report has to know of a model that is not Hekat's own."""

@@ -1,0 +1,118 @@
+"""CPU seconds of a run by folder of tests: a table at the end, and ceilings where the run is told to hold them.
+
+A test counts what its process and the ended processes that it started used, so that other work on the machine does not.
+With xdist the seconds of all workers are added up in the process that hands tests out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Generator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+
+COLLECTION = "collection"
+TOP_FILES = "test_*.py"
+# CPU seconds that a folder of `make test` may take: about twice what it took when the ceiling was set.
+CEILINGS_S = {
+    COLLECTION: 80.0,
+    TOP_FILES: 80.0,
+    "channel": 15.0,
+    "cli": 120.0,
+    "job": 60.0,
+    "protocol": 260.0,
+}
+OTHERS_CEILING_S = 30.0
+
+
+def cpu_seconds() -> float:
+    """User and system time so far of this process, all its threads, and its children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+def folder_of(node_id: str) -> str:
+    """The folder below tests/ of a test; files that lie in none count as one folder."""
+    parts = PurePosixPath(node_id.partition("::")[0]).parts
+    return parts[1] if len(parts) > 2 else TOP_FILES
+
+
+def find_slow(seconds: Mapping[str, float], ceilings: Mapping[str, float], others_ceiling_s: float) -> dict[str, str]:
+    """What is above its ceiling, with a line that says so."""
+    return {
+        name: f"{name}: {used:.1f} CPU seconds, and its ceiling is {ceiling:.0f}"
+        for name, used in seconds.items()
+        if used > (ceiling := ceilings.get(name, others_ceiling_s))
+    }
+
+
+class Durations:
+    """Measures each test where it runs, and adds the seconds up where the reports arrive."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._held = config.getoption("cpu_ceilings")
+        self._worker_output: dict[str, Any] | None = getattr(config, "workeroutput", None)
+        self._seconds: Counter[str] = Counter()
+        self._tests: Counter[str] = Counter()
+        self._last_s = 0.0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+        self._last_s = cpu_seconds()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
+        """Give the report of a set-up, call or tear-down what was used since the one before; it travels with it."""
+        report = yield
+        now_s = cpu_seconds()
+        report.cpu_s, self._last_s = now_s - self._last_s, now_s
+        return report
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        folder = folder_of(report.nodeid)
+        self._seconds[folder] += getattr(report, "cpu_s", 0.0)
+        self._tests[folder] += report.when == "call"
+
+    def pytest_collection_finish(self) -> None:
+        self._seconds[COLLECTION] = cpu_seconds()
+        if self._worker_output is not None:
+            self._worker_output[COLLECTION] = self._seconds[COLLECTION]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._seconds[COLLECTION] += getattr(node, "workeroutput", {}).get(COLLECTION, 0.0)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self._tests:
+            return
+        terminalreporter.section("CPU seconds by folder")
+        for name, seconds in self._seconds.most_common():
+            tests = f"{self._tests[name]:6d} tests" if name in self._tests else ""
+            terminalreporter.write_line(f"{seconds:8.1f}  {name:<16} {tests}")
+        terminalreporter.write_line(f"{sum(self._seconds.values()):8.1f}  together")
+        for line in self._above_ceilings():
+            terminalreporter.write_line(f"TOO SLOW  {line}", red=True)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._held and self._worker_output is None and exitstatus == pytest.ExitCode.OK and self._above_ceilings():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _above_ceilings(self) -> list[str]:
+        return list(find_slow(self._seconds, CEILINGS_S, OTHERS_CEILING_S).values())
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cpu-ceilings",
+        action="store_true",
+        help="fail a run in which a folder of tests takes more CPU time than it may",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Durations(config), "durations")

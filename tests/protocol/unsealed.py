@@ -1,0 +1,75 @@
+"""Channels for tests of protocols: sessions, the order of messages and what parties sign are real; nothing is sealed.
+
+Sealing and recording take a third of a protocol's time in tests, and have tests of their own. What protocols do over
+sealed channels is shown by the tests marked `sealed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+
+from hekat.channel import sealing
+from hekat.channel.pair_key import PairKey
+from hekat.channel.sealed_message import SealedHeader, parse_frame
+from hekat.ledger import Ledger, recorded_channel
+from hekat.ledger.entry import FieldRecord
+from hekat.wire import Disclosure
+
+record = Ledger.record
+describe_fields = recorded_channel._records
+
+
+class PlainFrame(bytes):
+    """A payload with its header beside it, which stands where a sealed frame would."""
+
+    header: SealedHeader
+    payload: bytes
+
+    def verify(self, signer: object) -> bool:
+        return True
+
+    def open(self, pair_key: object) -> bytes:
+        return self.payload
+
+
+def wrap_plainly(payload: bytes, header: SealedHeader, signer: object, pair_key: object) -> PlainFrame:
+    frame = PlainFrame(payload)
+    frame.header, frame.payload = header, payload
+    return frame
+
+
+def take_frame(data: bytes) -> Any:
+    """What was sent; bytes that somebody put on the way are read as always."""
+    return data if isinstance(data, PlainFrame) else parse_frame(data)
+
+
+class LateRecords(Sequence[FieldRecord]):
+    """The fields of a message as a ledger describes them, made when the ledger asks for them."""
+
+    def __init__(self, message: Any, disclosures: dict[str, Disclosure]) -> None:
+        self._made = cache(lambda: describe_fields(message, disclosures))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._made()[index]
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+
+def record_in_files(ledger: Ledger, *passed: Any) -> bytes:
+    """As `Ledger.record`; a ledger in memory keeps notes alone, and no messages."""
+    return record(ledger, *passed) if ledger.path is not None else hashlib.sha256(passed[-1]).digest()
+
+
+def unseal(patch: pytest.MonkeyPatch) -> None:
+    """From now on messages go as they are."""
+    patch.setattr(sealing, "seal_payload", wrap_plainly)
+    patch.setattr(sealing, "parse_frame", take_frame)
+    patch.setattr(PairKey, "advance", lambda self: None)
+    patch.setattr(recorded_channel, "_records", LateRecords)
+    patch.setattr(Ledger, "record", record_in_files)
