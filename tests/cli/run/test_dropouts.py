@@ -21,7 +21,7 @@ def run_and_read(place, *options):
     return answer, json.loads((folder / "summary.json").read_text()), folder
 
 
-@pytest.mark.parametrize("party", ["north", "south", "middle"])
+@pytest.mark.parametrize("party", ["north", pytest.param("south", marks=pytest.mark.long), "middle"])
 def test_a_run_goes_on_without_one_party(party, five) -> None:
     """The first party, one in between and the last one."""
     answer, summary, folder = run_and_read(five, "--lose", f"{party}:2")

@@ -28,7 +28,7 @@ from hekat.run.horizontal.upload_states import check_upload_states
 def run_horizontal(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it and estimate what a round costs."""
     refuse_options(options, "horizontal", "start_from")
-    dropouts = _gather_dropouts(options.lose)
+    dropouts = gather_dropouts(options.lose)
     link = _link_of(options)
     inputs = load_inputs(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))
     console = Console(stderr=options.json)
@@ -36,12 +36,13 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, _has_checkpoint):
+    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, has_checkpoint):
         result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
     return show_run(result, console, options)
 
 
-def _has_checkpoint(folder: Path) -> bool:
+def has_checkpoint(folder: Path) -> bool:
+    """Whether the run in `folder` left a checkpoint."""
     return (folder / CHECKPOINT_FILE).exists()
 
 
@@ -91,7 +92,8 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
     return 0
 
 
-def _gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
+def gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    """The rounds in which parties leave, by party. Raises InputError for a party that leaves twice."""
     dropouts = dict(pairs)
     if len(dropouts) < len(pairs):
         raise InputError(
