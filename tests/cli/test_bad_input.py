@@ -382,7 +382,9 @@ def whole_files(folder: Path) -> None:
             decode_arrays(path.read_bytes(), "checkpoint" if "checkpoint" in path.name else "model", path.name)
 
 
-@pytest.mark.parametrize("limit", [0, 150, 700, 5000, 9000])
+@pytest.mark.parametrize(
+    "limit", [0, 700, *(pytest.param(limit, marks=pytest.mark.long) for limit in (150, 5000, 9000))]
+)
 def test_a_disk_that_fills_up(limit, workplace) -> None:
     """A limit on the size of files stands for the disk: first nothing fits, then less and less is missing."""
     process = workplace.start(

@@ -1,4 +1,4 @@
-"""Which view shows a summary: that of its protocol."""
+"""Picks the view of a summary's protocol."""
 
 from __future__ import annotations
 

@@ -171,10 +171,10 @@ def test_a_setting_that_is_missing_from_the_template_is_found(tmp_path, monkeypa
     [
         (),
         ("--model", "linear"),
-        ("--data", "npz", "--classes", "low,mid,high"),
+        pytest.param(("--data", "npz", "--classes", "low,mid,high"), marks=pytest.mark.long),
         ("--data", "python", "--model", "mlp", "--classes", "a,b,c"),
         ("--data", "python", "--model", "linear", "--parties", "a.1,b-2,c_3,d"),
-        ("--data", "libsvm"),
+        pytest.param(("--data", "libsvm"), marks=pytest.mark.long),
         ("--data", "npy", "--model", "linear"),
     ],
     ids=" ".join,
