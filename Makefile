@@ -125,8 +125,10 @@ test-portable-cpu: $(VENV)/.dev
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
+# Properties are tried on more examples than by `make test`.
 test-all: test-sanitized test-constant-time test-portable-cpu
-	$(PYTEST) -m long
+	$(PYTEST) -m long --hypothesis-profile=all
+	$(PYTEST) -m "hypothesis and not long" --hypothesis-profile=all
 
 # 10^6 inputs through the readers of wire bytes.
 fuzz: $(VENV)/.dev

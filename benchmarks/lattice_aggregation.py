@@ -46,7 +46,7 @@ def measure_aggregation(
     for bits, round_ in rounds.items():
         row = {"bits": bits, "set": round_.parameters.name, "cores": core_count, "parties": len(updates)}
         passes = ours[bits][1:]
-        operations = measure_operations(round_.parameters, round_.stream.lane_count, clock, engine)
+        operations = measure_operations(round_.parameters, round_.stream.slot_count, clock, engine)
         aggregation.append(
             row
             | {"values": updates[0].size}

@@ -59,7 +59,7 @@ class Round:
         with stages.measure("mask"):
             encryptor = Encryptor(self.parameters, secret, PUBLIC_KEY, self._engine)
         blocks = self.stream.blocks({NAME: values}, weight, self._block_slots)
-        left = self.stream.lane_count
+        left = self.stream.slot_count
         while left:
             with stages.measure("quantise"):
                 block = next(blocks)
@@ -69,7 +69,7 @@ class Round:
             yield written
 
     def accumulator(self) -> Accumulator:
-        return Accumulator(self.parameters, self.stream.lane_count, self._engine)
+        return Accumulator(self.parameters, self.stream.slot_count, self._engine)
 
     def add(self, accumulator: Accumulator, upload: Sequence[bytes], stages: Stages) -> None:
         """What the aggregator does with one upload once it is whole."""
@@ -102,7 +102,7 @@ class Round:
             reader = self.stream.reader(secret_sum.addend_count)
         start = 0
         for written in blocks:
-            count = min(self._block_slots, self.stream.lane_count - start)
+            count = min(self._block_slots, self.stream.slot_count - start)
             with stages.measure("unmask"):
                 sums = decryptor.decrypt(written, count, start // self.parameters.form.values_per_chunk)
             with stages.measure("dequantise"):
@@ -119,4 +119,4 @@ class Round:
 
     def sum_bytes(self) -> int:
         """Bytes of the written sum: one party's download."""
-        return self.parameters.form.written_sum_bytes(self.stream.lane_count)
+        return self.parameters.form.written_sum_bytes(self.stream.slot_count)

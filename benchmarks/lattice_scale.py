@@ -45,7 +45,7 @@ def measure_large(value_count: int, value_bits: int, core_count: int, engine: En
         rises.append(rise)
     seconds = median_of(passes)
     round_ = Round(value_bits, len(SHARES), values, engine)
-    upload_bytes = round_.parameters.form.written_bytes(round_.stream.lane_count)
+    upload_bytes = round_.parameters.form.written_bytes(round_.stream.slot_count)
     upload_s = upload_bytes / GIGABIT_BYTES_PER_S
     return {
         "values": value_count,
@@ -155,7 +155,7 @@ def measure_round(
         "aggregator_s": adds.total() + writes.total(),
         "aggregator_s_per_party": (adds.total() + writes.total()) / party_count,
         "aggregator_peak_bytes": _aggregator_peak_bytes(round_, upload, party_count),
-        "upload_bytes": round_.parameters.form.written_bytes(round_.stream.lane_count),
+        "upload_bytes": round_.parameters.form.written_bytes(round_.stream.slot_count),
         "largest_error_over_bound": float(error) / allowed,
         **CommitteeOpening(round_.parameters, party_count, clock).measure(),
     }

@@ -1,7 +1,7 @@
 """Copies every page of the site into one folder for the builder, with links to what lies outside of docs/ made pages.
 
 The pages in docs/ read well as files, so their links lead to files of the repository: SECURITY.md, examples, sources.
-The builder knows one folder alone. So the root's documents become pages, a linked example becomes a page with its text,
+The builder knows one folder alone. So the root's documents, and those beside the code, become pages, a linked example becomes a page with its text,
 and any other path of the repository loses its link and keeps its name.
 """
 
@@ -22,6 +22,12 @@ ROOT_PAGES = {
     "CHANGELOG.md": "changelog.md",
     "README.md": "index.md",
 }
+# Maps of protocols lie beside their code.
+PROTOCOLS = ROOT / "src" / "hekat" / "protocol"
+ROOT_PAGES |= {
+    page.relative_to(ROOT).as_posix(): "explanation/code/" + "_".join(page.parent.relative_to(PROTOCOLS).parts) + ".md"
+    for page in sorted(PROTOCOLS.rglob("README.md"))
+}
 SHOWN_AS_TEXT = {".py": "python", ".toml": "toml", ".ipynb": "json"}
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]*)\)")
@@ -36,6 +42,7 @@ def stage(folder: Path = STAGED) -> None:
     examples: set[str] = set()
     for name, path in pages.items():
         target = folder / staged_name(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(rewritten(path.read_text(encoding="utf-8"), name, examples), encoding="utf-8")
     for example in sorted(examples):
         _write_example(example, folder / staged_name(example))

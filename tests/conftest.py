@@ -23,7 +23,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 
 # A time limit for each example would be an assertion on time: on a busy machine any test misses it now and then.
-settings.register_profile("hekat", deadline=None)
+# `make test-all` takes the second profile (--hypothesis-profile=all), with hypothesis' own number of examples.
+settings.register_profile("hekat", deadline=None, max_examples=30)
+settings.register_profile("all", deadline=None, max_examples=100)
 settings.load_profile("hekat")
 
 

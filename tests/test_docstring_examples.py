@@ -22,6 +22,7 @@ MODULES = (
     "hekat.encrypted_array",
     "hekat.fedml_he",
     "hekat.data",
+    "hekat.estimator",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Warns", "Examples")
 
@@ -70,6 +71,11 @@ def described_in(section: str) -> set[str]:
     return set(re.findall(r"^    \*{0,2}(\w+): \S", section.rstrip(), flags=re.MULTILINE))
 
 
+def described_of(value: Any, section: str) -> set[str]:
+    """The names that one section of a docstring explains."""
+    return described_in(sections_of(value).get(section, ""))
+
+
 @pytest.mark.parametrize("name", CALLABLES)
 def test_arguments_and_results_are_described(name: str) -> None:
     function = CALLABLES[name]
@@ -85,11 +91,13 @@ def test_arguments_and_results_are_described(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, value in PUBLIC.items() if inspect.isclass(value)])
 def test_what_makes_an_object_is_described(name: str) -> None:
     cls = PUBLIC[name]
-    sections = sections_of(cls)
     if issubclass(cls, Warning) or (cls.__init__ is object.__init__ and cls.__new__ is object.__new__):
         return
     taken = set(inspect.signature(cls).parameters)
-    assert described_in(sections.get("Args", "") + sections.get("Attributes", "")) >= taken
+    # Parameters that a class inherits are described where they are defined.
+    bases = [base for base in cls.__mro__ if base.__module__.startswith("hekat.")]
+    described = {name for base in bases for part in ("Args", "Attributes") for name in described_of(base, part)}
+    assert described >= taken
 
 
 @pytest.fixture

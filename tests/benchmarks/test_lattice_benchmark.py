@@ -76,7 +76,7 @@ def test_a_round_gives_the_weighted_mean_and_times_every_stage(load: Any, tickin
     exact = np.average(np.stack(updates).astype(np.float64), axis=0, weights=scale.WEIGHTS)
     assert mean.dtype == np.float32
     assert np.abs(mean - exact).max() <= round_.allowed_error(3, sum(scale.WEIGHTS))
-    assert sum(map(len, uploads[0])) == round_.parameters.form.written_bytes(round_.stream.lane_count)
+    assert sum(map(len, uploads[0])) == round_.parameters.form.written_bytes(round_.stream.slot_count)
     every = lattice_round.PARTY_SENDS + lattice_round.AGGREGATOR + lattice_round.PARTY_READS
     assert set(stages.seconds) == set(every)
 

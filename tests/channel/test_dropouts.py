@@ -57,7 +57,7 @@ def test_without_a_listener_the_run_goes_on_too() -> None:
     assert run_parties({"a": returns, "b": fails}, may_be_lost={"b"}) == {"a": "a"}
 
 
-def test_losses_are_told_in_their_order_while_the_run_goes_on() -> None:
+def test_dropouts_are_told_in_their_order_while_the_run_goes_on() -> None:
     told = {name: threading.Event() for name in "bc"}
 
     def waits_until_told(channel: Channel) -> str:

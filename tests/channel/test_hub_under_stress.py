@@ -117,7 +117,7 @@ def test_every_message_arrives_whatever_room_there_is(seed: int, room: int, in_t
 @pytest.mark.parametrize("in_turns", [False, True])
 @pytest.mark.parametrize("room", [1, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
-def test_losses_and_expulsions_at_any_place_hold_nobody_up(seed: int, room: int, in_turns: bool) -> None:
+def test_dropouts_and_expulsions_at_any_place_hold_nobody_up(seed: int, room: int, in_turns: bool) -> None:
     script, rng = make_script(100 + seed, party_count=24, message_count=1500)
     failing = rng.sample(script.parties, 6)
     script.ends = {party: rng.randrange(len(script.messages)) for party in failing}

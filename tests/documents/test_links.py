@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import re
 from collections.abc import Callable, Collection, Iterator
 
@@ -14,8 +15,9 @@ from hekat.cli.main import build_parser
 REPOSITORY_PATH = re.compile(r"(?:src|tests|native|docs|examples|benchmarks|security|docs_build)/[\w./-]*")
 # What a command makes is not in the repository.
 MADE_BY_COMMANDS = {"benchmarks/results/"}
-# Flags of other programs.
+# Flags of other programs; CONTRIBUTING.md names those of the test suite.
 FOREIGN_FLAGS = {"--quick"}
+OF_CONTRIBUTORS = "CONTRIBUTING.md"
 CODE_THAT_NAMES_PAGES = ("src/**/*.py", "tests/**/*.py", "benchmarks/*.py", "examples/**/*.toml", "native/**/*.hpp")
 PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.md\b")
 
@@ -115,5 +117,26 @@ def test_flags_by_themselves_exist() -> None:
 
     def unknown(name: str) -> set[str]:
         return {span.split()[0].split("=")[0] for span in spans(TEXTS[name]) if re.match(r"--[a-z]", span)} - known
+
+    assert set(wrong_in(unknown)) <= {OF_CONTRIBUTORS}
+
+
+@functools.cache
+def _is_there(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to what stands in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        return functools.reduce(lambda value, part: getattr(value, part, None), parts[length:], found) is not None
+    return False
+
+
+def test_named_modules_and_functions_exist() -> None:
+    def unknown(name: str) -> list[str]:
+        found = (re.match(r"hekat(\.\w+)+", span) for span in spans(TEXTS[name]))
+        return [match[0] for match in found if match and not _is_there(match[0])]
 
     assert wrong_in(unknown) == {}

@@ -14,7 +14,7 @@ from hekat.engine.interface import Engine
 from hekat.own_loop import messages as loop_messages
 from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
-from hekat.protocol.secure_sum import messages as sum_messages
+from hekat.protocol.secure_sum.agreement import messages as sum_messages
 from hekat.protocol.secure_sum.masked import messages as masked_messages
 from hekat.protocol.secure_sum.masked.opening.committee import equivocation_bound, form_committee
 from hekat.protocol.secure_sum.paillier import messages as paillier_messages

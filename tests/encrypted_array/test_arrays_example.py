@@ -1,4 +1,4 @@
-"""The example that the README shows runs as it stands."""
+"""The example that a tutorial shows runs as it stands."""
 
 
 def test_example_prints_what_its_comments_promise(run_example):

@@ -1,4 +1,4 @@
-"""Lines of members: where they begin, whose a member is, and numbers made dense."""
+"""Groups of members: where they begin, which group a member is in, and numbers made dense."""
 
 from __future__ import annotations
 

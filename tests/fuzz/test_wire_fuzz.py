@@ -62,14 +62,18 @@ def test_every_byte_dropped_or_doubled_and_every_truncation(seed: bytes) -> None
             assert not (CHECK(changed) and whole)
 
 
+# 300, and by `make test-all` a thousand.
+INPUTS = 10 * settings.default.max_examples
+
+
 @given(st.binary(max_size=300))
-@settings(max_examples=1000)
+@settings(max_examples=INPUTS)
 def test_random_bytes(data: bytes) -> None:
     CHECK(data)
 
 
 @given(st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), min_size=1, max_size=6))
-@settings(max_examples=1000)
+@settings(max_examples=INPUTS)
 def test_several_bytes_changed(seed: bytes, changes: list[tuple[int, int]]) -> None:
     changed = bytearray(seed)
     for position, value in changes:
@@ -91,7 +95,7 @@ ITEMS = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=1000)
+@settings(max_examples=INPUTS)
 def test_changed_structure(data: st.DataObject) -> None:
     """One part of a valid body replaced by any other item, at any depth."""
     seed = data.draw(st.sampled_from([seed for seed in SEEDS if not seed[0] & fuzz_wire.WHOLE_FRAME]))

@@ -10,7 +10,7 @@ from hekat.own_loop import Party
 from hekat.own_loop import aggregator as loop_aggregator
 from hekat.own_loop.compare_calls import AGREED
 from hekat.protocol.secure_sum import party_side
-from hekat.protocol.secure_sum.messages import RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def test_nothing_measured_shows_nothing(arbiter: Summary) -> None:
     WholePage(page)
     assert page.count("<svg") == 2
     assert "No metric was measured" in page
-    assert "were not held against exact arithmetic" in page
+    assert "did not compare its steps with exact arithmetic" in page
     assert verdict(arbiter).endswith("opened masked.")
 
 

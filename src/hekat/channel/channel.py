@@ -20,8 +20,8 @@ class Channel(Protocol):
 
     A run may bear the dropout of some of its parties: of a party that stopped, or that another party gave up on
     (`expel`). What a lost party sent before can still be received. Waiting for more of it, or sending to it, raises
-    PartyLostError at once, also in a call that waits already; what the caller does about it is the protocol's affair.
-    Where a party may not be lost, its stop is everybody's: all others get PartyStoppedError.
+    PartyLostError at once, also in a call that waits already; the protocol decides what the caller does about it. Where
+    a party may not be lost, its stop is everybody's: all others get PartyStoppedError.
     """
 
     @property

@@ -33,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("paths", type=Path, nargs="+", metavar="RUN or LEDGER", help="a run's folder, or ledger files")
     parser.add_argument("--party", help="only this party's ledger")
     parser.add_argument("--parties", type=Path, help="a JSON file of party names and public party keys")
-    parser.add_argument("--job", type=Path, help="the job file: ledgers are held against the party keys in it")
+    parser.add_argument("--job", type=Path, help="the job file, whose party keys must have signed the ledgers")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.set_defaults(handle=run)
 

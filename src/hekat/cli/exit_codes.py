@@ -8,7 +8,7 @@ from hekat.errors import HekatError
 
 
 class ExitCode(IntEnum):
-    """The exit codes of `hekat`; a code's `meaning` and `cure` are those of the reference in the documentation."""
+    """The exit codes of `hekat`; the documentation quotes each code's `meaning` and `cure`."""
 
     meaning: str
     cure: str

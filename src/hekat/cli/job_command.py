@@ -68,7 +68,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def _approval_of(job: AnyJob, site: Site, role: str) -> str:
-    """What reading a job needs no place for: the aggregator approves nothing, and a site may have no state folder."""
+    """Whether the role has approved the job; the aggregator approves nothing, and a site may have no state folder."""
     if role not in approvers_of(job):
         return _APPROVES_NOTHING
     if site.parties[role].state is None:
@@ -114,7 +114,7 @@ def _load(options: argparse.Namespace) -> tuple[AnyJob, Site, tuple[str, ...]]:
             "the site file has no role of this job",
             expected=f"one of {', '.join(roles_of(job))} under [party.NAME]",
             got=", ".join(sorted(site.parties)) or "none",
-            cure="give the site file of somebody who takes part",
+            cure="give the site file of a party that takes part",
         )
     return job, site, here if options.party is None else (options.party,)
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from hekat.channel import PartyKey
 from hekat.channel.party_key import is_party_key_file
+from hekat.cli.passphrase import read_passphrase_file
 from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.new.template_lines import toml_value
@@ -128,15 +129,7 @@ def _check_new(*paths: Path) -> None:
 
 def _new_passphrase(options: argparse.Namespace) -> bytes | None:
     if options.passphrase_file is not None:
-        try:
-            passphrase = bytes(options.passphrase_file.read_bytes().rstrip(b"\r\n"))
-        except OSError as error:
-            raise InputError(
-                "the passphrase file cannot be read",
-                expected="a readable file",
-                got=f"{options.passphrase_file}: {error.strerror}",
-                cure="check the path",
-            ) from None
+        passphrase = read_passphrase_file(options.passphrase_file)
     elif options.passphrase:
         passphrase = getpass.getpass("passphrase: ").encode()
         if getpass.getpass("again: ").encode() != passphrase:

@@ -1,6 +1,6 @@
 """Entry of the `hekat` command: picks the subcommand, and turns every refusal into a short answer and an exit code.
 
-The exit codes are those of `hekat.cli.exit_codes`.
+`hekat.cli.exit_codes` names the exit codes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("\n".join(["\ninterrupted", *_notes_of(interrupt)]) + "\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left (`hekat audit RUN | head`): nothing is wrong, and nobody to tell.
+        # The reader of the output has left (`hekat audit RUN | head`): nothing is wrong, and no one is there to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
@@ -103,7 +103,7 @@ def _show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> No
 
 
 def _notes_of(error: BaseException) -> list[str]:
-    """What the command added about where things lie."""
+    """The lines that the command added to `error`, on where things lie."""
     return [printable(note) for note in getattr(error, "__notes__", [])]
 
 
@@ -114,7 +114,7 @@ def _place_of(error: BaseException) -> str:
 
 
 def _explain_defect(error: Exception) -> dict[str, str]:
-    """An exception that nobody foresaw: its type and place, and never its text."""
+    """What to say of an unforeseen exception: its type and place, never its text."""
     return {
         "error": f"{type(error).__name__} at {_place_of(error)}",
         "cure": "this is a defect in Hekat: please report it with the command "

@@ -1,4 +1,4 @@
-"""A file that a command is told to write, for its owner's eyes; nothing is written over unless that is said."""
+"""Writes a file that only its owner may read, and replaces an existing one only where the command says so."""
 
 from __future__ import annotations
 

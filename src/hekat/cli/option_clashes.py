@@ -1,4 +1,4 @@
-"""Options that a job's protocol has no use for: refused by name, never passed over."""
+"""Refuses, by name, options that the protocol of a job does not use."""
 
 from __future__ import annotations
 

@@ -10,20 +10,12 @@ from hekat.errors import KeyRefusedError
 
 
 def read_passphrase(path: Path | None, whose: str) -> bytes:
-    """The passphrase in the file at `path`, else typed at the terminal; `whose`, as in "the leader's", is the key file.
+    """The passphrase from the file at `path`, or typed at the terminal.
 
-    Raises KeyRefusedError where there is neither.
+    `whose` key file it opens, as in "the leader's". Raises KeyRefusedError where there is neither.
     """
     if path is not None:
-        try:
-            return path.read_bytes().rstrip(b"\r\n")
-        except OSError as error:
-            raise KeyRefusedError(
-                "the passphrase file cannot be read",
-                expected="a readable file",
-                got=f"{path}: {error.strerror}",
-                cure="check the path",
-            ) from None
+        return read_passphrase_file(path)
     if not sys.stdin.isatty():
         raise KeyRefusedError(
             f"{whose} key file is protected by a passphrase",
@@ -32,3 +24,16 @@ def read_passphrase(path: Path | None, whose: str) -> bytes:
             cure="add --passphrase-file FILE (mode 600)",
         )
     return getpass.getpass(f"passphrase of {whose} key file: ").encode()
+
+
+def read_passphrase_file(path: Path) -> bytes:
+    """The file's bytes without the line break at their end. Raises KeyRefusedError where it cannot be read."""
+    try:
+        return path.read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise KeyRefusedError(
+            "the passphrase file cannot be read",
+            expected="a readable file",
+            got=f"{path}: {error.strerror}",
+            cure="check the path",
+        ) from None

@@ -18,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "report",
         help="write a run's report.html anew and print its tables",
-        description="Reads summary.json of a finished run, writes report.html beside it, prints the same tables. "
+        description="Reads summary.json of a finished run, writes report.html beside it, and prints the same tables. "
         "The page needs no network and no script.",
     )
     parser.add_argument("run", type=Path, help="a run's folder")

@@ -150,9 +150,9 @@ def calibrate_seal() -> SealSeconds:
 def _calibrate_lattice(settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str]) -> SumSeconds:
     """Values in blocks as a party masks them; the last block, if smaller, is taken for its part of a whole one."""
     parameters = choose_parameters(shape.value_bits, len(uploaders))
-    lane_count = stream_of(settings.sums, shape).lane_count
-    sample = min(lane_count, block_values(parameters, BLOCK_SLOTS))
-    blocks = lane_count / sample
+    slot_count = stream_of(settings.sums, shape).slot_count
+    sample = min(slot_count, block_values(parameters, BLOCK_SLOTS))
+    blocks = slot_count / sample
     values = np.random.default_rng(0).normal(size=sample)
     levels = np.empty(sample, dtype=np.int32)
     factor = parameters.level / 4
@@ -221,10 +221,10 @@ def _calibrate_paillier(
     settings: HorizontalSettings, shape: SumShape, uploader_count: int, key: PrivateKey
 ) -> SumSeconds:
     layout = layout_of(settings.sums, shape.value_bits, uploader_count)
-    lane_count = slots_of(settings.sums, shape, layout)
-    count = layout.plaintext_count(lane_count)
+    slot_count = slots_of(settings.sums, shape, layout)
+    count = layout.plaintext_count(slot_count)
     sample = min(count, SAMPLE_CIPHERTEXTS)
-    part = SumShape("cost", {"values": (min(lane_count, sample * layout.slots),)}, (), shape.value_bits)
+    part = SumShape("cost", {"values": (min(slot_count, sample * layout.slots),)}, (), shape.value_bits)
     codec = UpdateCodec(layout, settings.codec.rounding, settings.weight_max)
     bounds, values = {"values": 1.0}, {"values": np.random.default_rng(0).normal(size=part.shapes["values"])}
 

@@ -30,7 +30,7 @@ Patterns: TypeAlias = npt.NDArray[np.uint64]
 
 
 def digest_of_columns(raw: RawTable) -> bytes:
-    """SHA-256 over the sorted column names and the sorted digests of rows, each of its cells that are not 0.
+    """SHA-256 over the sorted column names and the sorted digests of rows, each over the row's cells that are not 0.
 
     A text that is a number is that number, as the job alone decides which of the two a column holds.
     """
@@ -51,7 +51,7 @@ def digest_of_columns(raw: RawTable) -> bytes:
 
 
 def digest_of_features(features: Features, names: tuple[str, ...]) -> bytes:
-    """The same of a matrix of numbers, dense or sparse, whose columns have these names."""
+    """The same digest for a matrix of numbers, dense or sparse, whose columns have these names."""
     order = sorted(range(len(names)), key=names.__getitem__)
     if not is_dense(features):
         return _digest([names[number] for number in order], _sparse_rows(features, order))

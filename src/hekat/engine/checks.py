@@ -58,7 +58,7 @@ def refuse_device_limbs(limbs: Any) -> None:
 def check_load(limbs: LimbArray, modulus: Modulus) -> Shape:
     """The leading shape of limbs to load. Raises InputError for a wrong layout or more limbs than the modulus has.
 
-    Whether each value is below the modulus is for the engine to check, with `refuse_not_below_modulus`.
+    The engine itself checks whether each value is below the modulus, and refuses with `refuse_not_below_modulus`.
     """
     shape = check_limbs(limbs, "residues")
     if limbs.shape[-1] > modulus.limb_count:
@@ -87,8 +87,8 @@ def check_reduce(limbs: LimbArray, modulus: Modulus) -> Shape:
 def check_one_plus(a: ResidueArray, values: LimbArray) -> tuple[Shape, LimbArray]:
     """The shape of the products a (1 + v root), and the root, shape (limbs,).
 
-    Whether each value is below the root is for the engine to check, with `refuse_not_below_root`. Raises InputError
-    where there is no root, for values with more limbs than it, and for shapes that do not broadcast.
+    The engine itself checks whether each value is below the root, and refuses with `refuse_not_below_root`. Raises
+    InputError where there is no root, for values with more limbs than it, and for shapes that do not broadcast.
     """
     shape = broadcast_shape(a.shape, check_limbs(values, "values"))
     root = a.modulus.root_limbs

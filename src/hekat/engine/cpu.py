@@ -78,10 +78,10 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
     A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two
-    halves modulo the root of a square modulus where that is faster; row_limbs is the native modulus' to say. Operations
-    release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second.
-    `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises EngineError for
-    another. Raises EngineError too from an operation whose threads the system does not start.
+    halves modulo the root of a square modulus where that is faster; the native modulus says how many row_limbs.
+    Operations release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a
+    second. `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises
+    EngineError for another. Raises EngineError too from an operation whose threads the system does not start.
     `single_tenant` says that nobody else's code runs on this machine.
     """
 
@@ -415,7 +415,7 @@ def usable_paths() -> list[str]:
 
 
 def choose_path(asked: str | None = None) -> tuple[str, str]:
-    """The path to take, and why: `asked`, else HEKAT_CPU, else the fastest of `usable_paths()`.
+    """The path to take, and why: `asked`, otherwise HEKAT_CPU, otherwise the fastest of `usable_paths()`.
 
     Raises EngineError for a path that is none of them; never falls back to another.
     """

@@ -1,4 +1,4 @@
-"""Which residues are multiplied together: lines of members, as engines take them that plan on the host."""
+"""Which residues are multiplied together: groups of members, for engines that plan on the host."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from hekat.engine.interface import IndexArray
 
 
 def axis_groups(shape: tuple[int, ...], axis: int) -> tuple[IndexArray, IndexArray]:
-    """The flat (C order) indices of an array's lines along `axis`, line after line, and where each begins.
+    """The flat (C order) indices of an array's members along `axis`, group after group, and where each group begins.
 
-    Line i is members[offsets[i]:offsets[i + 1]]; `axis` is counted from the front.
+    Group i is members[offsets[i]:offsets[i + 1]]; `axis` is counted from the front.
     """
     members = np.moveaxis(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis, -1).ravel()
-    line_count = prod(shape[:axis] + shape[axis + 1 :])
-    return members, np.arange(line_count + 1, dtype=np.int64) * shape[axis]
+    group_count = prod(shape[:axis] + shape[axis + 1 :])
+    return members, np.arange(group_count + 1, dtype=np.int64) * shape[axis]
 
 
 def segment_groups(segments: IndexArray, segment_count: int) -> tuple[IndexArray, IndexArray]:
-    """The same of segments, each in the order of its members; an empty one is an empty line."""
+    """The same for segments, each in the order of its members; an empty segment is an empty group."""
     # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
     members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
     return members, offsets_of(np.bincount(segments, minlength=segment_count))
 
 
 def offsets_of(lengths: IndexArray) -> IndexArray:
-    """Where each of the lines of these lengths begins, and behind them where the last one ends."""
+    """Where each of the groups of these lengths begins, and behind them where the last one ends."""
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def groups_of_members(offsets: IndexArray) -> IndexArray:
-    """For each member the number of its line."""
+    """For each member the number of its group."""
     return np.repeat(np.arange(offsets.size - 1, dtype=np.int64), np.diff(offsets))
 
 

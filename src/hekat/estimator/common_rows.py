@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.party_tables import check_ids, read_parties
+from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.protocol.psi.common_rows import common_rows_of
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -29,6 +29,17 @@ class CommonRows:
         tables: Each party's common rows alone, in the same order at each party.
         rows: The numbers of these rows in the tables that were given, int64 (rows,), by party.
         ledgers: What each party learned, by party.
+
+    Examples:
+        >>> from hekat.data import Table
+        >>> from hekat.estimator import find_common_rows
+        >>> bank = Table([[1.0], [2.0], [3.0]], None, ("age",), "bank", ids=["ann", "bob", "cid"])
+        >>> insurer = Table([[7.0], [8.0]], None, ("claims",), "insurer", ids=["cid", "ann"])
+        >>> common = find_common_rows({"bank": bank, "insurer": insurer})
+        >>> [party for party, table in common.tables.items() if len(table) == 2]
+        ['bank', 'insurer']
+        >>> sorted(common.ledgers)
+        ['bank', 'insurer']
     """
 
     tables: dict[str, Table]
@@ -76,10 +87,10 @@ def find_common_rows(
     check_ids(parties.values())
     names = tuple(parties)
     settings = IntersectionSettings(names[0], names[1:], kind=intersection)
-    machine = OneMachine("psi", timeout_s)
     roles = {name: partial(_role, parties[name], settings) for name in names}
-    rows = machine.play(roles, settings)
-    return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, machine.audits)
+    played = play_roles(roles, "psi", settings, timeout_s)
+    rows = played.results
+    return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, played.audits)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
 from hekat.errors import InputError
-from hekat.estimator.one_machine import OneMachine
 from hekat.estimator.parameters import VerticalParameters
 from hekat.estimator.party_roles import PartyScores, PredictionRole, TrainingRole
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
+from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
@@ -72,18 +72,18 @@ class VerticalRegression(VerticalParameters, ABC):
                 (lambda record: losses.append(record.loss)) if name == guest else _ignore,
             )
 
-        machine = OneMachine(PROTOCOL, self.timeout_s)
-        parts = machine.play({name: role_of(name) for name in settings.everyone}, settings)
-        self._keep({name: part for name, part in parts.items() if part is not None}, losses)
+        roles = {name: role_of(name) for name in settings.everyone}
+        played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        self._keep({name: part for name, part in played.results.items() if part is not None}, losses)
         if classes is not None:
             self.classes_ = classes
         self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
         if not isinstance(X, Mapping):
             self.n_features_in_ = int(np.shape(X)[1])
-        self.ledgers_: dict[str, AuditReport] = machine.audits
-        self.seconds_: float = machine.total_seconds
+        self.ledgers_: dict[str, AuditReport] = played.audits
+        self.seconds_: float = played.seconds
         self.seconds_by_part_: dict[str, dict[str, float]] = {
-            name: _by_part(steps, machine.total_seconds) for name, steps in machine.seconds.items()
+            name: _by_part(steps, played.seconds) for name, steps in played.seconds_by_step.items()
         }
         return self
 
@@ -119,9 +119,9 @@ class VerticalRegression(VerticalParameters, ABC):
             )
             for name in settings.parties
         }
-        machine = OneMachine(PROTOCOL, self.timeout_s)
-        results = machine.play(roles, settings)
-        self.prediction_ledgers_: dict[str, AuditReport] = machine.audits
+        played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        results = played.results
+        self.prediction_ledgers_: dict[str, AuditReport] = played.audits
         received = results[settings.summing_party].scores
         assert received is not None
         return _in_guest_order(received, results[part.guest].rows, len(tables[part.guest]))

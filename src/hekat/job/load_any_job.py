@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hekat.errors import JobError
 from hekat.job.approvals import check_approved
 from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.job_head import read_head
@@ -31,6 +32,23 @@ def approvers_of(job: AnyJob) -> tuple[str, ...]:
     """Every role but a horizontal job's aggregator, which holds no rows and is given nothing that it can open."""
     aggregator = job.settings.aggregator if isinstance(job, Job) else None
     return tuple(name for name in roles_of(job) if name != aggregator)
+
+
+def check_role(job: AnyJob, role: str) -> None:
+    """Raise JobError where the job has no such role."""
+    if role not in roles_of(job):
+        raise JobError(
+            f"the job has no role {role[:64]!r}",
+            expected=f"one of: {', '.join(roles_of(job))}",
+            got=repr(role[:64]),
+            cure="give --role a name that the job names",
+        )
+
+
+def check_role_may_run(site: Site, job: AnyJob, role: str) -> None:
+    """Raise PolicyError where this role of the site has not approved a job that names party keys."""
+    if job.party_keys and role in approvers_of(job):
+        check_approved(site, job.digest, [role])
 
 
 def check_may_run(site: Site, job: AnyJob) -> None:

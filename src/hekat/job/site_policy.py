@@ -12,8 +12,11 @@ from hekat.protocol.secure_sum.settings import PROTECTIONS
 from hekat.toml_text import toml_key
 
 
-def check_site_allows(site: Site, job: Job) -> None:
-    """Raise PolicyError or JobError where a horizontal job asks this site for what it does not have or allow."""
+def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
+    """Raise PolicyError or JobError where a horizontal job asks this site for what it does not have or allow.
+
+    `here` are the roles that this machine plays, None for all.
+    """
     settings, policy = job.settings, site.policy
     check_protections(policy, settings.protection, compares_plain=job.compare_plain)
     if settings.protection == "lattice" and settings.opening not in policy.openings:
@@ -31,7 +34,7 @@ def check_site_allows(site: Site, job: Job) -> None:
     if job.check_exactness:
         check_exactness_check(policy)
     check_committee(policy, job)
-    check_has_tables(site, settings.parties)
+    check_has_tables(site, [party for party in settings.parties if here is None or party in here])
     check_holds_nothing(site, settings.aggregator, "aggregator")
     if settings.authority is not None:
         check_holds_nothing(site, settings.authority, "key authority")

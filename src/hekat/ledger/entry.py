@@ -74,7 +74,7 @@ class LedgerEntry:
 
     @property
     def is_printable(self) -> bool:
-        """Whether all its texts are: a ledger that others wrote must not steer the terminal it is shown on."""
+        """Whether all its texts are printable: others' ledgers must not steer the terminal they are shown on."""
         texts = [self.time, self.session, self.previous, self.peer, self.step, self.kind, self.payload_sha256]
         texts += [text for fact in self.facts.items() for text in fact]
         texts += [text for record in self.fields for text in (record.name, record.explanation)]

@@ -18,8 +18,8 @@ OPTIMISER_NAMES = tuple(_OPTIMISERS)
 def make_optimiser(name: str, **settings: float) -> Optimiser:
     """The optimiser called `name` with `settings`; what is left out keeps its default. Raises InputError with the cure.
 
-    sgd: learning_rate, decay; momentum: and momentum; rmsprop: and rho, epsilon; adagrad: and epsilon; adam and yogi:
-    and beta_1, beta_2, epsilon.
+    All take learning_rate and decay; momentum also momentum, rmsprop also rho and epsilon, adagrad also epsilon, adam
+    and yogi also beta_1, beta_2 and epsilon.
     """
     if name not in _OPTIMISERS:
         raise _unknown("there is no such optimiser", name, OPTIMISER_NAMES)

@@ -26,7 +26,7 @@ def evaluate(model: Model, params: Parameters, X: Features, y: Labels) -> dict[s
 
 
 def evaluate_probabilities(probabilities: FloatArray, y: Labels) -> dict[str, float]:
-    """As `evaluate`, of answers that are there already: `probabilities` (rows, classes) against class numbers (rows,).
+    """As `evaluate`, for given answers: `probabilities` (rows, classes) against class numbers (rows,).
 
     A probability of 0 for what is true counts as the least number above it, so that `log_loss` is finite.
     """
@@ -41,7 +41,7 @@ def evaluate_probabilities(probabilities: FloatArray, y: Labels) -> dict[str, fl
 
 
 def evaluate_numbers(predicted: FloatArray, y: Labels) -> dict[str, float]:
-    """As `evaluate`, of a regression's answers (rows,) that are there already."""
+    """As `evaluate`, for a regression's given answers (rows,)."""
     return _evaluate_regression(float(np.mean((predicted - y) ** 2)), y)
 
 

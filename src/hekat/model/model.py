@@ -41,7 +41,7 @@ class Model(Protocol):
 
     @property
     def averaged(self) -> frozenset[str]:
-        """Tensors that are statistics and no weights, as the running mean of a batch normalisation.
+        """Tensors that are statistics and not weights, such as the running mean of a batch normalisation.
 
         Their entry in a gradient is (value before - value after): a slope to be taken with step 1.
         """

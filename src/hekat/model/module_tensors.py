@@ -31,7 +31,7 @@ class ModuleTensors:
 
     @classmethod
     def of(cls, module: Any, name: str) -> ModuleTensors:
-        """Those of `module`; `name` is the model's, for refusals. Raises InputError for what cannot be trained."""
+        """The tensors of `module`; refusals call the model `name`. Raises InputError for what cannot be trained."""
         torch = import_torch()
         shared: dict[str, Any] = {}
         local: dict[str, Any] = {}

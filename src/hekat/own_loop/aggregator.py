@@ -2,7 +2,7 @@
 
 1. receive the public key (paillier), or agree on the first upload's number (lattice)
 2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
-3. answer: go on, where all call for the same; else what differs, and end
+3. answer: go on, where all call for the same; otherwise say what differs, and end
 4. a mean: serve its sums as in any training; hear that all parties hold the same result
 """
 
@@ -15,10 +15,10 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
 from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_TENSORS, CallMessage
 from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
-from hekat.protocol.secure_sum.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.roster import Roster
-from hekat.protocol.secure_sum.round_end import serve_round_end
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun

@@ -15,7 +15,7 @@ _PIECEMEAL = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.
 
 
 def check_code(play: Callable[..., Any]) -> None:
-    """Raise InputError unless `play` can be called, and has run once it was."""
+    """Raise InputError unless `play` is a plain function: it can be called, and has run when the call returns."""
     if not callable(play):
         _refuse("play", "a function of one argument, the party", play, "pass the function itself, not its result")
     if any(is_piecemeal(play) for is_piecemeal in _PIECEMEAL):
@@ -28,7 +28,7 @@ def check_code(play: Callable[..., Any]) -> None:
 
 
 def as_names(parties: Iterable[str]) -> tuple[str, ...]:
-    """The parties' names in their order. Raises InputError for one text, for a set, and for what is no name."""
+    """The parties' names in their order. Raises InputError for one text, for a set, and for other things than names."""
     names = () if isinstance(parties, (str, bytes, Set)) or not isinstance(parties, Iterable) else tuple(parties)
     if not names or not all(isinstance(name, str) for name in names):
         _refuse(
@@ -38,7 +38,7 @@ def as_names(parties: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_text(name: str, value: str) -> str:
-    """Raises InputError for what is no text."""
+    """The text. Raises InputError for anything else."""
     if not isinstance(value, str):
         _refuse(name, "a text", value, f"change {name}")
     return value
@@ -55,7 +55,7 @@ def as_whole_number(name: str, value: int) -> int:
 
 
 def as_number(name: str, value: float) -> float:
-    """Python's float of it. Raises InputError for texts, truth values and what else is no single number."""
+    """Python's float of it. Raises InputError for texts, truth values and all else that is no single number."""
     try:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError
@@ -72,7 +72,7 @@ def as_truth(name: str, value: bool) -> bool:
 
 
 def as_folder(value: str | os.PathLike[str] | None) -> Path | None:
-    """Raises InputError for what names no place."""
+    """The path. Raises InputError for anything else."""
     if value is None:
         return None
     if not isinstance(value, (str, os.PathLike)) or not value:

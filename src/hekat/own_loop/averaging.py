@@ -1,7 +1,7 @@
 """A party's tensors from call to call: first the state itself is sent, then its difference from the last mean.
 
-What all parties hold, the reference, is what the caller was given, to the bit and in its dtype; it is kept apart, so
-that nothing the caller does to its tensors can change it. Beside the caller's own state, memory holds the reference and
+All parties hold the reference: the result that the caller received, to the bit and in its dtype. It is kept apart, so
+that the caller's changes of its tensors do not change it. Beside the caller's own state, memory holds the reference and
 the result of the running call, each as large as the tensors that are averaged.
 """
 
@@ -65,8 +65,8 @@ class SentTensor:
     def write_mean(self, start: int, mean: FloatArray) -> None:
         """Set the result from `start` on: the mean value, or the reference and the mean difference.
 
-        No mean of variances is below zero: where the rounding of differences makes it so, as it does beside larger
-        ones, BatchNorm would take the root of a negative number.
+        A mean of variances is never below zero. Rounded differences could make it so beside larger values, and
+        BatchNorm would take the root of a negative number.
         """
         if self._reference is not None:
             mean = mean + self._reference.read(start, start + mean.size)
@@ -98,7 +98,7 @@ class Call:
     kind: tuple[tuple[str, str, bool], ...]
 
     def digest(self, key: bytes) -> bytes:
-        """A keyed digest of what the call left; equal only where every byte is."""
+        """A keyed digest of the call's results; equal only where every byte is."""
         digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
         for name, tensor in self.tensors.items():
             header = f"{name}|{self.layout[name]}|".encode()
@@ -133,7 +133,7 @@ class References:
         return Call(tensors, layout, tuple(kind))
 
     def take(self, call: Call) -> None:
-        """The call's results are the reference from now on; to be called once its sum stands."""
+        """The call's results are the reference from now on; call it once its sum stands."""
         for name, tensor in call.tensors.items():
             form = call.layout[name]
             kept = self._held.get(name)

@@ -1,4 +1,4 @@
-"""A value that parties compare, as bytes that are equal where it is: JSON, text, bytes, or the source of code."""
+"""The canonical bytes of a value that parties compare: JSON, text, bytes, or the source of code."""
 
 from __future__ import annotations
 

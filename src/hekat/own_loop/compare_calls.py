@@ -1,4 +1,4 @@
-"""What the parties' calls of one step differ in, in words that name the tensors and the parties on each side."""
+"""The difference between the parties' calls of one step, in words that name tensors, and parties on each side."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class RoundCost:
 
 @dataclass(frozen=True)
 class Costs:
-    """All rounds of a loop, in order; seconds by role and step, of a machine to itself (roles take turns).
+    """All rounds of a loop, in order; seconds by role and step, as on a machine to itself (roles take turns).
 
     Steps: "train" is the parties' own code; "encode", "encrypt", "decrypt", "decode", "aggregate", "deal" and the like
     are the protection; "send" and "open" seal messages. `wall_seconds` is the whole run.

@@ -49,9 +49,9 @@ _log = logging.getLogger("hekat.own_loop")
 
 @dataclass(frozen=True)
 class Federated:
-    """What a loop left: each party's result, and what it cost; `print` shows it.
+    """The outcome of a loop: each party's result, and the costs; `print` shows it.
 
-    `results`: what each party's code returned; for a party that was lost on the way, the exception that says why.
+    `results`: what each party's code returned; for a party that dropped out, the exception that says why.
     """
 
     results: dict[str, Any] = field(repr=False)
@@ -59,7 +59,7 @@ class Federated:
     title: str
     notes: tuple[str, ...] = ()
     lost: dict[str, str] = field(default_factory=dict)
-    """By party, where and why it was lost; the others went on."""
+    """By party, where and why it dropped out; the others went on."""
     folder: Path | None = None
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ def federate(
     """Run `play(party)` once for each party, in this process, and average what they pass to `party.aggregate`.
 
     Each party's code runs in a thread of its own, one party's at a time, in the order of `parties`; messages between
-    roles are sealed and signed. Where a party fails and the protection bears its loss, the others go on, and its
+    roles are sealed and signed. Where a party fails and the protection bears drop-outs, the others go on, and its
     result is what it raised.
 
     Args:
@@ -112,7 +112,7 @@ def federate(
             None keeps nothing.
 
     Returns:
-        Each party's result, who was lost, and what it cost.
+        Each party's result, who dropped out, and what it cost.
 
     Raises:
         InputError, PolicyError: arguments that cannot be, before anything starts.
@@ -173,7 +173,7 @@ def federate(
 
 
 class _Notes:
-    """What is said once of a run, in its log and in its result."""
+    """Caveats of a run, each said once, in its log and in its result."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -188,7 +188,7 @@ class _Notes:
 
 
 def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -> tuple[dict[str, Any], dict[str, str]]:
-    """Results by party and who was lost; raises the party's own exception where a loss ended the run."""
+    """Results and drop-outs by party; raises the party's own exception where its drop-out ended the run."""
     settings = roles.settings
     lost: dict[str, str] = {}
 
@@ -218,7 +218,7 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -
 
 
 def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
-    """What the first party raised of its own, else what the run ended with."""
+    """What the first party raised by itself; otherwise what the run ended with."""
     for party, error in roles.errors.items():
         if not isinstance(error, (PartyStoppedError, PartyLostError)):
             if not isinstance(error, ProtocolError):

@@ -19,7 +19,7 @@ _LOCAL_KINDS = "iub"
 
 
 class HeldTensor:
-    """One named entry of a state; nothing of it is copied or changed."""
+    """One named entry of a state, neither copied nor changed."""
 
     def __init__(self, name: str, value: Any, party: str) -> None:
         """Raises InputError, naming party and tensor, for what is no dense tensor of real numbers."""
@@ -43,7 +43,7 @@ class HeldTensor:
 
     @property
     def is_averaged(self) -> bool:
-        """Whether its values are floats, of which a mean can be taken."""
+        """Whether its values are floats, so that a mean can be taken."""
         return self.dtype_name in AVERAGED_DTYPES
 
     @property
@@ -104,7 +104,7 @@ class Values:
     def write(self, start: int, values: FloatArray) -> None:
         """Set the values from `start` on, rounded to the nearest of the dtype.
 
-        A mean lies among the values it is of; what rounding levels adds beyond the dtype's largest number is cut off.
+        A mean lies among its values; where rounding to levels passes the dtype's largest number, the excess is cut off.
         """
         stored = _round_to(values, self._dtype_name)
         self.write_stored(start, stored)

@@ -1,4 +1,4 @@
-"""All roles of one loop, each on any channel: what `federate` plays in threads, and others may play in processes."""
+"""All roles of one loop, each on any channel: `federate` plays them in threads, others may play them in processes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LoopRoles:
             self.turns.leave(name)
 
     def play_server(self, channel: Channel) -> None:
-        """The aggregator's role or the key authority's, whichever the channel is of."""
+        """Play the aggregator's role or the key authority's, as the channel's name says."""
         try:
             self.sessions[channel.party].play(channel, self._serve)
         except BaseException:

@@ -19,7 +19,7 @@ WITH_TENSORS = (AVERAGE, START)
 class CallMessage:
     """Party to aggregator at each call of the loop, and when it leaves: what it calls for.
 
-    `names` and `forms` describe the tensors where `call` is "average" or "start" and they are not those of the party's
+    `names` and `forms` describe the tensors where `call` is "average" or "start" and they differ from the party's
     last such call (`same_tensors`). `label` and `digest` are what is compared where `call` is "compare" or "start".
     """
 

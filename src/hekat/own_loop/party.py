@@ -23,7 +23,7 @@ from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
-from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
 from hekat.protocol.stopwatch import Stopwatch
@@ -36,7 +36,7 @@ _START_LABEL = "the state to start from"
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What one party may know of one finished call of `aggregate`: aggregates only.
+    """What one party knows of one finished call of `aggregate`: aggregates only.
 
     `bounds`: by tensor, the clipping bound of value * weight / weight_max.
     """
@@ -51,7 +51,7 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a party's loop needs of its machine: whose turn it is, where time goes, who is told of rounds and notes."""
+    """What a party's loop needs of its machine: turns, a stopwatch, and callbacks for rounds and notes."""
 
     turns: Turns
     stopwatch: Stopwatch
@@ -81,7 +81,7 @@ class Party:
         self._rounds = 0
         self._clock: Any = None
         self._thread: int | None = None
-        """The one thread that may call: that of the party's code while it runs."""
+        """The one thread that may call: the thread of the party's code while it runs."""
         self._broken: BaseException | None = None
         """What ended a call after something of it had left: the others are in the middle of it."""
 
@@ -227,7 +227,7 @@ class Party:
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """The party's own code stands still meanwhile: its clock does, and once something has left its turn is over."""
+        """Meanwhile the party's own code and its clock stand still; once a message has left, its turn is over."""
         self._check_may_call()
         self._end_clock()
         calls = self._calls
@@ -292,7 +292,7 @@ class Party:
     def _describe(
         self, what: str, call: Call, *, fresh_bounds: bool = False, label: str = "", digest: bytes = b""
     ) -> CallMessage:
-        """The message of a call with tensors; their forms are told where they changed."""
+        """The message of a call with tensors; it tells their forms where these changed."""
         is_told = self._told_layout == call.layout
         forms = {} if is_told else call.layout
         self._told_layout = call.layout

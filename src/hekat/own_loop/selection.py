@@ -1,4 +1,4 @@
-"""Which tensors of a state are averaged, which stay as they are, and which names share one tensor."""
+"""The tensors of a state that are averaged, the ones that stay as they are, and names that share one tensor."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _find_tied(state: Mapping[str, Any], averaged: Mapping[str, HeldTensor]) -> 
 
 
 def _held_or_none(name: str, value: Any) -> HeldTensor | None:
-    """What was not selected may be anything: only a tensor that could be averaged can be one that is."""
+    """An entry that is not selected may be anything; only a tensor that could be averaged can share one that is."""
     try:
         held = HeldTensor(name, value, "")
     except InputError:

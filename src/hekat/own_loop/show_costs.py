@@ -1,4 +1,4 @@
-"""A finished loop as text and as HTML: who trained, what was lost or noted, seconds, bytes, clipped values."""
+"""A finished loop as text and as HTML: parties, drop-outs, caveats, seconds, bytes, clipped values."""
 
 from __future__ import annotations
 

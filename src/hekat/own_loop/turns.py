@@ -1,4 +1,4 @@
-"""Whose code runs: the parties of one process take turns in their order, so that a run can be repeated."""
+"""Turns: the parties of one process run their code in their order, so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hekat.errors import PartyStoppedError
 
 
 class Turns:
-    """Between two calls a party's code runs by itself, after that of the parties named before it.
+    """Between two calls a party's code runs by itself, after the code of the parties named before it.
 
-    A random generator that the whole process shares (torch's, NumPy's) so gives every run the same numbers.
+    So a random generator that the whole process shares (torch's, NumPy's) gives every run the same numbers.
     """
 
     def __init__(self, parties: Sequence[str], turn: Lock | None = None) -> None:
-        """`turn`: the lock of the role that computes, where roles share one; it is given back while a party waits."""
+        """`turn`: the lock of the role that computes, where roles share one; a waiting party gives it back."""
         self._turn = turn
         self._changed = Condition()
         self._played = dict.fromkeys(parties, 0)
@@ -41,7 +41,7 @@ class Turns:
             self._changed.notify_all()
 
     def leave(self, party: str) -> None:
-        """Nobody waits for this party any more."""
+        """No party waits for this one any more."""
         with self._changed:
             self._played.pop(party, None)
             self._changed.notify_all()

@@ -27,7 +27,7 @@ def play_in_process(
     """What each role returned, by name; each is played as on a machine of its own, but that roles take turns.
 
     Roles share nothing but the hub between their channels and the turn, so that the seconds which a role measures are
-    those of a machine to itself. Raises and calls back as `run_parties`.
+    as on a machine to itself. Raises and calls back as `run_parties`.
     """
     return run_parties(
         roles,

@@ -1,4 +1,4 @@
-"""What a party may be called: its name is a ledger's and a file's name too."""
+"""Names that roles may have: a role's name is also a ledger's and a file's name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_NAME_BYTES = 100
 
 
 def check_role_name(name: str) -> None:
-    """Raise PolicyError for a name that holds something that a path gives a meaning, or is too long."""
+    """Raise PolicyError for a name that is too long or has characters with a meaning in paths."""
     is_long = len(name) > MAX_NAME_LENGTH or len(name.encode(errors="replace")) > MAX_NAME_BYTES
     if not name or is_long or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
         raise PolicyError(

@@ -22,7 +22,7 @@ PARTIES_FILE = "parties.json"
 class SessionTerms:
     """What all roles of a run agree on before they meet; no secret is in it.
 
-    `public_keys` are those of every role, by name. `job_digest` has 32 bytes.
+    `public_keys` has every role's, by name. `job_digest` has 32 bytes.
     """
 
     run_id: str

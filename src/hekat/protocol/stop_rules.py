@@ -1,4 +1,4 @@
-"""When training ends before its last round or epoch, told from losses."""
+"""Stop rules: from its losses, whether training ends before its last round or epoch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class StopSettings(Protocol):
 def should_stop(losses: Sequence[float], training: StopSettings) -> bool:
     """True once the last loss is at most `stop_at_loss`, or nothing improves any more.
 
-    The latter where the best loss of the last `patience` rounds is not `min_improvement` below the best before them.
+    Nothing improves where the best loss of the last `patience` rounds is not `min_improvement` below the best before
+    them.
     """
     if training.stop_at_loss and losses and losses[-1] <= training.stop_at_loss:
         return True

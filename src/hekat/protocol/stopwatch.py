@@ -1,4 +1,4 @@
-"""Where a role's time goes, by step."""
+"""A role's seconds by step."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Adds up seconds by step name. Waiting for another party is never measured as a step.
+    """Adds up seconds by step name. No step measures time that a role waits for another one.
 
-    On one machine roles take turns, so each figure is that of a machine to itself.
+    On one machine roles take turns, so each figure is as on a machine to itself.
     """
 
     def __init__(self) -> None:

@@ -18,9 +18,9 @@ from hekat.report.number_text import (
 from hekat.report.table import Table, metric_names
 
 RECOMMENDED_KEY_BITS = 3072
-# Up to so many models trained alone are listed one by one.
+# A brief lists at most this many models trained alone one by one.
 _MOST_ALONE = 8
-# So many caveats are printed at most; the last line then tells how many more there are.
+# A brief prints at most this many caveats, and then how many more there are.
 _MOST_CAVEATS = 8
 # The share by which the last step must lower the training loss for the brief to call the loss still falling.
 _LEAST_FALL = 0.01
@@ -50,11 +50,11 @@ _ROUTINE = (
     "what is shown at other bits per value",
 )
 _ONE_PROCESS = (
-    "all parties ran on this",
-    "all roles ran on this",
-    "one process plays all",
+    "all parties ran on this one machine",
+    "all roles ran on this one machine",
     "the job names no party keys",
 )
+_RECORDS_WITH_RUN = "one process plays all roles"
 # What ids are, where nothing about them is odd.
 _PLAIN_IDS = re.compile(r"(.*: )?ids are [^;]*")
 
@@ -64,7 +64,7 @@ class Brief:
     """A run in short.
 
     `table` of its models, None where nothing was measured; `facts`, each a label of one word and sentences; `warnings`,
-    which nobody may miss; `caveats`, those that not every such run has.
+    which nobody may miss; `caveats` that not every run of its kind has.
     """
 
     table: Table | None
@@ -86,7 +86,7 @@ def brief_table(results: Sequence[Mapping[str, Any]], note: str) -> Table | None
 
 
 def unusual_caveats(caveats: Iterable[str], *, told: Iterable[str] = ()) -> tuple[str, ...]:
-    """The caveats that not every such run has, one for all parties of whom it holds; those among `told` are left out.
+    """The caveats that not every run of its kind has, one line for all parties that share one; without those in `told`.
 
     Of many the first are given, and how many more the report lists.
     """
@@ -100,13 +100,18 @@ def unusual_caveats(caveats: Iterable[str], *, told: Iterable[str] = ()) -> tupl
 
 def one_process_sentence(caveats: Sequence[str]) -> str:
     """That one process or machine held everybody's rows, where the caveats say so, with a space before it; else ""."""
+    if any(caveat.startswith(_RECORDS_WITH_RUN) for caveat in caveats):
+        return (
+            " Here one process plays all roles and holds every party's rows; its records lie with this run, and "
+            "another run knows nothing of them."
+        )
     if any(caveat.startswith(_ONE_PROCESS) for caveat in caveats):
         return " Here all roles ran in one process, which held every party's rows."
     return ""
 
 
 def sent_sentence(summary: Mapping[str, Any]) -> str:
-    """How many bytes each role sent in the whole run; parties as the job names them, then whoever else."""
+    """How many bytes each role sent in the whole run; parties in the order of the job, then the other roles."""
     traffic = summary["bytes"]["by_role"]
     roles = dict.fromkeys([*(party["name"] for party in summary["parties"]), *traffic])
     sent = [f"{role} {format_byte_count(traffic[role]['sent'])}" for role in roles if role in traffic]

@@ -1,4 +1,4 @@
-"""A finished run in a notebook: its summary, tables and plots, each of which shows itself where it stands last."""
+"""A finished run in a notebook: its summary, tables and plots; a cell that ends with one shows it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hekat.report import shape
@@ -68,7 +68,7 @@ def seen_lines(summary: Mapping[str, Any]) -> list[str]:
 
 def _table(view: Mapping[str, Any]) -> Table:
     rows: list[tuple[str, ...]] = [(HOWS[row["how"]], row["step"], "its own note", _note(row)) for row in view["noted"]]
-    rows += _received(view["learned"])
+    rows += received_rows(view["learned"])
     rows.sort(key=lambda row: list(HOWS.values()).index(row[0]))
     spread = f" A … stands for each of {', '.join(view['steps'])}." if view["steps"] else ""
     return Table(
@@ -81,14 +81,19 @@ def _table(view: Mapping[str, Any]) -> Table:
     )
 
 
-def _received(learned: list[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """A row for each kind of thing; those that hold nothing secret in one for each sender: they say the same."""
+def received_rows(learned: Iterable[Mapping[str, Any]], *, everybody: str = "") -> list[tuple[str, str, str, str]]:
+    """A row for each kind of thing that was received, what its receiver can read first.
+
+    Rows are (how it could read it, step, from whom, what it was); kinds that hold nothing secret share one row for each
+    sender, as they say the same. Senders that are `everybody`, their names in order, are called every party.
+    """
     rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for row in learned:
+    for row in sorted(learned, key=lambda row: list(HOWS).index(row["how"])):
         peers, what = ", ".join(row["peers"]), row["what"] or _NOTHING
         if row["how"] == "ciphertext":
             what = f"nothing without: {what}"
-        key = (HOWS[row["how"]], "" if what == _NOTHING else row["step"], peers, what)
+        sender = "every party" if everybody and peers == everybody else peers
+        key = (HOWS[row["how"]], "" if what == _NOTHING else row["step"], sender, what)
         rows.setdefault(key, []).append(row["step"])
     return [(how, ", ".join(dict.fromkeys(steps)), peers, what) for (how, _, peers, what), steps in rows.items()]
 

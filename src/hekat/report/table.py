@@ -33,7 +33,7 @@ def metric_names(summary: Mapping[str, Any]) -> list[str]:
 
 
 def metric_title(name: str) -> str:
-    """The head of a metric's column: its name, and which way is better."""
+    """The head of a metric's column: its name, and whether higher or lower is better."""
     metric = describe_metric(name)
     if metric.higher_is_better is None:
         return metric.title

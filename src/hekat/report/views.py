@@ -1,4 +1,4 @@
-"""Which view shows a summary: that of its protocol."""
+"""Picks the view of a summary's protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,18 @@ def render_page(summary: Facts) -> str:
 
 
 def brief_of(summary: Facts) -> Brief:
-    """What a run prints unasked."""
+    """What a run prints unasked: one screen.
+
+    Args:
+        summary: what `load_summary` gave.
+
+    Returns:
+        The models' figures and what there is to say of the run, in reading order.
+
+    Examples:
+        >>> type(brief_of(load_summary(run_folder))).__name__
+        'Brief'
+    """
     return view_of(summary).brief(summary)
 
 

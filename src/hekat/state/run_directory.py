@@ -47,6 +47,34 @@ def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirec
     )
 
 
+def create_named_run_directory(root: Path, run_id: str) -> RunDirectory:
+    """As `create_run_directory`, with the id that a run has elsewhere already.
+
+    Raises StateError where the id is none, where the folder is there, or where it cannot be made.
+    """
+    if not is_run_id(run_id):
+        raise StateError(
+            "the run has a name that is no run id",
+            expected="UTC time and six hexadecimal digits",
+            got="other text",
+            cure="find out who serves the run's relay",
+        )
+    path = root / run_id
+    with disk_errors_as_state_errors(f"no run folder can be made in {root}"):
+        root.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir()
+        except FileExistsError:
+            raise StateError(
+                f"there is a folder {path} already",
+                expected="a new folder for the run",
+                got="one of that name",
+                cure="give every role of a run a folder of its own with --runs",
+            ) from None
+        sync_folder(root)
+    return RunDirectory(run_id, path)
+
+
 def is_run_id(value: Any) -> TypeGuard[str]:
     """Whether `value`, read from a file that anybody can write, is such an id."""
     return isinstance(value, str) and _RUN_ID.fullmatch(value) is not None

@@ -60,7 +60,12 @@ def view_of_party(report: AuditReport) -> PartyView:
     )
 
 
+def view_of_ledger(ledger: Path, key: PartyPublicKey) -> PartyView:
+    """Read and verify one role's ledger. Raises LedgerError where it does not hold."""
+    return view_of_party(audit(ledger, key))
+
+
 def views_of_parties(run_folder: Path, keys: Mapping[str, PartyPublicKey]) -> list[PartyView]:
     """Read and verify the ledger of every role in `keys`. Raises LedgerError where one does not hold."""
     folder = run_folder / LEDGER_FOLDER
-    return [view_of_party(audit(folder / f"{name}.jsonl", key)) for name, key in keys.items()]
+    return [view_of_ledger(folder / f"{name}.jsonl", key) for name, key in keys.items()]

@@ -1,8 +1,8 @@
 """Wire bytes of BFV: a public key in a frame of its own; ciphertexts and masked products as a field of a message.
 
-Those fields are large, and the message around them has a checksum and is sealed, so they have neither: 16 bytes of the
-key's fingerprint, counts as four bytes, then residues of 48 bits, part after part: low 32 bits of all, then the high
-16. All little-endian.
+These fields are large, and the message around them has a checksum and is sealed, so they have neither of their own: 16
+bytes of the key's fingerprint, counts as four bytes, then residues of 48 bits, part after part: low 32 bits of all,
+then the high 16. All little-endian.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class IntField:
 
 
 class FloatField:
-    """Any float64, bit for bit, infinities and NaN included: what a value may be is the protocol's to say."""
+    """Any float64, bit for bit, infinities and NaN included: the protocol says what a value may be."""
 
     def encode(self, value: Any, where: str) -> float:
         if not isinstance(value, float | np.floating) or isinstance(value, np.longdouble):

@@ -12,8 +12,8 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.secure_sum import party_side
-from hekat.protocol.secure_sum.final_model import ModelTrail
-from hekat.protocol.secure_sum.messages import FinalModelMessage, RoundEndMessage
+from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
+from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage, RoundEndMessage
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage
 from hekat.protocol.secure_sum.settings import CodecSettings

@@ -14,7 +14,7 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.messages import StartMessage
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
+from hekat.protocol.secure_sum.agreement.messages import ClipMessage, RangeMessage
 from hekat.protocol.secure_sum.paillier.messages import UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.secure_sum.settings import CodecSettings

@@ -20,7 +20,7 @@ PARTY_KEYS = {name: PartyKey.generate() for name in ("guest", "bank", "shop", "c
 
 
 class Listening:
-    """A role's channel that keeps what it receives, and may alter what it sends."""
+    """A role's channel that notes what it receives, and may alter what it sends."""
 
     def __init__(self, channel: RecordedChannel, change: Callable[[Any], Any] = lambda message: message) -> None:
         self._channel, self._change = channel, change
@@ -44,7 +44,7 @@ class Listening:
 
 @dataclass
 class Played:
-    """What every party learnt, heard, wrote into its ledger and said of its progress."""
+    """What every party learnt, heard, wrote into its ledger and reported of its progress."""
 
     results: dict[str, Intersection]
     channels: dict[str, Listening]

@@ -1,4 +1,4 @@
-"""Whole intersections: exactly what Python's sets say, in one order at all, and only for those who are to learn it."""
+"""Whole intersections: exactly the result of Python's sets, in one order at all parties, and for learners alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def common_of(played, lists) -> dict[str, list]:
 
 
 def check_exact(played, lists) -> None:
-    """Every learner has the common ids, each once, in the same order as all."""
+    """Every learner has the common ids, each once, in the same order as every other learner."""
     expected = set.intersection(*(set(lists[name]) for name in played.results))
     found = common_of(played, lists)
     assert len({tuple(one) for one in found.values()}) == 1

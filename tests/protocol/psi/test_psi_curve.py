@@ -1,4 +1,4 @@
-"""Points: every id is hashed to the curve and never to its twist, and what is no such point is refused."""
+"""Points: every id is hashed to the curve and never to its twist, and all other points are refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def on_curve_by_definition(u: int) -> bool:
 
 
 def hash_naively(count: int) -> np.ndarray:
-    """Each id's hash taken as a coordinate, as the naive protocol does."""
+    """Each id's hash as a coordinate, as a naive protocol would take it."""
     rows = (
         np.frombuffer(b"".join(hashlib.sha256(b"%d" % i).digest() for i in range(count)), np.uint8)
         .reshape(-1, 32)
@@ -64,7 +64,7 @@ def test_the_criterion_on_an_emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_naive_hash_leaks_a_bit_of_every_id() -> None:
-    """The attack: whoever sees a masked point knows whether its id's hash lies on the curve or on the twist."""
+    """The attack: an observer of a masked point knows whether the hash of its id lies on the curve or on the twist."""
     naive = hash_naively(COUNT)
     bits = is_on_curve(naive)
     assert COUNT / 2 - 60 < bits.sum() < COUNT / 2 + 60, "6 standard deviations of 10"
@@ -120,7 +120,7 @@ def test_numbers_that_are_no_coordinates(u: int) -> None:
 
 @pytest.mark.parametrize("u", SMALL)
 def test_points_of_small_order(u: int) -> None:
-    """Those on the curve pass the criterion, and are found when they are multiplied; the others do not pass it."""
+    """Points on the curve pass the criterion, also after multiplication; the other points do not pass it."""
     refuse = (lambda rows: multiply(X25519PrivateKey.generate(), rows)) if u in SMALL[1:4] else check_points
     with pytest.raises(InputError, match="small order" if u in SMALL[1:4] else "not on the curve"):
         refuse(rows_of(9, u))

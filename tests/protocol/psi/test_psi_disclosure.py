@@ -53,7 +53,7 @@ def list_of(played, receiver: str, kind: type = MaskedPointsMessage) -> np.ndarr
 
 
 def rows_in(points: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Of each of `expected`, its place among the points."""
+    """The place of each of `expected` among the points."""
     places = {row.tobytes(): place for place, row in enumerate(points)}
     return np.array([places[row.tobytes()] for row in expected])
 
@@ -74,7 +74,7 @@ def masked_by(scalars, context: bytes, digests, points) -> np.ndarray:
 
 @pytest.mark.parametrize("settings", [ECDH, COUNT, RSA])
 def test_sizes_do_not_show(intersect, settings) -> None:
-    """All that a party hears is as long for 3 ids as for 256, and for 1 common row as for 156."""
+    """The messages that a party hears are as long for 3 ids as for 256, and for 1 common row as for 156."""
     shapes = []
     for ids in (FEW, IDS):
         played = intersect(ids, settings)
@@ -233,7 +233,8 @@ def test_messages_there_and_back(message, classes) -> None:
 
 
 def test_the_digest_of_common_rows_is_of_its_session_alone(intersect) -> None:
-    """Else whoever sees two of them knows whether two runs found the same rows, and could send an old one again."""
+    """Otherwise an observer of two messages knows whether two runs found the same rows, and could send an old one
+    again."""
     played = [intersect(FEW, ECDH) for _ in range(2)]
     digests = {run.channels["bank"].of(CommonRowsMessage)[0].set_digest for run in played}
     assert len(digests) == 2

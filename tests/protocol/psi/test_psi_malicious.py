@@ -1,4 +1,4 @@
-"""Peers that send what no honest one sends, or leave: the receiver stops, names them, and learns nothing."""
+"""Peers that send what no honest party sends, or leave: the receiver stops, names them, and learns nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RSA = IntersectionSettings("guest", ("bank",), kind="rsa_blind")
 
 
 def stop_of(intersect, sender: str, kind: type, change: Callable[[Any], Any], settings=ECDH) -> HekatError:
-    """What ends the run where `sender` changes its messages of one kind; the other party is the one that stops."""
+    """The error that ends the run where `sender` changes its messages of one kind; the other party stops."""
 
     def alter(message: Any) -> Any:
         return change(message) if isinstance(message, kind) else message
@@ -111,9 +111,10 @@ def test_lists_that_are_none(intersect, sender: str, kind: type, settings, chang
 
 
 def test_weights_of_points_do_not_pass_the_shuffle(intersect) -> None:
-    """The attack: who may only count sends each id another number of times, and knows it again by its number.
+    """The attack: a party that may only count sends each id another number of times, and knows the id again by its
+    number.
 
-    Multiples that differ by a point of small order alone end as one point too: it is the answers that are compared.
+    Multiples that differ by a point of small order alone end as one point too, so the check compares the answers.
     """
     sent: list[Any] = []
 
@@ -234,7 +235,7 @@ def flip(place: int) -> Callable[[CommonRowsMessage], CommonRowsMessage]:
     ],
 )
 def test_common_rows_that_the_asker_does_not_have(intersect, monkeypatch, change, words: str) -> None:
-    """Lists go out in the order of their rows here, the padding last, so that each place is known."""
+    """Lists leave in the order of their rows here, with the padding last, so that each place is known."""
     monkeypatch.setattr(ecdh, "draw_order", np.arange)
     error = stop_of(intersect, "guest", CommonRowsMessage, change)
     assert words in str(error)
@@ -254,7 +255,7 @@ def test_common_padding(intersect) -> None:
 
 
 def test_answers_in_another_order_meet_padding(intersect) -> None:
-    """A host that answers in another order than it was asked in would have the guest take the wrong rows."""
+    """A host that answers in another order than the guest asked in would make the guest take the wrong rows."""
     change = lambda message: replace(message, rows=np.roll(message.rows, 128, axis=0))  # noqa: E731
     assert "padding" in str(stop_of(intersect, "bank", AnsweredPointsMessage, change))
 

@@ -1,4 +1,4 @@
-"""What fills a list up cannot be told from what it hides: no number of ids shows in lists of equal length."""
+"""Padding looks like ids: no number of ids shows in lists of equal length."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNS = 4
 
 
 class Listed:
-    """The tags of some runs, and those among them that are of ids."""
+    """The tags of some runs, and the tags of ids among them."""
 
     def __init__(self, intersect, monkeypatch: pytest.MonkeyPatch, runs: int = RUNS) -> None:
         own: list[bytes] = []
@@ -70,7 +70,7 @@ def test_whoever_knows_the_session_makes_no_padding_of_it(intersect, monkeypatch
     padding = listed.padding(0)
     assert len(padding) == SIZE - len(FEW["bank"])
     assert set(padding) <= set(drawn)
-    # The attack on padding that is made of the session and a number: there is none of it.
+    # The attack on padding made of the session and a number finds nothing.
     guessed = {hashlib.sha256(listed.sessions[0] + bytes([number])).digest() for number in range(SIZE)}
     assert not guessed & set(padding)
 
@@ -85,7 +85,7 @@ def test_ids_lie_anywhere_in_the_list(intersect, monkeypatch) -> None:
 
 
 def test_the_padding_of_points_is_drawn_anew_for_each_peer_and_run(intersect, monkeypatch) -> None:
-    """Fixed padding would meet the peer's own, and tell its number."""
+    """Fixed padding would meet the peer's padding, and tell its number."""
     drawn: list[np.ndarray] = []
 
     def draw(count: int) -> np.ndarray:

@@ -16,7 +16,7 @@ ROWS, EPOCHS, RATE = 11, 2, 0.5
 
 
 def tiny_tables() -> dict[str, Table]:
-    """So few rows that all columns of two values can be tried: the guest's own column, and the host's."""
+    """So few rows that one can try all columns of two values: the guest's own column, and the host's."""
     rng = np.random.default_rng(16)
     own, labels = rng.normal(size=(ROWS, 1)), np.arange(ROWS) % 2
     yes = np.array([0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0], np.float64)
@@ -52,18 +52,18 @@ def columns_that_fit(tables: dict[str, Table], told: float, tolerance: float) ->
 
 
 def told_unit(rows: int, epochs: int) -> float:
-    """How far what is told may lie from the loss: a unit of the mean square, which the Taylor loss takes twice."""
+    """How far the told loss may lie from the loss: a unit of the mean square, which the Taylor loss takes twice."""
     return 2 * 2.0 ** -told_loss_bits(rows, epochs)
 
 
 def is_told_coarsely(told: float, rows: int, epochs: int) -> bool:
-    """Whether the mean square that this loss was read off is a whole number of units: there is nothing finer in it."""
+    """Whether the mean square behind this loss is a whole number of units, with nothing finer in it."""
     units = (told - (np.log(2) - 0.5)) / 2 * 2.0 ** told_loss_bits(rows, epochs)
     return abs(units - round(units)) < 1e-9
 
 
 def is_the_hosts(found: np.ndarray, tables: dict[str, Table]) -> bool:
-    """Whether what was found is the host's column and nothing else; swapping its two values changes no score."""
+    """Whether the columns found are the host's column and nothing else; swapping its two values changes no score."""
     yes = tables["shop"].features[:, 0]
     return len(found) == 2 and {tuple(one) for one in found.tolist()} == {tuple(yes), tuple(1 - yes)}
 

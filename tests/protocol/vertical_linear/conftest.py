@@ -1,4 +1,4 @@
-"""Small seeded tables that training in either form is tested with."""
+"""Small seeded tables for tests of training in either form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTIES = ("bank", "shop", "telco", "lab")
 def make_tables(
     seed: int, *, rows: int = 60, columns: tuple[int, ...] = (3, 2), task: str = "two classes", sparse: bool = False
 ) -> dict[str, Table]:
-    """Tables of the guest and as many hosts as there are further column counts, of very different scales."""
+    """Tables of the guest and of one host for each further column count, of very different scales."""
     rng = np.random.default_rng(seed)
     joined = rng.normal(size=(rows, sum(columns)))
     if sparse:

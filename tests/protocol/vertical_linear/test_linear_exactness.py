@@ -15,7 +15,7 @@ ROWS = np.arange(0, 30, 2)
 
 
 def deposited(error: float, party: str) -> ExactnessCheck:
-    """An exactness check that was told exact gradients, but for `error` in one entry of `party`'s."""
+    """An exactness check that gets exact gradients, except for `error` in one entry of `party`'s gradient."""
     rng = np.random.default_rng(1)
     columns = {"bank": rng.normal(size=(30, 2)), "shop": rng.normal(size=(30, 3))}
     targets = rng.choice([-1.0, 1.0], size=(30, 1))

@@ -69,7 +69,7 @@ def test_products_of_any_size_are_rounded_once() -> None:
     scale=st.sampled_from([1e-3, 1.0, 50.0]),
 )
 def test_gradients_of_integers_stay_within_their_bounds(seed, rows, parties, feature_bits, value_bits, scale) -> None:
-    """The protocol's rounding played through in the clear, for several parties of unlike scales."""
+    """The rounding of the protocol, played in the clear for several parties of unlike scales."""
     rng = np.random.default_rng(seed)
     fixed_point = FixedPoint(feature_bits, value_bits)
     columns = [scale * rng.normal(size=(rows, 2)) for _ in range(parties)]

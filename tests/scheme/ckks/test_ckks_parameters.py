@@ -8,7 +8,8 @@ import pytest
 
 from hekat.errors import InputError, KeyRefusedError, WireCorruptError
 from hekat.scheme.ckks import FEDML_HE, FLOODED, SETS, CkksParameters, make_parameters
-from hekat.scheme.ckks.parameters import MAX_MODULUS_BITS, check_same_parameters
+from hekat.scheme.ckks.parameters import MAX_MODULUS_BITS
+from hekat.scheme.parameter_set import check_same_parameters
 
 
 def test_fedml_he_has_the_papers_defaults() -> None:

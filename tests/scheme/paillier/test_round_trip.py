@@ -25,7 +25,7 @@ def test_extremes(setting, variant):
     assert setting.decrypt(setting.encrypt(values, variant)) == values
 
 
-@pytest.mark.parametrize("bits", [1024, 3072])
+@pytest.mark.parametrize("bits", [1024, pytest.param(3072, marks=pytest.mark.long)])
 def test_other_key_sizes(paillier_keys, bits):
     keys = paillier_keys(bits)
     plain = PackedPlaintext(limbs_from_ints([0, 1, 2**64 - 1], 1), 1)

@@ -1,4 +1,4 @@
-"""The example that the README shows runs as it stands."""
+"""The example that a tutorial shows runs as it stands."""
 
 
 def test_example_finds_the_shared_ids(run_example):

@@ -1,4 +1,4 @@
-"""`hekat predict`: uses a trained model on new rows; what it predicts is written for the owner's eyes alone."""
+"""`hekat predict`: applies a trained model to new rows; only their owner may read the predictions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "predict",
-        help="use a trained model on new rows",
+        help="apply a trained model to new rows",
         description="Read rows, encode and standardise them as in training, and predict. Columns are found by name. "
         "Predictions are written with --out alone, into a new file of mode 600; with labels the metrics are shown. "
         "With the folder of a vertical run all parties of the site file predict together for what each calls --source.",
@@ -44,9 +44,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     rows.add_argument("--data", type=Path, metavar="FILE", help="rows in a .csv, .tsv, .parquet, .npz or .libsvm file")
     rows.add_argument("--source", metavar="NAME", help="rows under a name of the site file (with --site)")
     parser.add_argument("--site", type=Path, help="a site file: named data, code of models")
-    parser.add_argument("--party", metavar="NAME", help="whose data and code in the site file (else the common)")
-    parser.add_argument("--id", metavar="COLUMN", help="with --data: names the rows in what is written")
-    parser.add_argument("--label", metavar="COLUMN", help="with --data: what is true, to show metrics; no feature")
+    parser.add_argument(
+        "--party",
+        metavar="NAME",
+        help="the party whose data and code to take from the site file (default: the common ones)",
+    )
+    parser.add_argument("--id", metavar="COLUMN", help="with --data: the column that names the rows in the output")
+    parser.add_argument(
+        "--label",
+        metavar="COLUMN",
+        help="with --data: the column with the true values, to show metrics; it is no feature",
+    )
     parser.add_argument("--ignore", metavar="COLUMN", action="append", default=[], help="with --data; repeatable")
     parser.add_argument(
         "--separator",
@@ -55,18 +63,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="of a .csv file: comma, semicolon, tab, bar, or the character itself (default: comma; .tsv: tab)",
     )
     parser.add_argument("--decimal", choices=(".", ","), help="of a .csv file (default: .)")
-    parser.add_argument("--out", "--output", type=Path, metavar="FILE.csv", help="where predictions go: a new file")
+    parser.add_argument("--out", "--output", type=Path, metavar="FILE.csv", help="the new file for the predictions")
     parser.add_argument(
         "--receivers",
         type=names_option,
         metavar="A,B",
-        help="of a vertical model: who learns scores (default: as its job says); of several, each gets FILE-NAME.csv",
+        help="of a vertical model: who learns scores (default: as its job says); each of several gets FILE-NAME.csv",
     )
     parser.add_argument(
         "--score-bits",
         type=int,
         metavar="N",
-        help="of a vertical model: scores are told to 2^-N (default: as its job says, else 12), if --site lets it",
+        help="of a vertical model: receivers learn scores to 2^-N (default: as its job says, otherwise 12)",
     )
     parser.add_argument(
         "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"

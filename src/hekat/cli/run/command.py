@@ -8,8 +8,11 @@ from pathlib import Path
 
 from hekat.cli.run.end import RUNS_FOLDER
 from hekat.cli.run.horizontal import run_horizontal
+from hekat.cli.run.processes import run_processes
 from hekat.cli.run.psi import run_psi
+from hekat.cli.run.role import run_role
 from hekat.cli.run.vertical_linear import run_vertical
+from hekat.errors import InputError
 from hekat.job.job_head import read_head
 
 _MOST_DIGITS = 9
@@ -46,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--passphrase-file",
         type=Path,
-        help="a file with the passphrase of the leader's key file; without it the terminal is asked",
+        help="a file with the passphrase of the leader's key file; without it hekat asks at the terminal",
     )
     parser.add_argument(
         "--lose",
@@ -59,13 +62,36 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="every check, then what would run, and bytes and seconds of training by role; nothing is written or sent",
+        help="make every check, then say what would run and what it costs by role; write and send nothing",
     )
     parser.add_argument(
-        "--bandwidth", type=float, metavar="MBIT", help="with --dry-run: seconds on a line of so many Mbit/s"
+        "--bandwidth",
+        type=float,
+        metavar="MBIT",
+        help="with --dry-run: also estimate seconds on a network of MBIT Mbit/s",
     )
     parser.add_argument(
-        "--latency", type=float, metavar="MS", help="with --dry-run and --bandwidth: milliseconds on the way"
+        "--latency",
+        type=float,
+        metavar="MS",
+        help="with --dry-run and --bandwidth: the one-way latency in milliseconds",
+    )
+    parser.add_argument(
+        "--processes",
+        action="store_true",
+        help="play every role in a process of its own, each with its own key, data and folder, over a local relay",
+    )
+    parser.add_argument(
+        "--role",
+        metavar="NAME",
+        help="play this role alone, over the relay at --relay; the job needs [party_keys] (hekat keys party)",
+    )
+    parser.add_argument("--relay", type=Path, metavar="PATH", help="with --role: the socket of the run's relay")
+    parser.add_argument(
+        "--keys",
+        type=Path,
+        metavar="FOLDER",
+        help="with --role, for a job without [party_keys]: the keys that --processes made for the role",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="print every table and finding, and more of the progress"
@@ -75,6 +101,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.role is not None:
+        return run_role(options)
+    if options.relay is not None or options.keys is not None:
+        raise InputError(
+            "--relay and --keys are of one role",
+            expected="--role NAME beside them",
+            got="no --role",
+            cure="name the role that this process is to play, or leave them out",
+        )
+    if options.processes:
+        return run_processes(options)
     return _RUNNERS[read_head(options.job).protocol](options)
 
 

@@ -92,7 +92,7 @@ def _seconds_table(own: ProtectionCost) -> Table:
 
 
 def is_party(role: RoleCost) -> bool:
-    """Whether the role opens sums for itself: all parties do, also in a round that they do not train in."""
+    """Whether the role is a party: parties open sums also in rounds in which they do not train."""
     return "train" in role.seconds or "decrypt" in role.seconds
 
 
@@ -103,7 +103,7 @@ def _largest(roles: list[RoleCost], step: str) -> str:
 
 def _packing_table(found: HorizontalCost, own: ProtectionCost) -> Table:
     packing = own.packing
-    assert packing is not None  # whoever calls has looked
+    assert packing is not None  # the caller has checked
     rows = (
         ("values in one update", format_count(found.value_count)),
         ("the same as plain float32 numbers", format_byte_count(4 * found.value_count)),

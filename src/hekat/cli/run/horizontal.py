@@ -1,4 +1,4 @@
-"""`hekat run` of a horizontal job: the estimate of a dry run, then training with parties that may be lost."""
+"""`hekat run` of a horizontal job: the cost in a dry run, otherwise training, which parties may drop out of."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from hekat.run.horizontal.upload_states import check_upload_states
 
 
 def run_horizontal(options: argparse.Namespace) -> int:
-    """Run the job that the options name, or only check it and reckon what a round costs."""
+    """Run the job that the options name, or only check it and estimate what a round costs."""
     refuse_options(options, "horizontal", "start_from")
-    dropouts = _gather_dropouts(options.lose)
+    dropouts = gather_dropouts(options.lose)
     link = _link_of(options)
     inputs = load_inputs(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))
     console = Console(stderr=options.json)
@@ -36,17 +36,18 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, _has_checkpoint):
+    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, has_checkpoint):
         result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
     return show_run(result, console, options)
 
 
-def _has_checkpoint(folder: Path) -> bool:
+def has_checkpoint(folder: Path) -> bool:
+    """Whether the run in `folder` left a checkpoint."""
     return (folder / CHECKPOINT_FILE).exists()
 
 
 def _link_of(options: argparse.Namespace) -> NetworkLink | None:
-    """The line that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
+    """The network that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
     clashes = ("resume", options.resume), ("lose", options.lose)
     given = [f"--{name}" for name, value in clashes if value]
     if options.dry_run and given:
@@ -58,7 +59,7 @@ def _link_of(options: argparse.Namespace) -> NetworkLink | None:
         )
     if not options.dry_run and (options.bandwidth is not None or options.latency is not None):
         raise InputError(
-            "a line is only reckoned with, never slowed down",
+            "a network is only estimated, never slowed down",
             expected="--bandwidth and --latency with --dry-run",
             got="no --dry-run",
             cure="add --dry-run, or leave them out",
@@ -70,7 +71,7 @@ def _link_of(options: argparse.Namespace) -> NetworkLink | None:
     latency = options.latency or 0.0
     if not (math.isfinite(options.bandwidth) and options.bandwidth > 0 and math.isfinite(latency) and latency >= 0):
         raise InputError(
-            "no such line",
+            "no such network",
             expected="--bandwidth above 0 Mbit/s and --latency of 0 ms or more",
             got=f"{options.bandwidth:g} Mbit/s, {latency:g} ms",
             cure="correct them",
@@ -91,11 +92,12 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
     return 0
 
 
-def _gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
+def gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    """The rounds in which parties leave, by party. Raises InputError for a party that leaves twice."""
     dropouts = dict(pairs)
     if len(dropouts) < len(pairs):
         raise InputError(
-            "a party that is lost twice",
+            "a party that drops out twice",
             expected="one --lose for each party",
             got=", ".join(f"{party}:{number}" for party, number in pairs),
             cure="leave one of them out",

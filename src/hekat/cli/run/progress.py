@@ -19,7 +19,7 @@ _TITLES = {
     "training": "training on the common rows",
 }
 _KEYS = "keys"
-# While a phase goes on, so many seconds lie between two lines where there is no terminal to draw bars on.
+# Without a terminal, a phase that goes on prints a line after at least this many seconds.
 _LINE_EVERY_S = 30.0
 
 
@@ -53,7 +53,7 @@ class RunProgress:
         self._reaching = threading.Lock()
 
     def open_folder(self, folder: Path) -> None:
-        """Remember where the run lies, for whoever interrupts it."""
+        """Remember where the run lies, to say so when it is interrupted."""
         self.folder = folder
 
     def begin(self, phase: str, step_count: int) -> None:
@@ -84,7 +84,7 @@ class RunProgress:
             self._told[phase] = time.perf_counter()
 
     def reach(self, work: str, done: int, total: int) -> None:
-        """Show how far `work` is; without a terminal it is told at its end where `verbose`, else each half minute."""
+        """Show how far `work` is; without a terminal print a line at its end (`verbose`) or every half minute."""
         with self._reaching:
             if self._bars is not None:
                 if work not in self._tasks:

@@ -29,7 +29,7 @@ def run_psi(options: argparse.Namespace) -> int:
         return _show_checked(inputs, options)
     with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, lambda folder: False):
         result = run_intersection_job(inputs, options.runs, progress)
-    # Of whoever learns how many only, nothing lies there.
+    # A party that only learns how many ids are common gets no file.
     is_counted = inputs.job.settings.cardinality_only
     places = {} if is_counted else {"common ids": result.folder / INTERSECTION_FOLDER}
     return show_run(result, console, options, places=places)

@@ -49,7 +49,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
 
 
 def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
-    """The same for a source that is a matrix of numbers: a category is then told by its number.
+    """The same for a source that is a matrix of numbers, which names a category by its number.
 
     Sparse rows hold what is encoded already, so a description of columns is refused for them.
     """

@@ -334,7 +334,7 @@ class CupyDevice:
                 return
 
     def _wipe(self) -> None:
-        """At the end of the process: nothing stays on the device or in its transfer buffers."""
+        """At the end of the process, wipe the device and its transfer buffers."""
         with suppress(RuntimeError), cupy.cuda.Device(self._index):
             for memory in list(self._live):
                 memory.wipe()

@@ -89,10 +89,9 @@ class RingEngine(Protocol):
         """Written masked chunks of int32 `values` (1-D): round((a s + e + delta m) / 2^dropped_bits), see MaskFormat.
 
         a = expand_uniform(public_key), e = sample_cbd(error_key), both at the chunks from `first_chunk` on;
-        `secret_ntt` is ring_ntt of s, shape (primes, N), s the same in all chunks. Values that fill no slot raise
-        nothing here: |x| < 2^(slot_bits - 1) is the caller's to hold, and InputError where it does not.
-        The key of errors may be a bytearray, which its owner can write over.
-        Returns form.written_bytes(len(values)) bytes.
+        `secret_ntt` is ring_ntt of s, shape (primes, N), s the same in all chunks. The caller makes sure that |x| <
+        2^(slot_bits - 1); an engine raises InputError where a value does not fit its slot. The key of errors may be a
+        bytearray, so that its owner can write over it. Returns form.written_bytes(len(values)) bytes.
         """
         ...
 

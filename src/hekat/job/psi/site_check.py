@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hekat.errors import JobError, PolicyError
 from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.site_file import Site
 from hekat.toml_text import toml_key
 
 
-def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
-    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
+def check_site_allows_intersection(site: Site, job: IntersectionJob, here: Collection[str] | None = None) -> None:
+    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow.
+
+    `here` are the parties that this machine plays, None for all.
+    """
     settings = job.settings
     if settings.kind == "rsa_blind" and settings.key_bits < site.policy.min_key_bits:
         raise PolicyError(
@@ -18,7 +23,7 @@ def check_site_allows_intersection(site: Site, job: IntersectionJob) -> None:
             got=f"{settings.key_bits} bits",
             cure="raise intersection.key_bits in the job",
         )
-    for party in settings.parties:
+    for party in settings.parties if here is None else here:
         if party not in site.parties:
             raise JobError(
                 f"the site file knows no party {party!r}",

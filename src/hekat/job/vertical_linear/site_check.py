@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hekat.errors import PolicyError
 from hekat.job.site_file import Site, SitePolicy
 from hekat.job.site_policy import (
@@ -18,8 +20,11 @@ from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
 MAX_PREDICTIONS_KEY = "policy.max_predictions"
 
 
-def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
-    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow."""
+def check_site_allows_vertical(site: Site, job: VerticalJob, here: Collection[str] | None = None) -> None:
+    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow.
+
+    `here` are the roles that this machine plays, None for all.
+    """
     settings, policy = job.settings, site.policy
     check_protections(policy, settings.protection, known=PROTECTIONS_OF_FORMS[str(settings.form)])
     _check_form(policy, str(settings.form))
@@ -53,7 +58,7 @@ def check_site_allows_vertical(site: Site, job: VerticalJob) -> None:
             cure="set compare.centralised = false in the job",
         )
     check_score_bits(policy, job.prediction.score_bits)
-    check_has_tables(site, settings.parties)
+    check_has_tables(site, [party for party in settings.parties if here is None or party in here])
     if settings.arbiter is not None:
         check_holds_no_rows(site, settings.arbiter, "arbiter")
 

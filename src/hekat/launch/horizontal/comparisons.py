@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, field, replace
 
 from hekat.channel import PartyKey
 from hekat.job.horizontal.precision_sweep import with_bits
-from hekat.launch.horizontal.phase import Phase, evaluation_of, make_leader_key
+from hekat.launch.horizontal.phase import Phase, make_leader_key
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, train
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.upload_states import open_passing_states
 from hekat.run.progress import Progress

@@ -10,14 +10,15 @@ from hekat.channel import PartyKey
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
-from hekat.model import evaluate
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role import RoleContext
+from hekat.run.horizontal.rounds import describe_round, write_round
 from hekat.run.progress import Progress
 from hekat.run.timeout_hint import name_timeout_key
 from hekat.scheme.paillier import KeyPair, generate_keys
@@ -103,16 +104,7 @@ class Phase:
         }
 
     def _tell_round(self, record: RoundRecord, metrics: dict[str, float]) -> None:
-        self.events.write(
-            "round",
-            phase=self.name,
-            round=record.round,
-            loss=record.loss,
-            clipped=record.clipped_count,
-            bounds=record.bounds,
-            metrics=metrics,
-            validation=record.validation,
-        )
+        write_round(self.events, self.name, record, metrics)
         self.progress.advance(self.name, describe_round(record))
 
 
@@ -120,19 +112,3 @@ def make_leader_key(settings: HorizontalSettings, stopwatch: Stopwatch, progress
     """The leader's key, made in the caller's thread: it can take a minute, and Ctrl-C reaches only this thread."""
     with stopwatch.measure("keys"):
         return generate_keys(settings.key_bits, progress=progress.search_key)
-
-
-def evaluation_of(inputs: HorizontalInputs) -> Callable[[TrainingState], dict[str, float]]:
-    """Metrics of a state on this machine's test data, empty where there is none."""
-    test = inputs.test_table
-    if test is None or test.labels is None:
-        return lambda state: {}
-    model, labels = inputs.make_model(next(iter(inputs.tables))).model, test.labels
-    return lambda state: evaluate(model, state.parameters, state.standardiser.apply(test.features), labels)
-
-
-def describe_round(record: RoundRecord) -> str:
-    """The losses of a round, for a line on the terminal."""
-    found = record.validation
-    shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
-    return f"loss {record.loss:.4f}{shown}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,14 @@ from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.role import RoleContext
 from hekat.run.horizontal.trained_model import MODEL_FILE, save_trained_model
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, Resumed, load_resumed, save_state
+from hekat.run.horizontal.training_state_file import (
+    CHECKPOINT_FILE,
+    DIFFERENT_FILE,
+    Resumed,
+    load_resumed,
+    save_state,
+    set_checkpoint_aside,
+)
 from hekat.run.horizontal.upload_states import (
     check_upload_states,
     keep_states_in,
@@ -37,11 +43,11 @@ from hekat.run.horizontal.upload_states import (
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
-from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
-from hekat.summary.summary_format import SUMMARY_FILE
+from hekat.summary.summary_format import write_summary
 
 ROLES_TOOK_TURNS = "roles took turns at the measured steps, so each figure is that of a machine to itself"
 
@@ -127,14 +133,6 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     return resumed
 
 
-def _set_aside(folder: Path) -> None:
-    """Leave no checkpoint to go on from where parties ended with different models: this one is of one of them."""
-    path = folder / CHECKPOINT_FILE
-    with disk_errors_as_state_errors(f"{path} could not be set aside, and must not be resumed"):
-        if path.exists():
-            path.rename(folder / DIFFERENT_FILE)
-
-
 def _load_own(folder: Path, inputs: HorizontalInputs, state: TrainingState) -> dict[str, OwnState]:
     """What each party alone goes on with."""
     model = inputs.make_model(inputs.job.settings.leader).model
@@ -179,7 +177,7 @@ class _Session:
             view=view_of_aggregator(folder / LEDGER_FOLDER / f"{aggregator}.jsonl", keys[aggregator].public),
             more_caveats=[ROLES_TOOK_TURNS],
         )
-        replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
+        write_summary(folder, summary)
         self.events.write("finished", rounds=main.trained.rounds_done)
         return RunResult(folder, summary)
 
@@ -224,7 +222,7 @@ class _Session:
                 return phase.play(self._note_dropout)
             except PartyStoppedError as error:
                 if isinstance(error.__cause__, ModelsDifferError):
-                    _set_aside(folder)
+                    set_checkpoint_aside(folder)
                 raise
 
     def _note_dropout(self, error: PartyLostError) -> None:

@@ -43,14 +43,15 @@ class LocalRelay:
         job_digest: bytes,
         *,
         timeout_s: float,
+        join_timeout_s: float | None = None,
         may_drop_out: Collection[str] = (),
     ) -> None:
-        """`timeout_s` is the time of one wait, and the time in which every role must join.
+        """`timeout_s` is the time of one wait, `join_timeout_s` that in which every role must join (None: the same).
 
         Raises InputError where the path is too long for a socket, StateError where it cannot be made.
         """
         self.terms = terms
-        self._path, self._timeout_s = path, timeout_s
+        self._path, self._join_timeout_s = path, join_timeout_s or timeout_s
         self._mine = JoinRequest.of("the relay", job_digest)
         self._hub = InProcessHub(terms.roles, timeout_s, may_be_lost=frozenset(may_drop_out))
         self._joined: dict[str, RoleConnection] = {}
@@ -140,7 +141,7 @@ class LocalRelay:
                 del self._joined[role]
 
     def _wait_until_all_joined(self) -> dict[str, RoleConnection]:
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self._join_timeout_s
         with self._changed:
             while len(self._joined) < len(self.terms.roles) and self._refusal is None:
                 left_s = deadline - time.monotonic()
@@ -161,7 +162,7 @@ class LocalRelay:
         missing = [role for role in self.terms.roles if role not in self._joined]
         return ChannelTimeoutError(
             f"not every role came: no {' and no '.join(missing)}",
-            expected=f"{', '.join(self.terms.roles)} within {self._timeout_s:g} s",
+            expected=f"{', '.join(self.terms.roles)} within {self._join_timeout_s:g} s",
             got=", ".join(self._joined) or "nobody",
             cure=f"start: {'; '.join(f'hekat run JOB --role {role} --relay {self._path}' for role in missing)}",
         )

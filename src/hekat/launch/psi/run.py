@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -19,10 +18,10 @@ from hekat.run.psi.own_rows import INTERSECTION_FOLDER, save_own_rows
 from hekat.run.psi.role import IntersectionContext, IntersectionRole
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
-from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.party_views import views_of_parties
 from hekat.summary.psi.summary import summarise
-from hekat.summary.summary_format import SUMMARY_FILE
+from hekat.summary.summary_format import write_summary
 
 ON_ONE_MACHINE = "all parties ran on this one machine, which therefore knows every party's ids"
 
@@ -75,7 +74,7 @@ def _run(inputs: IntersectionInputs, directory: RunDirectory, events: EventLog, 
         views=views_of_parties(folder, public),
         more_caveats=[ON_ONE_MACHINE],
     )
-    replace_file(folder / SUMMARY_FILE, json.dumps(summary, indent=1, allow_nan=False).encode(), mode=0o644)
+    write_summary(folder, summary)
     events.write("finished", seconds=seconds)
     return RunResult(folder, summary)
 

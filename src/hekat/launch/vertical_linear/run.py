@@ -11,7 +11,6 @@ summary.json        `summary_shape.VerticalSummary`
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,9 +45,9 @@ from hekat.run.vertical_linear.prediction_count import PredictionCount
 from hekat.run.vertical_linear.role import OwnStart, PartyOutcome, VerticalContext, VerticalRole
 from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
 from hekat.scheme.paillier import generate_keys
-from hekat.state import EventLog, RunDirectory, create_run_directory, replace_file
+from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.party_views import PartyView, views_of_parties
-from hekat.summary.summary_format import SUMMARY_FILE
+from hekat.summary.summary_format import SUMMARY_FILE, write_summary
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.summary import summarise_vertical
 
@@ -212,7 +211,6 @@ class _Session:
             compared_results=() if comparison is None else comparison.results,
             more_caveats=[ON_ONE_MACHINE],
         )
-        content = json.dumps(summary, indent=1, allow_nan=False).encode()
-        replace_file(self._folder / SUMMARY_FILE, content, mode=0o644)
+        write_summary(self._folder, summary)
         self._events.write("finished", epochs=len(epochs), seconds=run.seconds)
         return RunResult(self._folder, cast(dict[str, Any], summary))

@@ -1,14 +1,14 @@
 """The role of the aggregator: it adds updates it cannot read, has no key that opens them, and keeps one accumulator.
 
 1. receive every party's schema and model; refuse parties whose columns or models differ; tell all to start
-2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and hear of
-   earlier releases (lattice)
+2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and receive
+   the openers' earlier releases (lattice)
 3. serve the standardiser's four sums, and scaffold's one
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
 6. where rows are held out, serve one sum more: the validation of the model that training ended with
 
-The parties then compare their models without it. A run that stopped there is resumed for that alone: 1, 2, no sum.
+Then the parties compare their models among themselves. A run that stopped before that is resumed with 1 and 2 alone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from hekat.protocol.horizontal.slot_ceiling import most_slots
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
-from hekat.protocol.secure_sum.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.roster import Roster
-from hekat.protocol.secure_sum.round_end import serve_round_end
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
 from hekat.protocol.stopwatch import Stopwatch
@@ -49,7 +49,7 @@ class AggregatorRun:
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
-    """Serve one run to its end. The aggregator learns sizes, times, and what its ledger lists; nothing else."""
+    """Serve one run to its end. The aggregator learns sizes, times, and the values that its ledger lists."""
     sums = settings.sums
     roster = Roster(channel, sums)
     with needs_everybody():
@@ -76,7 +76,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
 
 
 def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> ReadyMessage:
-    """What all parties announce alike: columns and the model."""
+    """The parties' common announcement: columns and the model. Raises InputError where they differ."""
     ready = {party: channel.receive(party, "ready", ReadyMessage) for party in settings.parties}
     check_same_schema({party: message.columns for party, message in ready.items()})
     first = settings.parties[0]

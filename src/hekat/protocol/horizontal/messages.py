@@ -10,8 +10,8 @@ from hekat.wire import disclosed, message, public
 @message("horizontal/ready", version=2)
 @dataclass(frozen=True)
 class ReadyMessage:
-    """Party to aggregator, once: the shape of its table and of its model, so that a stranger's columns or another
-    model are found before training."""
+    """Party to aggregator, once: the shape of its table and of its model, so that other columns or another model
+    are found before training."""
 
     schema: str = disclosed("the digest of the party's column names and classes")
     columns: list[str] = disclosed("the names of the party's columns")
@@ -23,6 +23,6 @@ class ReadyMessage:
 @message("horizontal/start", version=1)
 @dataclass(frozen=True)
 class StartMessage:
-    """Aggregator to each party, once: everybody is here and their schemas agree."""
+    """Aggregator to each party, once: all parties are here and their schemas agree."""
 
     party_count: int = public()

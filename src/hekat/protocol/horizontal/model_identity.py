@@ -1,4 +1,4 @@
-"""What tells whether all parties have the same model: its code, its tensors, and what it begins with."""
+"""The identity of a model, by which parties are found to train the same one: its code, its tensors, its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_NAMES_SHOWN = 5
 @dataclass(frozen=True)
 class ModelIdentity:
     """`code` is the digest of the site's code, empty for a model of Hekat's own; `tensors` one "name (shape)" each;
-    `start` the digest of the first parameters. All are texts that another party's can be compared with."""
+    `start` the digest of the first parameters. All are texts, compared with another party's."""
 
     code: str
     tensors: tuple[str, ...]

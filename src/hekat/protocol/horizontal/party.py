@@ -1,8 +1,8 @@
 """The role of a party: it has rows and labels, and with the others it opens sums of updates.
 
-    1. tell the aggregator the table's schema; wait until everybody is there
-    2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used up, draw the
-       committee's members with the others, and say what was released for before
+    1. tell the aggregator the table's schema; wait for all parties
+    2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used, draw the
+       committee's members with the others, and tell earlier releases
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
     3. agree on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
@@ -24,10 +24,10 @@ from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, TrainingState, digest_model, train
+from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.protocol.secure_sum.message_checks import check_party_count
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
 from hekat.protocol.secure_sum.sum_run import PartySumRun
 from hekat.scheme.paillier import KeyPair
@@ -49,7 +49,7 @@ class PartyRun:
     names_are_keys: bool = False
 
     def for_sums(self, settings: HorizontalSettings) -> PartySumRun:
-        """What of it the party's side of the sums takes."""
+        """The part of it that the party's side of the sums takes."""
         resumed = self.local.resume_from
         return PartySumRun(
             stopwatch=self.local.stopwatch,
@@ -89,4 +89,6 @@ def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     )
     channel.send(settings.aggregator, "ready", message)
     start = channel.receive(settings.aggregator, "start", StartMessage)
-    check_party_count(start.party_count, settings.aggregator, "start", settings.sums)
+    if start.party_count != len(settings.parties):
+        expected = f"{len(settings.parties)} parties, as in the job"
+        refuse_answer(settings.aggregator, "start", expected, f"{start.party_count}")

@@ -50,7 +50,7 @@ class ModelSettings:
 class TrainingSettings:
     """The algorithm and its numbers; `batch_rows` 0 means all rows; patience 0 means no early stop.
 
-    `learning_rate` is that of local steps, of `fedsgd` that of the server; `proximal_mu` belongs to `fedprox`;
+    `learning_rate` belongs to local steps, under `fedsgd` to the server step; `proximal_mu` belongs to `fedprox`;
     `stop_at_loss` ends training once the loss is no more than that, 0 never does; with `error_feedback` a party adds
     what clipping and rounding took from its update to its next one.
     In each round ceil(`participation` * parties) of the parties train. A sum of fewer than `min_parties` updates is not
@@ -91,7 +91,7 @@ class TrainingSettings:
 
     @property
     def keeps_own_state(self) -> bool:
-        """Whether a party carries tensors from round to round that nobody else has."""
+        """Whether a party carries tensors of its own from round to round."""
         return self.has_control or self.error_feedback
 
 

@@ -1,6 +1,6 @@
-"""How many lanes an upload can have at most, from what all parties announced: names and shapes of tensors, columns.
+"""How many slots an upload can have at most, from what all parties announced: names and shapes of tensors, columns.
 
-The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling parties that announce
+The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling, parties that announce
 more than they have could make it take any amount of memory.
 """
 
@@ -18,7 +18,7 @@ from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 # What scaffold sends beside the update: the control variate's change, of the same shapes.
 _TENSORS_OF_AN_UPDATE: Final = 2
 _EXPONENTS: Final = MOST_EXPONENT - LEAST_EXPONENT + 1
-# A counter's digits where a lane carries one bit.
+# A counter's digits where a slot carries one bit.
 _COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
 # Beside a tensor's histogram: how many of its values were clipped, and how many came near.
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
@@ -29,9 +29,9 @@ MOST_VALUES: Final = 1 << 40
 
 
 def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0) -> int:
-    """No sum of a run has more lanes in one upload. `tensors` are the announced ones, "... (3, 4)" each.
+    """No sum of a run has more slots in one upload. `tensors` are the announced ones, "... (3, 4)" each.
 
-    Raises InputError where one tells no shape, or they have more than 2^40 values together.
+    Raises InputError where one has no shape, or all have more than 2^40 values together.
     """
     value_count = sum(value_count_of(tensor) for tensor in tensors)
     if value_count > MOST_VALUES:

@@ -10,7 +10,7 @@ from hekat.protocol.secure_sum.sum_plan import SumPlan
 
 
 def plan_sums(settings: HorizontalSettings, rounds_done: int = 0) -> SumPlan:
-    """The job's groups of sums, and those of a run that begins after so many rounds."""
+    """The job's groups of sums, and the groups ahead of a run that begins after so many rounds."""
     return SumPlan(_groups_after(settings, 0), _groups_after(settings, rounds_done))
 
 

@@ -1,4 +1,4 @@
-"""What a job says of validation: how much parties hold out, how often it is looked at, how finely scores are told."""
+"""A job's settings of validation: rows held out, rounds between validations, bins of scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_SCORE_COUNTERS = 2**15
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """`hold_out` is the fraction of every party's rows that is never trained on; 0 means no validation.
+    """`hold_out` is the fraction of every party's rows that training leaves out; 0 means no validation.
 
     `every`: rounds between validations. `auc`: whether scores are counted, in `bins` bins for each class (of two
     classes: for one of them); None where there are classes.

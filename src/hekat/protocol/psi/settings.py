@@ -23,8 +23,10 @@ class IntersectionSettings:
 
     Args:
         guest: The party that compares its set with the set of every host, and so learns what it has in common with
-        each. hosts: One host or more. kind: `"ecdh"`: Diffie-Hellman on Curve25519; `"rsa_blind"`: blind signatures of
-        the host. learns: The learners: who learns which rows are common to all; None: every party. With one host and
+            each of them.
+        hosts: One host or more.
+        kind: `"ecdh"`: Diffie-Hellman on Curve25519; `"rsa_blind"`: blind signatures of the host.
+        learns: The learners: who learns which rows are common to all; None: every party. With one host and
             `learns=(host,)` the two exchange their roles, and the guest learns nothing.
         cardinality_only: Whether learners learn only how many rows are common; for `ecdh` and one host.
         key_bits: The size of the host's key of each run, for `rsa_blind`.

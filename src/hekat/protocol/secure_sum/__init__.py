@@ -1,1 +1,1 @@
-"""Sums of what several parties hold, which nobody sees in parts: masked, under Paillier, or in the clear."""
+"""Sums over several parties, none of whose parts is shown: masked, under Paillier, or (for comparison) in the clear."""

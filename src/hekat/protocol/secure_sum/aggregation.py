@@ -35,7 +35,7 @@ class Aggregate:
     party_count: int
     """How many parties' updates are in it."""
     parties: tuple[str, ...] = ()
-    """Whose these are; empty where that is not told: then every party's is."""
+    """The parties whose updates are in it; empty where all parties' are."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Aggregation(Protocol):
     def takes_part(self, step: str) -> bool:
         """Whether this party is in the step's sample.
 
-        Otherwise it asks with zeros of the same form; they are sent nowhere, and it receives the sum of the others.
+        A party outside of the sample asks with zeros of the same form: it sends nothing, and receives the others' sum.
         """
         ...
 
@@ -79,7 +79,7 @@ class Aggregation(Protocol):
     def as_sent(self, request: SumRequest) -> Tensors:
         """What the sum of `weighted_mean` holds of this party's arrays: clipped, rounded, in units of the update.
 
-        Stochastic rounding cannot be told beforehand: then values are clipped only, right on average.
+        Stochastic rounding cannot be foretold: under it the values are only clipped, right on average.
         """
         ...
 
@@ -92,7 +92,10 @@ class Aggregation(Protocol):
         ...
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
-        """Compare what training ended with, with each party; those with whom it could not. Raises where it differs."""
+        """Compare the result of training with every party; the parties that could not be compared with.
+
+        Raises ModelsDifferError where another party holds another result.
+        """
         ...
 
 
@@ -104,7 +107,7 @@ def sum_counters(
 
 
 def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:
-    """What is quantised for a weighted sum: each value times weight / weight_max, so never larger than the value."""
+    """What is quantised for a weighted sum: each value times weight / weight_max, never larger than the value."""
     factor = weight / weight_max
     return {name: values * factor for name, values in tensors.items()}
 

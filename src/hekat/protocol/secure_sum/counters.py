@@ -1,4 +1,4 @@
-"""Non-negative integers (weights, counts, losses) spread over lanes as digits, so that sums stay exact."""
+"""Non-negative integers (weights, counts, losses) spread over slots as digits, so that sums stay exact."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def decode_counter_sums(digit_sums: IntArray, maxima: Sequence[int], level: int)
 
 
 def counter_slots(maxima: Sequence[int], level: int) -> int:
-    """Lanes that the counters take together."""
+    """Slots that the counters take together."""
     return sum(digit_count(maximum, level) for maximum in maxima)
 
 

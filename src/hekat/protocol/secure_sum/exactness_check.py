@@ -28,7 +28,7 @@ class BoundCheck:
 
 
 class ExactnessCheck:
-    """Collects every party's float update in this process and compares; it never exists when sites are apart."""
+    """Collects every party's float update in this process and compares; sites that are apart have none."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +43,7 @@ class ExactnessCheck:
     def check(self, step: str, decoded: Tensors, bounds: Tensors, included: Iterable[str]) -> None:
         """Hold the decoded mean against the float mean of the clipped updates of `included`; once per step.
 
-        Raises BoundError where any value is further away than its bound: then the codec is wrong, and the run stops.
+        Raises BoundError, which ends the run, where any value is further away than its bound: the codec is then wrong.
         """
         with self._lock:
             deposited = self._updates.pop(step, None)

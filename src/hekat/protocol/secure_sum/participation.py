@@ -1,4 +1,4 @@
-"""Who trains and uploads in which step: all parties, or in a round the sample that follows from the job.
+"""The parties that train and upload in a step: all, or in a round the sample that follows from the job.
 
 Source: docs/spec/participation.md, which gives the bytes that are hashed, and a worked example.
 """
@@ -20,7 +20,7 @@ _ROUND = "round-"
 
 
 def draw_sample(parties: Collection[str], size: int, job_digest: bytes, group: str) -> tuple[str, ...]:
-    """`size` of the parties, in their order: those whose SHA-256 over label, job digest, group and name is least."""
+    """The `size` parties whose SHA-256 over label, job digest, group and name is least, in the order of `parties`."""
     fields = (_LABEL, job_digest, group.encode())
     drawn = sorted(parties, key=lambda name: hashlib.sha256(encode_fields(*fields, name.encode())).digest())[:size]
     return tuple(name for name in parties if name in drawn)
@@ -33,7 +33,7 @@ class Participation:
         self._settings, self._job_digest = settings, job_digest
 
     def parties_in(self, step: str) -> tuple[str, ...]:
-        """Who uploads in the step, in the job's order: all sums of a group ("round-3") are of the same parties."""
+        """The parties that upload in the step, in the job's order; the same for all sums of a group ("round-3")."""
         settings, group = self._settings, group_of(step)
         if not group.startswith(_ROUND):
             return settings.parties
@@ -45,6 +45,6 @@ class Participation:
 
 
 def participation_of(channel: RecordedChannel, settings: SumSettings) -> Participation:
-    """The samples of the job that this session is of."""
+    """The samples of this session's job."""
     samples = settings.sample_size < len(settings.parties)
     return Participation(settings, channel.job_digest if samples else b"")

@@ -1,12 +1,12 @@
-"""What a party's side of the sums does alike whatever protects them: who takes part, fitted bounds, a round's end."""
+"""What a party's side of the sums does alike whatever protects them: samples, fitted bounds, a round's end."""
 
 from __future__ import annotations
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.agree_on_bounds import agree_on_bounds
-from hekat.protocol.secure_sum.final_model import compare_final_models
+from hekat.protocol.secure_sum.agreement.agree_on_bounds import agree_on_bounds
+from hekat.protocol.secure_sum.agreement.final_model import compare_final_models
+from hekat.protocol.secure_sum.agreement.round_end import finish_round
 from hekat.protocol.secure_sum.participation import participation_of
-from hekat.protocol.secure_sum.round_end import finish_round
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
 

@@ -1,4 +1,4 @@
-"""Who still takes part in a run, as the aggregator sees it: it goes on without a party that is lost or misbehaves."""
+"""The parties that still take part in a run: the aggregator goes on without one that drops out or misbehaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Roster:
-    """The aggregator's way to the parties. Under a protection that bears no losses any failure ends the run."""
+    """The aggregator's way to the parties. Under a protection that bears no drop-outs any failure ends the run."""
 
     def __init__(self, channel: RecordedChannel, settings: SumSettings) -> None:
         self._channel, self._settings = channel, settings
@@ -32,18 +32,18 @@ class Roster:
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """Those who still take part, in the order of the job."""
+        """The parties that still take part, in the order of the job."""
         return tuple(name for name in self._settings.parties if name not in self._lost)
 
     @property
     def lost(self) -> dict[str, str]:
-        """Those who do not, with the reason."""
+        """The parties that take part no more, each with the reason."""
         return dict(self._lost)
 
     def receive(
         self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
     ) -> T | None:
-        """The party's next message, for which `check` raised nothing; None where the party is lost by that."""
+        """The party's next message, if `check` raises nothing for it; None where the party so drops out."""
         received = self.receive_digested(party, step, message_type, check)
         return None if received is None else received[0]
 
@@ -67,7 +67,7 @@ class Roster:
         return message, digest
 
     def left_of(self, parties: Collection[str]) -> tuple[str, ...]:
-        """Those of these parties who still take part."""
+        """Of these parties, the ones that still take part."""
         return tuple(party for party in self.parties if party in parties)
 
     def receive_from_all(
@@ -78,7 +78,7 @@ class Roster:
         *,
         among: Collection[str] | None = None,
     ) -> dict[str, T]:
-        """One message of each party (of those named) that still takes part; who does not send a good one is lost."""
+        """One message of each party (of those named) that still takes part; one that sends no good one drops out."""
         found = {}
         for party in self.parties if among is None else self.left_of(among):
             message = self.receive(party, step, message_type, partial(check, party))
@@ -96,7 +96,7 @@ class Roster:
         *,
         among: Collection[str] | None = None,
     ) -> dict[str, T]:
-        """As `receive_from_all`; whose message has another form than most parties' is expelled for `reason`."""
+        """As `receive_from_all`; a party whose message has another form than most parties' is expelled for `reason`."""
         found = self.receive_from_all(step, message_type, check, among=among)
         forms = {party: form_of(message) for party, message in found.items()}
         usual = [form for form, _ in Counter(forms.values()).most_common(1)]
@@ -106,7 +106,7 @@ class Roster:
         return {party: message for party, message in found.items() if party not in self._lost}
 
     def send(self, party: str, step: str, message: Any) -> None:
-        """Send to a party; one that is gone, or takes no more in, is lost."""
+        """Send to a party; one that is gone, or accepts no more messages, drops out."""
         try:
             self._channel.send(party, step, message)
         except (PartyLostError, ChannelTimeoutError) as error:
@@ -118,7 +118,7 @@ class Roster:
             self.send(party, step, message)
 
     def expel(self, party: str, reason: str) -> None:
-        """Go on without a party that does what it must not; it is told `reason`. Ends a run that bears no losses."""
+        """Go on without a party that breaks the rules, and tell it the `reason`. Ends a run that bears no drop-outs."""
         if party in self._lost:
             return
         if not self._settings.bears_dropouts:
@@ -127,7 +127,7 @@ class Roster:
         self._channel.expel(party, reason)
 
     def check_enough(self, step: str, least: int, among: Collection[str] | None = None) -> None:
-        """Raise ProtocolError, naming who is lost, where fewer than `least` parties (of those named) are left."""
+        """Raise ProtocolError, naming the parties that dropped out, where fewer than `least` (of `among`) are left."""
         needed = self._settings.parties if among is None else among
         left = self.left_of(needed)
         if len(left) < least:

@@ -1,7 +1,7 @@
 """Symmetric keys that the leader gives to all parties, and what a party checks of them.
 
-A key of another length, none above all, would be one that the aggregator can guess: it could then find a model by its
-digest, or the secrets of opening `shared`.
+The aggregator could guess a shorter key, above all an empty one, and then find a model by its digest, or the secrets
+of opening `shared`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ def draw_run_key() -> bytes:
 
 
 def check_run_key(key: bytes, what: str, settings: SumSettings, *, wanted: bool = True) -> bytes:
-    """The key as it came from the leader. Raises KeyRefusedError for another length than RUN_KEY_BYTES; where none is
-    `wanted`, for any."""
+    """The key as it came from the leader.
+
+    Raises KeyRefusedError for another length than RUN_KEY_BYTES; where no key is `wanted`, for any key.
+    """
     expected = RUN_KEY_BYTES if wanted else 0
     if len(key) != expected:
         raise KeyRefusedError(

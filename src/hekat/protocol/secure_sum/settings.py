@@ -1,4 +1,4 @@
-"""What all roles of a sum agree on before the first one: who takes part, what protects it, how floats are encoded."""
+"""What all roles of a sum agree on before the first one: parties, protection, encoding of floats."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class CodecSettings:
 class SumSettings:
     """Everything public about the sums of one run. `weight_max` bounds every party's weight (w_max in formulas).
 
-    `check_sum`: under protection `lattice`, parties check that a sum is of the uploads that it is stated to be of.
-    `opening` says who opens sums under protection `lattice`; `authority` names the role that does for `authority`.
+    `check_sum`: under protection `lattice`, parties check a sum against the uploads that it is stated to hold.
+    `opening` names the roles that open sums under protection `lattice`; `authority` is the key authority's name.
     `key_bits` is the size of the key for protection `paillier`.
     In each round ceil(`participation` * parties) of the parties upload. A sum of fewer than `min_parties` updates is
     not opened; 0 leaves that to the protection.

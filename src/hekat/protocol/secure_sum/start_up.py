@@ -26,7 +26,7 @@ _START: dict[Protection, _Start] = {"lattice": start_masked, "paillier": start_p
 def join_sums(channel: RecordedChannel, settings: SumSettings, run: PartySumRun) -> tuple[Aggregation, bytes]:
     """This party's side of the sums, and the key of model digests (none under protection `none`).
 
-    Keys are shared by then, and upload numbers told. The aggregator's side of the same messages is `start_summation`.
+    Shares keys and tells upload numbers. The aggregator answers with `start_summation`.
     """
     return _JOIN[settings.protection](channel, settings, run)
 

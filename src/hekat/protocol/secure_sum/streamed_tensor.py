@@ -38,7 +38,7 @@ AnyTensors = Mapping[str, FloatArray | StreamedTensor]
 
 
 def gather(tensors: AnyTensors) -> Tensors:
-    """All values, streamed ones copied into a float64 array: for what needs a tensor as a whole."""
+    """All tensors as arrays; a streamed one is copied into a flat float64 array."""
     return {
         name: tensor if isinstance(tensor, np.ndarray) else tensor.read(0, tensor.size).astype(np.float64)
         for name, tensor in tensors.items()
@@ -46,7 +46,7 @@ def gather(tensors: AnyTensors) -> Tensors:
 
 
 def hand_out(means: Tensors, tensors: AnyTensors) -> Tensors:
-    """Give each streamed tensor its mean; the means of the others."""
+    """Give each streamed tensor its mean; return the means of the others."""
     left: Tensors = {}
     for name, tensor in tensors.items():
         if isinstance(tensor, np.ndarray):

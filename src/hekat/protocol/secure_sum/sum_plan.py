@@ -1,4 +1,4 @@
-"""Which groups of sums a job asks for, known to every role before the first one."""
+"""The groups of sums that a job asks for, known to every role before the first sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hekat.protocol.secure_sum.participation import Participation
 
 @dataclass(frozen=True)
 class SumPlan:
-    """`groups` of all sums of the job, in their order; `ahead`: those that a run beginning now still asks for.
+    """`groups`: of all sums of the job, in their order; `ahead`: the groups that a run beginning now still asks for.
 
     A group is the steps whose sums are of the same updates: "standardise", "round-3".
     """

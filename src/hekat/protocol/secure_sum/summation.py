@@ -8,11 +8,11 @@ from typing import Protocol
 class Summation(Protocol):
     """Serves one sum after another: `begin`, then `serve` for each step; `finish` once no sum follows.
 
-    A class that names this one among its bases has `bound_slots`, `begin` and `finish` do nothing unless it says more.
+    In a class with this base `bound_slots`, `begin` and `finish` do nothing unless the class defines them.
     """
 
     def parties_in(self, step: str) -> tuple[str, ...]:
-        """Who uploads in the step, whether or not they dropped out."""
+        """The parties that upload in the step, dropped out or not."""
         ...
 
     def serve(self, step: str) -> None:
@@ -24,9 +24,9 @@ class Summation(Protocol):
         return None
 
     def begin(self, step: str) -> None:
-        """Settle who is left for the step before anything of it is asked for; `serve` does so by itself."""
+        """Settle which parties go on with the step, before any message of it; `serve` does so by itself."""
         return None
 
     def finish(self) -> None:
-        """Tell whoever waits for further sums that none follows."""
+        """Tell a role that waits for further sums that none follows."""
         return None

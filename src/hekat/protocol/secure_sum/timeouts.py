@@ -1,6 +1,6 @@
-"""How long a role waits for what other parties owe it in an upload: less than the aggregator waits for that role.
+"""How long a role waits for other parties' messages of an upload: less than the aggregator waits for that role.
 
-Else the aggregator would give up on who waits, not on who does not send.
+Otherwise the aggregator would drop the waiting party instead of the silent one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _LEAST_S = 1e-3
 
 
 def aggregator_timeout_of(step_timeout_s: float, party_count: int) -> float:
-    """How long a role waits for the aggregator: time for it to wait for each party's shares and for its upload."""
+    """How long a role waits for the aggregator, which may itself wait for each party's shares and upload."""
     return 2 * (party_count + 2) * step_timeout_s
 
 
@@ -23,12 +23,12 @@ class Deadline:
 
     @property
     def left_s(self) -> float | None:
-        """What is left for the next message; what has come already is received in any time."""
+        """Seconds left for the next message; a message that has arrived already is received in any case."""
         return None if self._until is None else max(self._until - time.monotonic(), _LEAST_S)
 
 
 class PeerWait(Deadline):
-    """Time for one part of an upload, shared by all peers that something is awaited of."""
+    """Time for one part of an upload, shared by all peers that owe this role a message."""
 
     def __init__(self, aggregator_timeout_s: float | None, party_count: int) -> None:
         """`aggregator_timeout_s` as of `aggregator_timeout_of`; half a step's time is shared."""

@@ -1,7 +1,7 @@
-"""Updates to packed plaintexts and sums of them back: clip, quantise, lay out values, weight and counters in lanes.
+"""Updates to packed plaintexts and sums of them back: clip, quantise, lay out values, weight and counters in slots.
 
-Lane order: the values of every tensor by name, then the digits of the weight, then a count of contributors where the
-layout has no count lane of its own, then the digits of each counter.
+Slot order: the values of every tensor by name, then the digits of the weight, then a count of contributors where the
+layout has no count slot of its own, then the digits of each counter.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class UpdateCodec:
     ) -> Aggregate:
         """The weighted mean and the counters' sums of `addend_count` contributions.
 
-        Raises BoundError where a plaintext's count lane, or without one the counted contributors, are not
-        `addend_count`, or a lane holds what no such sum can.
+        Raises BoundError where a plaintext's count slot, or without one the counted contributors, are not
+        `addend_count`, or a slot holds what no such sum can.
         """
-        sums = self.layout.unpack(plain, self.lane_count(like, counters), addend_count)
+        sums = self.layout.unpack(plain, self.slot_count(like, counters), addend_count)
         value_count = sum(values.size for values in like.values())
         totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest)
         weight_sum, *totals = totals
@@ -88,8 +88,8 @@ class UpdateCodec:
         counted = {c.name: total for c, total in zip(counters, totals, strict=True)}
         return Aggregate(mean, weight_sum, counted, addend_count)
 
-    def lane_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
-        """Lanes of one contribution, the count lane apart."""
+    def slot_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
+        """Slots of one contribution, the count slot apart."""
         value_count = sum(values.size for values in like.values())
         return value_count + counter_slots(self._maxima(counters), self.layout.highest)
 

@@ -64,7 +64,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
 
 
 def _table(summary: Mapping[str, Any]) -> Table | None:
-    """Metrics on the common test set, else on held-out rows."""
+    """Metrics on the common test set, or without one on held-out rows."""
     results, rows = summary["results"], summary["test_rows"]
     if any(result["metrics"] for result in results):
         where = "the common test set" if rows is None else f"{format_count(rows)} common test rows"
@@ -115,7 +115,7 @@ def _time(summary: Mapping[str, Any]) -> str:
 
 
 def _bytes(summary: Mapping[str, Any]) -> str:
-    """What a party sends and receives in a round, beside float32 numbers; and what all send in the whole run."""
+    """What a party sends and receives in a round, the size of float32 numbers, and what all roles send in the run."""
     sizes = summary["bytes"]
     plain = format_byte_count(sizes["float32_per_update"])
     sends, gets = format_byte_count(sizes["update_sealed"]), format_byte_count(sizes["sum_sealed"])

@@ -10,7 +10,7 @@ from hekat.report.horizontal.tables import role_names
 from hekat.report.number_text import format_byte_count, format_count
 from hekat.report.table import Table
 
-# Kinds of steps, each with what is told of it; a step that is not named is protection.
+# Kinds of steps, each with its explanation; steps without a kind count as protection.
 STEP_KINDS = {
     "train": "own training and validation",
     "protect": "protection: encoding, keys and shares, encrypting, adding, decrypting",
@@ -31,7 +31,7 @@ _BYTE_STEPS = {
     "agreement": "comparing models at the end of each round",
     "validation": "validation after the last round",
 }
-# So many roles have bars of their own at most.
+# At most this many roles have bars of their own.
 MOST_ROLES = 16
 
 
@@ -47,7 +47,7 @@ def kind_seconds(summary: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def way_bytes(summary: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Bytes of each role by way; of the aggregator, "up" is what comes to it. Empty where the summary tells no ways."""
+    """Bytes of each role by direction; the aggregator receives what is "up". Empty where the summary has none."""
     traffic = summary["bytes"]["by_role"]
     aggregator = summary["settings"]["aggregator"]
     found: dict[str, dict[str, float]] = {}

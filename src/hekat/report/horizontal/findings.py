@@ -37,7 +37,7 @@ def is_encrypted(summary: Mapping[str, Any]) -> bool:
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
-    """One sentence: who trained how, how good the model is, beside the plain run and each party alone."""
+    """One sentence: who trained how, and how good the model is next to the plain run and each party alone."""
     who = count_in_words(len(summary["parties"]), "party")
     how = (
         "with every update encrypted"
@@ -179,7 +179,7 @@ def round_sentence(summary: Mapping[str, Any]) -> str:
 
 
 def _without_test_rows(summary: Mapping[str, Any]) -> str:
-    """The end of the verdict where there is no common test set: what held-out rows say, else the training loss."""
+    """The end of the verdict without a common test set: a metric on held-out rows, or the training loss."""
     validation = summary["results"][-1].get("validation", {})
     name = next((name for name in METRIC_ORDER if name in validation), None)
     if name is None:

@@ -33,7 +33,7 @@ from hekat.report.page.parts import (
 _SETTING_NAMES = {
     "algorithm": "algorithm",
     "rounds": "rounds, at most",
-    "local_epochs": "passes over the own rows per round",
+    "local_epochs": "passes over a party's rows per round",
     "batch_rows": "rows per batch (0: all)",
     "learning_rate": "learning rate",
     "optimiser": "server optimiser",
@@ -54,7 +54,7 @@ _SETTING_NAMES = {
     "key_bits": "key size in bits",
     "opening": "who opens sums",
     "openers": "by name",
-    "openers_needed": "of whom it takes",
+    "openers_needed": "members that it takes",
     "parameter_set": "parameter set",
     "ring": "its ring",
     "security": "its security",

@@ -22,7 +22,7 @@ _WHERE = {"metrics": "on the common test set", "validation": "on rows that the p
 
 
 def compared_metric(summary: Mapping[str, Any]) -> tuple[str, str]:
-    """(where it was measured, metric): of the common test set, else of held-out rows, else the final training loss.
+    """(where it was measured, metric): on the common test set, or on held-out rows, or the final training loss.
 
     The place is a key of a result, "metrics" or "validation"; it is empty for the training loss.
     """

@@ -26,7 +26,7 @@ _LATTICE_STEPS = {
     "open": "opening sealed messages, checking signatures, opening the sum of the secrets",
     "aggregate": "checking and adding the masked updates",
     "decrypt": "unmasking the sum",
-    "check": "checking that the sum is that of the uploads",
+    "check": "checking that the sum is the sum of the uploads",
 }
 
 

@@ -74,8 +74,8 @@ def time_table(summary: Mapping[str, Any]) -> Table:
         "Time by step, in seconds",
         ("step", "what happens", "all parties", "aggregator", "total"),
         tuple(rows),
-        "Sums over all rounds. All roles ran on this one machine and took turns at these steps, so each figure is that "
-        "of a machine to itself; waiting for others is not counted.",
+        "Sums over all rounds. All roles ran on this one machine and took turns at these steps, so each figure is "
+        "what a machine of its own would take; waiting for others is not counted.",
         text_columns=2,
     )
 
@@ -156,7 +156,7 @@ def _best_rows(summary: Mapping[str, Any], name: str) -> list[int]:
 
 
 def role_names(summary: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """The roles in `found`: parties as the job names them, the aggregator, then whoever else."""
+    """The roles in `found`: parties in the order of the job, the aggregator, then the others."""
     wanted = [*(party["name"] for party in summary["parties"]), summary["settings"]["aggregator"]]
     return [role for role in wanted if role in found] + sorted(set(found) - set(wanted))
 

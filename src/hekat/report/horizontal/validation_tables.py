@@ -41,7 +41,7 @@ def validation_table(summary: Mapping[str, Any]) -> Table | None:
 
 
 def validation_round_table(summary: Mapping[str, Any]) -> Table | None:
-    """The run's own model round by round: metrics on held-out rows beside those of the common test set."""
+    """The run's own model round by round: metrics on held-out rows and on the common test set."""
     names, kind = validation_names(summary), summary["results"][-1]["kind"]
     made = summary["rounds"].get(kind, [])
     tested = {item["round"] + 1: item.get("metrics", {}) for item in made}
@@ -74,7 +74,7 @@ def validation_round_table(summary: Mapping[str, Any]) -> Table | None:
 
 
 def validation_points(summary: Mapping[str, Any], kind: str, name: str) -> list[tuple[int, float]]:
-    """(round, metric of the model at its start); the model at the end counts as that of one round more."""
+    """(round, metric of the model at its start); the final model counts as one round more."""
     made = summary["rounds"].get(kind, [])
     points = [(item["round"], item["validation"][name]) for item in made if name in item.get("validation", {})]
     final: Mapping[str, float] = next((r.get("validation", {}) for r in summary["results"] if r["kind"] == kind), {})

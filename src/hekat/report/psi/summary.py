@@ -6,6 +6,7 @@ from typing import Final
 
 from hekat.report import shape
 from hekat.report.party_views import PARTY_VIEW
+from hekat.report.summary_head import SUMMARY_HEAD
 
 _SETTINGS = shape.record(
     {
@@ -29,13 +30,7 @@ _PARTY = shape.record(
 
 PSI_SUMMARY: Final = shape.record(
     {
-        "run_id": shape.text,
-        "job": shape.text,
-        "job_digest": shape.text,
-        "finished_at": shape.text,
-        "versions": shape.map_of(shape.text),
-        "machine": shape.map_of(shape.scalar),
-        "engine": shape.map_of(shape.scalar),
+        **SUMMARY_HEAD,
         "settings": _SETTINGS,
         "parties": shape.list_of(_PARTY, least=2),
         "common": shape.count,

@@ -13,7 +13,8 @@ from hekat.report.number_text import (
     join_names,
     pluralise,
 )
-from hekat.report.table import Table, format_fixed_seconds
+from hekat.report.part_table import part_table
+from hekat.report.table import Table
 
 KINDS: Final = {
     "ecdh": "Diffie-Hellman on Curve25519",
@@ -59,7 +60,7 @@ _KIND_OF_PART: Final = {
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
-    """One sentence: who compared how many ids by which way, and how many are common."""
+    """One sentence: who compared how many ids, by which protocol, and how many are common."""
     parties, settings = summary["parties"], summary["settings"]
     names = join_names([party["name"] for party in parties])
     sizes = join_names([format_count(party["ids"]) for party in parties])
@@ -78,8 +79,8 @@ def size_sentences(summary: Mapping[str, Any]) -> list[str]:
     ]
     return [
         f"Common ids are {join_names(shares)} ids.",
-        "What the others are told of a set's size is rounded up to a public ladder, and its list is filled up to that "
-        "with ids that nobody has.",
+        "Each party tells the others the size of its set rounded up to a step of a public ladder, and fills its list "
+        "up to that size with ids that nobody has.",
     ]
 
 
@@ -113,25 +114,7 @@ def party_table(summary: Mapping[str, Any]) -> Table:
 
 def time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds of every role by part."""
-    by_role = summary["seconds_by_role"]
-    found = dict.fromkeys(part for seconds in by_role.values() for part in seconds)
-    parts = [part for part in PARTS if part in found] + [part for part in found if part not in PARTS]
-    rows = [
-        (
-            part,
-            PARTS.get(part, ""),
-            *(format_fixed_seconds(by_role[role][part]) if part in by_role[role] else "–" for role in by_role),
-        )
-        for part in parts
-    ]
-    rows.append(("all", "", *(format_fixed_seconds(sum(seconds.values())) for seconds in by_role.values())))
-    return Table(
-        "Time of each role by part, in seconds",
-        ("part", "what happens", *by_role),
-        tuple(rows),
-        "All roles ran on this one machine and took turns. – : not this role's part.",
-        text_columns=2,
-    )
+    return part_table(summary["seconds_by_role"], PARTS)
 
 
 def byte_table(summary: Mapping[str, Any]) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hekat.report.number_text import format_byte_count, format_seconds
 from hekat.report.page import svg
 from hekat.report.page.parts import (
     caveats_html,
@@ -18,7 +17,7 @@ from hekat.report.page.parts import (
     section_html,
     settings_html,
 )
-from hekat.report.page.stacked_bars import draw_stacks
+from hekat.report.page.role_bars import draw_role_bytes, draw_role_seconds
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.psi.brief import psi_brief
 from hekat.report.psi.tables import (
@@ -51,33 +50,12 @@ _WAYS: Final = {"sent": "sent", "received": "received"}
 
 def plot_time(summary: Mapping[str, Any]) -> str | None:
     """Seconds of each role as a bar of kinds of parts, waiting among them."""
-    return draw_stacks(
-        kind_seconds(summary),
-        KINDS_OF_TIME,
-        title="Where each role's time goes",
-        unit="seconds of the whole run",
-        say=format_seconds,
-        tick=lambda value: f"{value:g}",
-        name="psi-time",
-        description="Seconds of each role by kind of part",
-        columns=2,
-        colours=_TIME_COLOURS,
-    )
+    return draw_role_seconds(kind_seconds(summary), KINDS_OF_TIME, name="psi-time", colours=_TIME_COLOURS)
 
 
 def plot_bytes(summary: Mapping[str, Any]) -> str | None:
     """Sealed bytes of each role."""
-    return draw_stacks(
-        summary["bytes"]["by_role"],
-        _WAYS,
-        title="What each role sends and receives",
-        unit="sealed bytes of the whole run",
-        say=lambda value: format_byte_count(round(value)),
-        tick=lambda value: format_byte_count(round(value)),
-        name="psi-bytes",
-        description="Sealed bytes of each role, sent and received",
-        columns=2,
-    )
+    return draw_role_bytes(summary["bytes"]["by_role"], _WAYS, name="psi-bytes")
 
 
 def render_page(summary: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ def _protection(summary: Mapping[str, Any]) -> str:
 
 
 def _quality(summary: Mapping[str, Any]) -> str:
-    """The main metric of the run, beside that of every other model."""
+    """The main metric of the run, and the same metric of every other model."""
     main = next((result for result in summary["results"] if result["kind"] in ("encrypted", "plain")), None)
     names = [name for name in ("auc", "rmse", *metric_names(summary)) if main and name in main["metrics"]]
     if main is None or not names:
@@ -138,7 +138,7 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def score_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """How far the scores are from those of centralised training; empty where that was not trained."""
+    """How far the scores are from the scores of centralised training; empty where no such model was trained."""
     compared = summary["compared"]
     if compared is None:
         return []
@@ -146,7 +146,7 @@ def score_sentences(summary: Mapping[str, Any]) -> list[str]:
     found = [
         f"On {format_count(compared['rows'])} {pluralise(compared['rows'], 'row')} no score is farther than "
         f"{format_number(compared['largest_score_difference'])} from centralised training of the same objective"
-        + (f"; scores are told to 2^-{score_bits}." if score_bits is not None else ".")
+        + (f"; receivers learn scores to 2^-{score_bits}." if score_bits is not None else ".")
     ]
     if summary.get("started_from") is not None:
         found.append("Centralised training began with weights of zero, this run did not: differences show that too.")
@@ -154,7 +154,7 @@ def score_sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """How far scores and loss are from those of centralised training; empty where that was not trained."""
+    """How far scores and loss are from centralised training; empty where no such model was trained."""
     found, compared = score_sentences(summary), summary["compared"]
     if compared is not None and compared["loss"] is not None and compared["centralised_loss"] is not None:
         difference = abs(compared["loss"] - compared["centralised_loss"])
@@ -169,10 +169,12 @@ def exactness_sentences(summary: Mapping[str, Any]) -> list[str]:
     """Whether every checked step lay within its bound, and how near the worst came."""
     checks = summary["exactness"]
     if not checks:
-        return ["Steps were not held against exact arithmetic in this run: say `exactness = true` under [checks]."]
+        return [
+            "This run did not compare its steps with exact arithmetic: set `exactness = true` under [checks] for that."
+        ]
     beyond = [check["step"] for check in checks if check["largest_error"] > check["bound"]]
     number = (
-        f"Steps of {format_count(len(checks))} {pluralise(len(checks), 'epoch')} were held against exact arithmetic"
+        f"Steps of {format_count(len(checks))} {pluralise(len(checks), 'epoch')} were compared with exact arithmetic"
     )
     if beyond:
         return [f"{number}: {len(beyond)} BEYOND THE STATED BOUND ({', '.join(beyond)}): a defect, please report it."]

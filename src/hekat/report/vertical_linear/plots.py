@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hekat.report.number_text import format_byte_count, format_seconds
 from hekat.report.page import svg
 from hekat.report.page.drawing import WIDTH_IN, Entry, draw_legend, draw_title, style_axes
-from hekat.report.page.stacked_bars import draw_stacks
+from hekat.report.page.role_bars import draw_role_bytes, draw_role_seconds
 from hekat.report.vertical_linear.findings import is_encrypted
 from hekat.report.vertical_linear.tables import PARTS
 
@@ -82,33 +81,13 @@ def plot_exactness(summary: Mapping[str, Any]) -> str | None:
 
 def plot_time(summary: Mapping[str, Any]) -> str | None:
     """Seconds of each role as a bar of parts, waiting among them."""
-    return draw_stacks(
-        summary["seconds_by_part"],
-        PARTS,
-        title="Where each role's time goes",
-        unit="seconds of the whole session",
-        say=format_seconds,
-        tick=lambda value: f"{value:g}",
-        name="vertical-time",
-        description="Seconds of each role by part, waiting among them",
-        columns=2,
-        colours=_PART_COLOURS,
-    )
+    return draw_role_seconds(summary["seconds_by_part"], PARTS, name="vertical-time", colours=_PART_COLOURS)
 
 
 def plot_bytes(summary: Mapping[str, Any]) -> str | None:
     """Sealed bytes of each role."""
     traffic = summary["bytes"]["by_role"]
     roles = [party["name"] for party in summary["parties"] if party["name"] in traffic]
-    stacks = {role: {way: traffic[role][way] for way in _WAYS} for role in roles}
-    return draw_stacks(
-        stacks,
-        _WAYS,
-        title="What each role sends and receives",
-        unit="sealed bytes of the whole session",
-        say=lambda value: format_byte_count(round(value)),
-        tick=lambda value: format_byte_count(round(value)),
-        name="vertical-bytes",
-        description="Sealed bytes of each role, sent and received",
-        columns=2,
+    return draw_role_bytes(
+        {role: {way: traffic[role][way] for way in _WAYS} for role in roles}, _WAYS, name="vertical-bytes"
     )

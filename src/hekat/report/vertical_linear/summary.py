@@ -6,6 +6,7 @@ from typing import Final
 
 from hekat.report import shape
 from hekat.report.party_views import PARTY_VIEW
+from hekat.report.summary_head import SUMMARY_HEAD
 
 _SETTINGS = shape.record(
     {
@@ -85,13 +86,7 @@ _CHECK = shape.record({"step": shape.text, "largest_error": shape.amount, "bound
 
 VERTICAL_SUMMARY: Final = shape.record(
     {
-        "run_id": shape.text,
-        "job": shape.text,
-        "job_digest": shape.text,
-        "finished_at": shape.text,
-        "versions": shape.map_of(shape.text),
-        "machine": shape.map_of(shape.scalar),
-        "engine": shape.map_of(shape.nullable(shape.scalar)),
+        **SUMMARY_HEAD,
         "settings": _SETTINGS,
         "parties": shape.list_of(_PARTY, least=2),
         "task": shape.one_of("classification", "regression"),

@@ -13,6 +13,7 @@ from hekat.report.number_text import (
     format_number,
     format_share,
 )
+from hekat.report.part_table import part_table
 from hekat.report.table import Table, format_fixed_seconds, metric_names, metric_title
 
 _DIGITS = re.compile(r"\d+")
@@ -161,21 +162,9 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
     )
 
 
-def part_table(summary: Mapping[str, Any]) -> Table:
+def time_table(summary: Mapping[str, Any]) -> Table:
     """Seconds of every role by part, waiting among them."""
-    by_role = summary["seconds_by_part"]
-    found = dict.fromkeys(part for seconds in by_role.values() for part in seconds)
-    parts = [part for part in PARTS if part in found] + [part for part in found if part not in PARTS]
-    rows = [(part, PARTS.get(part, ""), *(_seconds(by_role[role].get(part)) for role in by_role)) for part in parts]
-    rows.append(("all", "", *(format_fixed_seconds(sum(seconds.values())) for seconds in by_role.values())))
-    return Table(
-        "Time of each role by part, in seconds",
-        ("part", "what happens", *by_role),
-        tuple(rows),
-        "All roles ran on this one machine and took turns, so each figure is that of a machine to itself. "
-        f"{NOT_LEARNED} : not this role's part.",
-        text_columns=2,
-    )
+    return part_table(summary["seconds_by_part"], PARTS)
 
 
 def step_table(summary: Mapping[str, Any]) -> Table:

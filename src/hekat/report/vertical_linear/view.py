@@ -25,10 +25,10 @@ from hekat.report.vertical_linear.tables import (
     epoch_table,
     exactness_table,
     learned_table,
-    part_table,
     party_table,
     result_table,
     step_table,
+    time_table,
 )
 from hekat.report.view import Finding, View
 
@@ -48,18 +48,18 @@ _SETTING_NAMES: Final = {
     "l1": "L1 penalty",
     "l2": "L2 penalty",
     "standardise": "columns standardised, each party its own",
-    "limit_spreads": "columns kept within so many spreads of their mean",
+    "limit_spreads": "spreads of its mean within which a column is kept",
     "patience": "epochs without gain that end training (0: never)",
     "min_improvement": "least fall of the loss that counts as gain",
     "stop_at_loss": "stops at a loss of",
     "seed": "seed of the batches",
     "feature_bits": "bits after the point of a feature",
-    "value_bits": "bits after the point of a score, as it is computed",
+    "value_bits": "bits after the point of a score as it is computed",
     "classes": "classes",
     "intersection": "how common rows were found",
     "intersection_key_bits": "key size of the intersection in bits",
     "receivers": "who learns predicted scores",
-    "score_bits": "bits after the point of a score that is told",
+    "score_bits": "bits after the point of a score as receivers learn it",
     "label_leak_accepted": "limit on equations waived in the words",
     "column_leak_accepted": "limit on what the guest learns of hosts waived in the words",
 }
@@ -100,7 +100,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             "Time",
             paragraphs_html(*findings.time_sentences(summary)),
             figure_html(plots.plot_time(summary)),
-            html_of_tables(part_table(summary), step_table(summary)),
+            html_of_tables(time_table(summary), step_table(summary)),
         ),
         section_html("Bytes", figure_html(plots.plot_bytes(summary)), html_of_tables(byte_table(summary))),
         section_html("What every party learned", html_of_tables(learned_table(summary), *seen_tables(summary))),
@@ -121,7 +121,7 @@ def _results(summary: Mapping[str, Any]) -> str:
 
 def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
     """Results where there are any, parties, epochs, time, bytes, equations."""
-    found = (result_table, party_table, epoch_table, part_table, byte_table, learned_table)
+    found = (result_table, party_table, epoch_table, time_table, byte_table, learned_table)
     return [table for make in found if (table := make(summary)) is not None]
 
 
@@ -150,7 +150,7 @@ VERTICAL_VIEW: Final = View(
         "results": result_table,
         "epochs": epoch_table,
         "exactness": exactness_table,
-        "time": part_table,
+        "time": time_table,
         "time_by_step": step_table,
         "bytes": byte_table,
         "learned": learned_table,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
 from hekat.job.horizontal.job_file import Job, load_job
+from hekat.job.load_any_job import check_role
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.job.site_policy import check_site_allows
@@ -57,6 +58,10 @@ class HorizontalInputs:
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
     model_caveats: tuple[str, ...] = ()
     """What a reader of the run's report has to know of a model that is not Hekat's own."""
+    roles: tuple[str, ...] = ()
+    """The roles that this machine plays."""
+    launched_together: bool = False
+    """One process launched every role of the job here, so that this role's records may lie with the run."""
 
     @property
     def test_facts(self) -> TableFacts | None:
@@ -85,32 +90,36 @@ class HorizontalInputs:
 
 
 def load_inputs(
-    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+    job_path: Path,
+    site_path: Path | None = None,
+    ask_passphrase: Callable[[], bytes] | None = None,
+    *,
+    role: str | None = None,
 ) -> HorizontalInputs:
     """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
 
-    `ask_passphrase` is called where the leader's key file is protected by one.
+    `ask_passphrase` is called where the leader's key file is protected by one. With `role` only what that one role has
+    is loaded; what tables of different parties must have alike is then for the protocol to check.
     Raises a HekatError that names the file, key, party or column, what was expected and the cure.
     """
     job = load_job(job_path)
+    if role is not None:
+        check_role(job, role)
     site = load_site(site_path or job_path.parent / "site.toml")
-    check_site_allows(site, job)
     settings = job.settings
-    tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in settings.parties}
-    first = tables[settings.leader]
-    tables = {party: _arrange(table, first) for party, table in tables.items()}
+    here = settings.everyone if role is None else (role,)
+    parties = [party for party in settings.parties if party in here]
+    check_site_allows(site, job, here)
+    tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in parties}
+    tables = {party: _arrange(table, tables[parties[0]]) for party, table in tables.items()}
     check_same_schema({party: table.feature_names for party, table in tables.items()})
-    _check_classes_differ(tables)
-    test_table = None
-    if job.test_data is not None:
-        source = find_source(site, None, job.test_data)
-        test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
-        check_same_schema({settings.leader: first.feature_names, "the test data": test_table.feature_names})
-        check_has_labels(replace(test_table, name="the test data"))
+    if role is None:
+        _check_classes_differ(tables)
+    test_table = _load_test_table(site, job, tables, is_needed=role is None)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         hold_out(table, settings)
-    model_caveats = _check_models(settings, site, first.features.shape[1])
+    model_caveats = _check_models(settings, site, tables)
     for table in tables.values():
         check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)
     if test_table is not None:
@@ -125,10 +134,23 @@ def load_inputs(
         site,
         tables,
         test_table,
-        _load_key(site, job, ask_passphrase),
-        load_party_keys(site, settings.everyone, job.party_keys),
+        _load_key(site, job, here, ask_passphrase),
+        load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
         model_caveats,
+        here,
     )
+
+
+def _load_test_table(site: Site, job: Job, tables: Mapping[str, Table], *, is_needed: bool) -> Table | None:
+    """The common test data in the columns of the tables here; a machine of one role may have none."""
+    if job.test_data is None or not tables or (not is_needed and job.test_data not in site.common_data):
+        return None
+    party, first = next(iter(tables.items()))
+    source = find_source(site, None, job.test_data)
+    test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
+    check_same_schema({party: first.feature_names, "the test data": test_table.feature_names})
+    check_has_labels(replace(test_table, name="the test data"))
+    return test_table
 
 
 def _make_model(settings: HorizontalSettings, site: Site, party: str, column_count: int) -> PartyModel:
@@ -150,18 +172,19 @@ def _make_model(settings: HorizontalSettings, site: Site, party: str, column_cou
     )
 
 
-def _check_models(settings: HorizontalSettings, site: Site, column_count: int) -> tuple[str, ...]:
-    """Make every party's model once, so that all are alike, and can begin; returns notes on the first one."""
+def _check_models(settings: HorizontalSettings, site: Site, tables: Mapping[str, Table]) -> tuple[str, ...]:
+    """Make the model of every party here once, so that all are alike, and can begin; returns notes on the first one."""
     notes: tuple[str, ...] = ()
     identities: dict[str, ModelIdentity] = {}
-    for party in settings.parties if settings.model.name not in MODEL_NAMES else settings.parties[:1]:
-        made = _make_model(settings, site, party, column_count)
+    for party in tables if settings.model.name not in MODEL_NAMES else list(tables)[:1]:
+        made = _make_model(settings, site, party, tables[party].features.shape[1])
         TrainedTensors.of(made.model, settings.model.parameters)
         check_can_export(made)
         _check_parameter_count(made.model)
         identities[party] = identify_model(made.model, made.code, settings.model.seed)
         notes = notes or made.notes
-    check_same_model(settings.model.name, identities)
+    if identities:
+        check_same_model(settings.model.name, identities)
     return notes
 
 
@@ -223,9 +246,11 @@ def _check_classes_differ(tables: Mapping[str, Table]) -> None:
         )
 
 
-def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) -> KeyPair | None:
+def _load_key(
+    site: Site, job: Job, here: Collection[str], ask_passphrase: Callable[[], bytes] | None
+) -> KeyPair | None:
     settings = job.settings
-    for party in settings.parties:
+    for party in (party for party in settings.parties if party in here):
         path = site.parties[party].paillier_key
         if path is not None and party != settings.leader:
             raise JobError(
@@ -234,7 +259,7 @@ def _load_key(site: Site, job: Job, ask_passphrase: Callable[[], bytes] | None) 
                 got=f"paillier_key under [{toml_key('party', party)}]",
                 cure="remove it: the leader gives the key to the others",
             )
-    path = site.parties[settings.leader].paillier_key
+    path = site.parties[settings.leader].paillier_key if settings.leader in here else None
     if path is None or settings.protection != "paillier":
         return None
     return load_key_pair(path, "the leader", settings.key_bits, ask_passphrase)

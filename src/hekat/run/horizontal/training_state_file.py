@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
@@ -61,6 +62,14 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
             releases=tuple(dict.fromkeys([*releases, this_release()])),
         ),
     )
+
+
+def set_checkpoint_aside(run_folder: Path) -> None:
+    """Leave no checkpoint to go on from where parties ended with different models: this one is of one of them."""
+    path = run_folder / CHECKPOINT_FILE
+    with disk_errors_as_state_errors(f"{path} could not be set aside, and must not be resumed"):
+        if path.exists():
+            path.rename(run_folder / DIFFERENT_FILE)
 
 
 @dataclass(frozen=True)

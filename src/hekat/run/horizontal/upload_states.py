@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -47,12 +47,13 @@ def may_lie_with_run(inputs: HorizontalInputs) -> bool:
 
     A job with keys is of several organisations, whose records outlive a run on one machine.
     """
-    return not inputs.job.party_keys and set(inputs.job.settings.parties) <= inputs.tables.keys()
+    plays_all = inputs.launched_together or set(inputs.job.settings.parties) <= inputs.tables.keys()
+    return not inputs.job.party_keys and plays_all
 
 
 def roles_without_own_folder(inputs: HorizontalInputs) -> tuple[str, ...]:
     """The roles whose site names no folder, so that the run's own serves; none unless protection is `lattice`."""
-    return tuple(role for role in _roles(inputs.job.settings) if _own_folder(inputs, role) is None)
+    return tuple(role for role in _roles(inputs.job.settings, inputs.roles) if _own_folder(inputs, role) is None)
 
 
 def check_upload_states(
@@ -67,7 +68,7 @@ def check_upload_states(
     job = inputs.job
     samples = samples_ahead(plan_sums(job.settings, rounds_done), Participation(job.settings.sums, job.digest))
     refusals: dict[str, PolicyError] = {}
-    for role in _roles(job.settings):
+    for role in _roles(job.settings, inputs.roles):
         own = _own_folder(inputs, role)
         if own is not None:
             check_outlasts_runs(role, own, runs)
@@ -178,7 +179,7 @@ def open_states(
         folder = run_folder / STATE_FOLDER / role if own is None else own
         return open_upload_state(folder, inputs.job.digest, _rows_of(inputs, role), with_run=own is None)
 
-    with _open_all(settings, open_one) as states:
+    with _open_all(_roles(settings, inputs.roles), open_one) as states:
         yield states
 
 
@@ -189,16 +190,16 @@ def open_passing_states(inputs: HorizontalInputs, settings: HorizontalSettings) 
         folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
     with (
         folder as path,
-        _open_all(settings, lambda role: open_upload_state(Path(path) / role, inputs.job.digest)) as states,
+        _open_all(_roles(settings), lambda role: open_upload_state(Path(path) / role, inputs.job.digest)) as states,
     ):
         yield states
 
 
 @contextmanager
-def _open_all(settings: HorizontalSettings, open_one: Callable[[str], UploadState]) -> Iterator[dict[str, UploadState]]:
+def _open_all(roles: Sequence[str], open_one: Callable[[str], UploadState]) -> Iterator[dict[str, UploadState]]:
     with ExitStack() as stack:
         states = {}
-        for role in _roles(settings):
+        for role in roles:
             states[role] = open_one(role)
             stack.enter_context(states[role].uploads)
         yield states
@@ -227,11 +228,11 @@ def _no_rows_digest(job: Job, identities: Mapping[str, str]) -> bytes:
     return hashlib.sha256(encode_fields(_NO_ROWS_LABEL, *(field.encode() for field in fields))).digest()
 
 
-def _roles(settings: HorizontalSettings) -> tuple[str, ...]:
-    """All but the aggregator, which uses up no numbers and opens nothing."""
+def _roles(settings: HorizontalSettings, here: Sequence[str] = ()) -> tuple[str, ...]:
+    """All but the aggregator, which uses up no numbers and opens nothing; of those `here` where any are named."""
     if settings.protection != "lattice":
         return ()
-    return tuple(name for name in settings.everyone if name != settings.aggregator)
+    return tuple(name for name in settings.everyone if name != settings.aggregator and (not here or name in here))
 
 
 def _own_folder(inputs: HorizontalInputs, role: str) -> Path | None:

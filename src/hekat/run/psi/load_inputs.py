@@ -10,6 +10,7 @@ from hekat.channel import PartyKey
 from hekat.data import Ids, load_ids
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
+from hekat.job.load_any_job import check_role
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.psi.site_check import check_site_allows_intersection
 from hekat.job.site_file import Site, find_source, load_site
@@ -34,19 +35,26 @@ class IntersectionInputs:
 
 
 def load_intersection_inputs(
-    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+    job_path: Path,
+    site_path: Path | None = None,
+    ask_passphrase: Callable[[], bytes] | None = None,
+    *,
+    role: str | None = None,
 ) -> IntersectionInputs:
     """Load the job, the site file beside it (or at `site_path`), and every party's ids; nothing is written or sent.
 
-    No key of this protocol outlives a run, so `ask_passphrase` is never called. Raises a HekatError that names the
-    file, key or party, what was expected and the cure; never an id.
+    With `role` only what that one party has is loaded. No key of this protocol outlives a run, so `ask_passphrase` is
+    never called. Raises a HekatError that names the file, key or party, what was expected and the cure; never an id.
     """
     job = load_intersection_job(job_path)
     site = load_site(site_path or job_path.parent / "site.toml")
-    check_site_allows_intersection(site, job)
+    if role is not None:
+        check_role(job, role)
     settings = job.settings
+    here = settings.parties if role is None else (role,)
+    check_site_allows_intersection(site, job, here)
     ids = {}
-    for party in settings.parties:
+    for party in here:
         source = find_source(site, party, job.data)
         ids[party] = load_ids(source.kind, source.options, site.folder, name=party)
     compared = {party: make_ids([column.tolist() for column in found.columns], party) for party, found in ids.items()}
@@ -54,5 +62,5 @@ def load_intersection_inputs(
         check_size(found, settings)
     with declare_tenancy(site.machine.single_tenant):
         get_engine()
-    party_keys = load_party_keys(site, settings.parties, job.party_keys)
+    party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
     return IntersectionInputs(job, site, ids, compared, party_keys)

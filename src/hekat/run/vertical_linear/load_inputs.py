@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hekat.data import Table
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
+from hekat.job.load_any_job import check_role
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
@@ -44,38 +45,48 @@ class VerticalInputs:
 
 
 def load_vertical_inputs(
-    job_path: Path, site_path: Path | None = None, ask_passphrase: Callable[[], bytes] | None = None
+    job_path: Path,
+    site_path: Path | None = None,
+    ask_passphrase: Callable[[], bytes] | None = None,
+    *,
+    role: str | None = None,
 ) -> VerticalInputs:
     """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is written or sent.
 
-    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    With `role` only what that one role has is loaded; what takes the tables of several parties to check is then for the
+    protocol. Raises a HekatError that names the file, key, party or column, what was expected and the cure.
     """
     job = load_vertical_job(job_path)
+    if role is not None:
+        check_role(job, role)
     site = load_site(site_path or job_path.parent / "site.toml")
-    check_site_allows_vertical(site, job)
     settings = job.settings
+    here = settings.everyone if role is None else (role,)
+    check_site_allows_vertical(site, job, here)
     needs_ids = job.intersection is not None
-    tables = load_party_tables(site, job, job.data)
+    tables = load_party_tables(site, job, job.data, here)
     _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
     for table in tables.values():
         # What is refused of all rows is refused of any of them.
         check_magnitudes(table, MAX_MAGNITUDE)
         prepare_columns(table, standardise=False)
-    prepare_targets(tables[settings.guest], settings)
+    if settings.guest in tables:
+        prepare_targets(tables[settings.guest], settings)
     test_tables: dict[str, Table] = {}
     if job.test_data is not None:
-        test_tables = load_party_tables(site, job, job.test_data)
+        test_tables = load_party_tables(site, job, job.test_data, here)
         _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
-        check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
-    if settings.form == "arbiter":
+        if test_tables:
+            check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
+    if settings.form == "arbiter" and role is None:
         check_leaks(tables, settings, are_common=not needs_ids)
     with declare_tenancy(site.machine.single_tenant):
         if key_makers(job):
             check_table_memory(settings.key_bits, get_engine())
-    keys = _load_key_pairs(site, job, ask_passphrase)
-    party_keys = load_party_keys(site, settings.everyone, job.party_keys)
+    keys = _load_key_pairs(site, job, here, ask_passphrase)
+    party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
     return VerticalInputs(job, site, tables, test_tables, keys, party_keys)
 
 
@@ -95,11 +106,13 @@ def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: 
         check_same_rows(tables, what)
 
 
-def _load_key_pairs(site: Site, job: VerticalJob, ask_passphrase: Callable[[], bytes] | None) -> dict[str, KeyPair]:
+def _load_key_pairs(
+    site: Site, job: VerticalJob, here: Collection[str], ask_passphrase: Callable[[], bytes] | None
+) -> dict[str, KeyPair]:
     """The Paillier keys that the site keeps for roles that make one; a key at any other role is refused."""
     settings, makers = job.settings, key_makers(job)
     pairs: dict[str, KeyPair] = {}
-    for name in settings.everyone:
+    for name in (name for name in settings.everyone if name in here):
         held = site.parties.get(name)
         if held is None or held.paillier_key is None:
             continue

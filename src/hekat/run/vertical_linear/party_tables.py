@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +21,8 @@ from hekat.job.site_file import Site, find_source
 from hekat.job.vertical_linear.job_file import VerticalJob
 
 
-def load_party_tables(site: Site, job: VerticalJob, data_name: str) -> dict[str, Table]:
-    """Each party's table that it calls `data_name`. Raises InputError or JobError that names the party."""
+def load_party_tables(site: Site, job: VerticalJob, data_name: str, here: Collection[str]) -> dict[str, Table]:
+    """The table that each party `here` calls `data_name`. Raises InputError or JobError that names the party."""
     settings = job.settings
     tables = {
         party: load_party_table(
@@ -36,8 +36,10 @@ def load_party_tables(site: Site, job: VerticalJob, data_name: str) -> dict[str,
             needs_ids=job.intersection is not None,
         )
         for party in settings.parties
+        if party in here
     }
-    check_all_used(tuple(tables.values()), job.columns)
+    if len(tables) == len(settings.parties):
+        check_all_used(tuple(tables.values()), job.columns)
     return tables
 
 

@@ -27,7 +27,7 @@ from hekat.scheme.immutable_key import ImmutableKey
 class Ciphertexts(ImmutableKey):
     """`count` ciphertexts with c0 + c1 s = Delta m + noise: c0 and c1 elements (count, primes, N), transformed.
 
-    Raises InputError for another layout and residues that are none.
+    Raises InputError for another layout and for values that are no residues.
     """
 
     __slots__ = ("c0", "c1", "key")

@@ -58,7 +58,7 @@ def join_elements(parts: Sequence[Elements]) -> Elements:
 
 
 def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.signedinteger[Any]]) -> Elements:
-    """Coefficients (..., N) of magnitudes below SMALL_LIMIT, which is the caller's to hold, as elements."""
+    """Coefficients (..., N) as elements; the caller makes sure that magnitudes are below SMALL_LIMIT."""
     signed = values.astype(np.int64, copy=False)[..., np.newaxis, :]
     # The sign spread over the word picks the prime or nothing.
     negative = signed >> 63
@@ -66,7 +66,7 @@ def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.signedin
 
 
 def residues_of_integers(parameters: BfvParameters, values: npt.NDArray[np.int64], engine: RingEngine) -> Elements:
-    """Coefficients (..., N) of magnitudes below INT64_LIMIT, which is the caller's to hold, as elements."""
+    """Coefficients (..., N) as elements; the caller makes sure that magnitudes are below INT64_LIMIT."""
     shifted = (values + INT64_LIMIT).view(np.uint64)[..., np.newaxis, :]
     high, low = shifted >> np.uint64(_HALF_BITS), shifted & np.uint64((1 << _HALF_BITS) - 1)
     both = [tuple(np.repeat(x, len(part.primes), -2) for part in parameters.parts) for x in (high, low)]

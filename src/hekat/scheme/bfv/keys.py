@@ -32,7 +32,7 @@ class PublicKey(ImmutableKey):
     """(b, a) with b = e - a s, both transformed; a is expanded from 32 public bytes. Immutable.
 
     Its users trust its maker to have made it well: a key can look like any other and hide nothing from its maker.
-    Raises InputError for a seed or an element that is none.
+    Raises InputError for a malformed seed or element.
     """
 
     __slots__ = ("a", "b", "fingerprint", "parameters", "seed")

@@ -105,11 +105,3 @@ PRODUCTS: Final = BfvParameters(
 )
 SETS: Final[dict[str, BfvParameters]] = {PRODUCTS.name: PRODUCTS}
 CIPHERTEXT_BYTES: Final = PRODUCTS.ciphertext_bytes
-
-
-def check_same_parameters(expected: BfvParameters, got: BfvParameters, what: str) -> None:
-    """Raise KeyRefusedError naming both sets unless they are one."""
-    if expected != got:
-        raise KeyRefusedError(
-            f"{what} is of another parameter set", expected=expected.name, got=got.name, cure="make it anew"
-        )

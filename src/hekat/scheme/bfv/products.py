@@ -25,8 +25,8 @@ from hekat.scheme.bfv.elements import (
     transform,
 )
 from hekat.scheme.bfv.keys import PublicKey
-from hekat.scheme.bfv.parameters import check_same_parameters
 from hekat.scheme.bfv.product_layout import ProductLayout
+from hekat.scheme.parameter_set import check_same_parameters
 
 # Polynomials of columns that are held at a time: some 64 MiB with their products.
 POLYNOMIALS_AT_ONCE: Final = 64
@@ -86,7 +86,7 @@ def multiply_columns(
 ) -> Products:
     """Products columns (m, rows) @ rows (rows, K), dense or sparse as SciPy's, in C order of shape (m, K).
 
-    Not to be opened but under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it,
+    To be opened only under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it,
     InputError for columns that cannot belong to these rows.
     """
     engine = engine or get_engine()
@@ -114,7 +114,7 @@ def multiply_columns(
 def add_products(addends: Sequence[Products], layout: ProductLayout, engine: RingEngine | None = None) -> Products:
     """The sum of single numbers, where the first product of a ciphertext is. Raises InputError where one has several.
 
-    Whose products they were does not show in the place.
+    The place does not show which columns and rows a product came from.
     """
     if any(len(addend.places) != 1 for addend in addends):
         raise InputError("sums of products are made one by one", expected="single numbers", got="several")

@@ -143,17 +143,6 @@ class CkksParameters:
 _ITEM_TYPES: Final = (str, int, list, int, int, float, int, int)
 
 
-def check_same_parameters(expected: CkksParameters, got: CkksParameters, what: str) -> None:
-    """Raise KeyRefusedError naming both sets unless they are one."""
-    if expected != got:
-        raise KeyRefusedError(
-            f"{what} is of another parameter set",
-            expected=expected.name,
-            got=got.name,
-            cure="make it anew under the same set",
-        )
-
-
 def check_statistical_bits(bits: int) -> None:
     """Raise InputError for what is no whole number of bits that flooding can be asked for."""
     _check_int("bits of statistical security", bits, 1, MAX_STATISTICAL_BITS)

@@ -11,7 +11,8 @@ from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.lattice.evaluate import Written
 from hekat.scheme.lattice.keys import SecretSum, check_public_key
-from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parameters
+from hekat.scheme.lattice.parameters import LatticeParameters
+from hekat.scheme.parameter_set import check_same_parameters
 
 
 class Decryptor:

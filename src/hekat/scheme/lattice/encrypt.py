@@ -12,7 +12,8 @@ from hekat.engine.ring.interface import CHACHA20_KEY_BYTES, LevelArray, RingArra
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.lattice.keys import SecretKey, check_public_key
-from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parameters
+from hekat.scheme.lattice.parameters import LatticeParameters
+from hekat.scheme.parameter_set import check_same_parameters
 
 
 class Encryptor:

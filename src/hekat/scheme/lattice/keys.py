@@ -20,7 +20,8 @@ from hekat.engine.ring.parameters import Ring
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError, KeyRefusedError
 from hekat.scheme.immutable_key import ImmutableKey
-from hekat.scheme.lattice.parameters import LatticeParameters, check_same_parameters
+from hekat.scheme.lattice.parameters import LatticeParameters
+from hekat.scheme.parameter_set import check_same_parameters
 
 SEED_BYTES: Final = CHACHA20_KEY_BYTES
 PUBLIC_KEY_DOMAIN: Final = b"hekat-a-v1"

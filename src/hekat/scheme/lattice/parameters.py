@@ -161,17 +161,6 @@ def make_parameters(
     return LatticeParameters(name, value_bits, max_parties, form, unsafe_for_benchmark)
 
 
-def check_same_parameters(expected: LatticeParameters, got: LatticeParameters, what: str) -> None:
-    """Raise KeyRefusedError naming both sets unless they are one."""
-    if expected != got:
-        raise KeyRefusedError(
-            f"{what} is of another parameter set",
-            expected=expected.name,
-            got=got.name,
-            cure="make it anew under the job's set",
-        )
-
-
 def _half(dropped_bits: int) -> int:
     """The largest rounding error where so many bits are dropped."""
     return 1 << dropped_bits >> 1

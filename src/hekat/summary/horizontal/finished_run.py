@@ -43,23 +43,25 @@ class FinishedRun:
         return "plain" if self.settings.protection == "none" else "encrypted"
 
     @property
-    def finisher(self) -> RoleResult:
-        """The first party that reached the end: every such party saw the same rounds."""
-        return next(
-            result
-            for party in self.settings.parties
-            if (result := self.results.get(party)) is not None and result.trained is not None
-        )
+    def finisher(self) -> RoleResult | None:
+        """The first party known here that reached the end: every such party saw the same rounds."""
+        found = (self.results[party] for party in self.settings.parties if party in self.results)
+        return next((result for result in found if result.trained is not None), None)
 
     @property
     def trained(self) -> TrainedFacts:
-        trained = self.finisher.trained
-        assert trained is not None
-        return trained
+        """What training ended with; nothing where no party is known here."""
+        trained = None if self.finisher is None else self.finisher.trained
+        return trained or TrainedFacts(0, (), {}, {}, 0)
 
     @property
     def records(self) -> tuple[RoundRecord, ...]:
-        return self.finisher.records
+        return () if self.finisher is None else self.finisher.records
+
+    @property
+    def metrics(self) -> tuple[dict[str, float], ...]:
+        """Those of each record."""
+        return () if self.finisher is None else self.finisher.metrics
 
     @property
     def packing(self) -> Packing | None:

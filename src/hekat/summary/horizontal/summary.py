@@ -149,7 +149,7 @@ def _rounds(run: FinishedRun) -> list[dict[str, Any]]:
             "metrics": found,
             "validation": record.validation,
         }
-        for record, found in zip(run.records, run.finisher.metrics, strict=True)
+        for record, found in zip(run.records, run.metrics, strict=True)
     ]
 
 
@@ -190,7 +190,7 @@ def _bytes(main: FinishedRun) -> dict[str, Any]:
         "sum_sealed": one_sum.down_bytes,
         "to_openers_sealed": one_sum.to_openers_bytes,
         "from_openers_sealed": one_sum.from_openers_bytes,
-        "ratio_to_float32": one_sum.up_bytes / (4 * value_count),
+        "ratio_to_float32": one_sum.up_bytes / (4 * value_count) if value_count else 0.0,
         **_ciphertext_bytes(main.settings, main.packing),
     }
 

@@ -1,4 +1,4 @@
-"""Whole runs with an arbiter in this process: the stored test key, roles that a test replaces."""
+"""Whole runs with an arbiter in this process, with the stored test key and roles that a test may replace."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Rehearsal:
 
 
 class Notebook:
-    """Of an honest but curious party: rows, weights and gradient of its own of every step, which it has anyway. Stands
-    where an exactness check would."""
+    """The notes of an honest but curious party: the rows, weights and own gradient of every step, which the party has
+    anyway. It stands where an exactness check would."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[np.ndarray, Mapping[str, Any], Mapping[str, Any]]] = []
@@ -108,11 +108,11 @@ class Notebook:
         self.steps.append((rows, dict(parameters), dict(gradient)))
 
     def play_host(self, channel, table, settings, run) -> ModelPart:
-        """Keep to the protocol and write down what is seen."""
+        """Keep to the protocol and write down what the host sees."""
         return run_host(channel, table, settings, replace(run, exactness_check=self))
 
     def play_guest(self, channel, table, settings, run) -> ModelPart:
-        """As `play_host`, as guest."""
+        """As `play_host`, for the guest."""
         return run_guest(channel, table, settings, replace(run, exactness_check=self))
 
 

@@ -1,4 +1,4 @@
-"""The guest's first message as tests make it up: of two parties with few columns, unless a test says otherwise."""
+"""The guest's first message, made up for tests: two parties with few columns, unless a test says otherwise."""
 
 from __future__ import annotations
 

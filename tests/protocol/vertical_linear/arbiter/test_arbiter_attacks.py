@@ -1,4 +1,4 @@
-"""Attacks on training with an arbiter: what each would win, and what stands in its way."""
+"""Attacks on training with an arbiter: what each would win, and what prevents it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hekat.wire import from_bytes
 
 
 def test_a_host_does_not_find_its_own_scores_in_the_residuals(rehearse, settings_of, tables_of) -> None:
-    """c' / c = 1 + m n would tell the guest's part m, labels and all, had c not been re-randomised on its way."""
+    """c' / c = 1 + m n would tell the guest's part m, labels included, if the guest did not re-randomise c."""
     run = rehearse(settings_of(epochs=1, batch_rows=0), tables_of(13))
     run.run()
     key = run.key_pair.public
@@ -35,7 +35,7 @@ def test_a_host_does_not_find_its_own_scores_in_the_residuals(rehearse, settings
     pairs = list(zip(sent["epoch-1/batch-1/scores"], sent["epoch-1/batch-1/residuals"], strict=True))
     assert pairs
     assert all(of_all * pow(own, -1, key.n) % key.n != 1 for own, of_all in pairs)
-    # Without a fresh randomiser it is 1 each time.
+    # Without a fresh randomiser the quotient would be 1 each time.
     own = Ciphertexts.from_limbs(key, limbs_from_ints([pairs[0][0]], key.n_squared.limb_count))
     (naive,) = ints_from_limbs(add_plain(own, 12345).to_limbs())
     assert naive * pow(pairs[0][0], -1, key.n) % key.n == 1
@@ -51,7 +51,7 @@ def small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
 
 
 def make_small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
-    """Arithmetic under a key of 512 bits, of which the arbiter knows the factors, with several rows in a ciphertext."""
+    """Arithmetic under a key of 512 bits whose factors the arbiter knows, with several rows in a ciphertext."""
     start = make_start(4000, (1, 1), feature_bits=17)
     layout = SumLayout.of(start, SMALL)
     keys = paillier_keys(512)
@@ -59,10 +59,10 @@ def make_small(paillier_keys) -> tuple[PaillierArithmetic, SumLayout, object]:
 
 
 def guess_marks(small, trials: int) -> float:
-    """How often an arbiter who marked one row's ciphertext with a randomiser of Jacobi symbol -1, or by the toss of a
-    coin did not, tells from the masked gradient which it was.
+    """How often the arbiter tells from a masked gradient whether it marked one row's ciphertext.
 
-    Every column has an odd value in that row. c mod n = r^n, and n is odd: the symbol of c is that of its randomiser.
+    It marks by the toss of a coin, with a randomiser of Jacobi symbol -1. Every column has an odd value in that row. c
+    mod n = r^n, and n is odd, so c has the symbol of its randomiser.
     """
     arithmetic, _, keys = small
     key = keys.public
@@ -85,7 +85,7 @@ def guess_marks(small, trials: int) -> float:
 
 
 def test_marked_randomisers_are_not_found_again(small) -> None:
-    # 240 fair coins: further than 0.21 from a half with odds below 10^-10.
+    # 240 fair coins are further than 0.21 from a half with odds below 10^-10.
     assert abs(guess_marks(small, TRIALS) - 0.5) < 0.21
 
 
@@ -107,18 +107,18 @@ def test_what_the_arbiter_opens_is_uniform_and_gives_the_product_to_its_owner_al
     opened = decrypt(keys.private, from_bytes(masked.data, Ciphertexts, public_key=keys.public)).limbs
     signs = opened[:, -1] >> np.uint64(63)
     assert len({line.tobytes() for line in opened}) == 600
-    # Half of numbers uniform mod n are above n / 2, so negative: of 600 of them 300 +- 80 with odds below 10^-10.
+    # Half of all numbers uniform mod n are above n / 2, so negative: of 600 numbers 300 +- 80, with odds below 10^-10.
     assert abs(int(signs.sum()) - 300) < 80
     slots = open_slots(opened, keys.public, packing)
     exact = int((np.arange(1, 7)[np.newaxis] @ rows)[0, 0])
     assert set(arithmetic.unmask(slots, masked, "judge").tolist()) == {exact}
-    # Another's mask does not open it.
+    # The mask of another number does not open it.
     others = replace(masked, masks=masked.masks[::-1])
     assert exact not in arithmetic.unmask(slots, others, "judge").tolist()
 
 
 def products_near_their_bound(small, sign: int) -> tuple[Ciphertexts, int]:
-    """A product all of whose neighbours are as large as they can be, and its value."""
+    """A product whose neighbours are all as large as they can be, and its value."""
     arithmetic, layout, _ = small
     rows = np.full((6, 1), sign * (layout.product_bound // (6 << 20)))
     products = arithmetic.multiply(np.full((1, 6), 1 << 20), arithmetic.hold(rows))
@@ -126,7 +126,8 @@ def products_near_their_bound(small, sign: int) -> tuple[Ciphertexts, int]:
 
 
 def odds_of_a_carry(small, sign: int) -> float:
-    """With what odds a mask makes what lies below the product's slot carry into it, or borrow: what its owner sees."""
+    """The odds that a mask makes the bits below the product's slot carry into it, or borrow from it: its owner sees
+    that."""
     products, _ = products_near_their_bound(small, sign)
     (limbs,) = decrypt(small[2].private, products.reshape(-1)).limbs
     wrap, first = 1 << (64 * len(limbs)), 1 << small[1].packing(small[2].public).first_bit
@@ -139,8 +140,8 @@ def odds_of_a_carry(small, sign: int) -> float:
 def test_a_neighbour_would_show_in_slots_that_are_no_wider_than_sums(
     paillier_keys, monkeypatch, sign: int, unit: int
 ) -> None:
-    """Slots as they once were: sums near their bound carry a unit, or borrow one, under one mask in six or more, and
-    how often that happens is what the neighbour is. Products are exact even so."""
+    """Narrower slots: sums near their bound carry a unit, or borrow one, under one mask in six or more, and the rate
+    tells the neighbour. Products are exact even so."""
     monkeypatch.setattr(row_packing_module, "HIDING_BITS", 0)
     small = make_small(paillier_keys)
     assert odds_of_a_carry(small, sign) > 1 / 6

@@ -1,4 +1,4 @@
-"""What parties answer each other when tables, keys, messages or states do not fit, or one leaves in the middle."""
+"""How runs end when tables, keys, messages or states do not fit, or when a party leaves in the middle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hekat.wire import to_bytes
 
 
 def stopped(rehearsal, cause, party: str | None = None) -> PartyStoppedError:
-    """The run's end, which `cause` at `party` made."""
+    """The error that ends the run: `cause`, raised at `party`."""
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
     assert isinstance(caught.value.__cause__, cause), caught.value
@@ -125,7 +125,7 @@ def test_a_host_that_could_solve_for_labels_is_refused_before_anything_leaves(re
 
 
 def test_the_guest_refuses_a_host_that_does_not(rehearse, settings_of, tables_of) -> None:
-    """A host that checks nothing tells how many columns it has: the guest, whose labels they are, checks as well."""
+    """A host that checks nothing tells its number of columns; the guest, whose labels are at stake, checks it too."""
 
     def lax(channel, table, settings, run):
         return run_host(channel, table, replace(settings, label_leak_accepted="hosts may learn labels"), run)
@@ -228,7 +228,7 @@ def test_residuals_of_another_shape_are_refused(rehearse, settings_of, tables_of
 
 
 def test_the_arbiter_opens_no_more_than_a_gradient(rehearse, settings_of, tables_of, monkeypatch) -> None:
-    """A host that asks for one residual more to be opened gets nothing."""
+    """A host that asks for one residual more gets nothing opened."""
     mask = PaillierArithmetic.mask
 
     def mask_more(self, products):
@@ -265,7 +265,7 @@ def test_under_bfv_residuals_of_another_shape_and_numbers_that_are_no_gradient_a
     assert "shop sent numbers of another shape" in str(error)
 
     def open_nonsense(key, masked, layout, **others):
-        # Half a turn away from what is small: whatever the mask, no product reaches it.
+        # Half a turn away from all small numbers: whatever the mask, no product reaches it.
         turn = layout.parameters.modulus // layout.delta
         return [(value + turn // 2) % turn for value in open_products(key, masked, layout, **others)]
 

@@ -30,7 +30,7 @@ ROLES = {"bank": run_guest, "shop": run_host}
 
 
 def forged_keys(public: PublicKey, other: PublicKey) -> dict[str, tuple[bytes, type[Exception]]]:
-    """By what is wrong with it: bytes of a key, and the error they are answered with."""
+    """By its defect: the bytes of a key, and the error that a party raises."""
     frame = read_frame(to_bytes(public))
     items = unpack_body(frame.body)
     foreign = unpack_body(read_frame(to_bytes(other)).body)["roots"]
@@ -72,7 +72,7 @@ def test_a_key_that_is_not_proven_stops_the_run(
 
     run = rehearse(settings_of(), tables_of(1), stand_ins={"judge": dishonest})
     stopped(run, error, victim)
-    # What the victim told before the key came is what it tells of its table.
+    # The victim told this of its table before the key came.
     sent = {type(message) for _, _, message in run.sent[victim]}
     assert sent == {StartMessage if victim == "bank" else HostReadyMessage}
 
@@ -98,7 +98,8 @@ def test_the_same_run_goes_through_with_the_key_as_it_is(rehearse, settings_of, 
 def test_ciphertexts_that_are_no_units_are_refused_wherever_they_come(
     rehearse, settings_of, tables_of, sender: str, kind, victim: str
 ) -> None:
-    """A sender who works with the arbiter knows p; whoever multiplied such a number with its own would tell of it."""
+    """A sender who works with the arbiter knows p; a party that multiplied such a number with its own would tell of
+    it."""
 
     def dishonest(channel, table, settings, run):
         send = channel.send

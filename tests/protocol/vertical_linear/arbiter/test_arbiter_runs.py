@@ -1,4 +1,4 @@
-"""Whole runs with an arbiter: equal to centralised training, to the run in the clear, and to a run that was resumed."""
+"""Whole runs with an arbiter equal centralised training, the run in the clear, and a resumed run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def centralised(job, tables):
 
 
 def joined(parts, job):
-    """Weights of all parties as one array, and the intercept."""
+    """The weights of all parties as one array, and the intercept."""
     weights = np.vstack([parts[party].arrays[WEIGHTS] for party in job.parties])
     return weights, parts[job.guest].arrays[INTERCEPT]
 
@@ -55,7 +55,7 @@ def loss_unit(rehearsal) -> float:
 
 
 def check_same_records(run, clear) -> None:
-    """All the same, but that a loss told under a mask is the one told in the clear, or a unit above it."""
+    """Equal records, except that a loss told under a mask may be a unit above the loss told in the clear."""
     losses, others = ([record.loss for record in one.records["bank"]] for one in (clear, run))
     above = np.subtract(others, losses) / loss_unit(clear)
     assert np.abs(above - np.rint(above)).max() < 1e-4

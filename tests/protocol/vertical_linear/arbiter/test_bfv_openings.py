@@ -1,4 +1,4 @@
-"""What a party that departs from the protocol has the arbiter open under BFV: what is refused, and what is not."""
+"""What a party that departs from the protocol can have the arbiter open under BFV, and what the arbiter refuses."""
 
 from __future__ import annotations
 
@@ -59,13 +59,14 @@ def made_up(pair, engine, second_halves: list[dict[int, int]], holders, places) 
 
 
 def as_secret(opened: list[int], layout) -> list[int]:
-    """What Delta s opens to, less than Delta below 0 for a negative s."""
+    """The number that Delta s opens to: less than Delta, and below 0 for a negative s."""
     turn = Q // layout.delta
     return [value if value <= turn // 2 else value - turn for value in opened]
 
 
 def test_coefficients_of_ones_choice_would_be_the_arbiters_secret_and_are_refused(pair, engine, layout, secret) -> None:
-    """With Delta for a second half, the coefficient at any place is Delta s there. The arbiter once opened it."""
+    """With Delta as second half, the coefficient at any place is Delta s there: opening any place would tell the
+    key."""
     places = np.arange(7, 7 + COLUMNS)
     asked = made_up(pair, engine, [{0: layout.delta}], np.zeros(COLUMNS, np.int64), places)
     told = as_secret(open_products(pair.private, asked, layout), layout)
@@ -100,7 +101,7 @@ def test_an_honest_gradient_is_opened_and_no_other_view_of_it(pair, layout, chan
 
 
 def test_what_is_asked_for_is_where_columns_lie_whoever_asks(pair, layout) -> None:
-    """The guest multiplies its targets beside its columns, and takes the columns' products alone."""
+    """The guest multiplies its targets with its columns in one call, and takes the products of its columns alone."""
     arithmetic = BfvArithmetic(pair.public, layout)
     rows = arithmetic.hold(np.ones((ROWS, 2), np.int64))
     for columns in (1, layout.columns - 1, layout.columns, layout.columns + 1, 3 * layout.columns - 1):
@@ -108,7 +109,7 @@ def test_what_is_asked_for_is_where_columns_lie_whoever_asks(pair, layout) -> No
         masked = arithmetic.mask(products.take(np.arange(2 * columns)))
         (opened,) = BfvOpener(pair.private, layout).open([masked.data], [(columns, 2)], ("bank",))
         assert set(arithmetic.unmask(opened, masked, "judge").tolist()) == {ROWS}
-    # So it does for a loss, wherever its addends come from.
+    # The same for a loss, wherever its addends come from.
     loss = arithmetic.add([arithmetic.take(products, [9]), arithmetic.take(products, [4]), arithmetic.hold_sum(7)])
     masked = arithmetic.mask(loss)
     (opened,) = BfvOpener(pair.private, layout).open([masked.data], [(1, 1)], ("bank",))
@@ -128,7 +129,7 @@ def test_a_second_half_that_is_made_up_still_tells_the_secret_some_coefficients_
     terms = {}
     for k in range(count):
         power = (place - (first + k)) % N
-        # Z^N = -1: what comes round changes its sign.
+        # Z^N = -1: a term that wraps round changes its sign.
         terms[power] = layout.delta * 64**k * (1 if place >= first + k else -1)
     asked = made_up(pair, engine, [terms], holders, places)
     (opened,) = BfvOpener(pair.private, layout).open([write_masked(asked)], [(1, 1)], ("shop",))
@@ -139,7 +140,7 @@ def test_a_second_half_that_is_made_up_still_tells_the_secret_some_coefficients_
         digit = (rest + 32) % 64 - 32
         found.append(digit)
         rest = (rest - digit) >> 6
-    # The floor under all may be one too low, and borrow once.
+    # The floor over all terms may be one too low, and borrow once.
     assert found[1:] == secret[first + 1 : first + count]
     assert abs(found[0] - secret[first]) <= 1
 

@@ -1,7 +1,7 @@
-"""Masks of one batch are of no other: the arbiter, who opens all of them, learns nothing from differences.
+"""No mask serves two batches: the arbiter, which opens all masked numbers, learns nothing from their differences.
 
-The attack: the arbiter subtracts what it opens in one batch from what it opens in the next. Under one mask that is the
-difference of two gradients, which is small; under two it is uniform.
+The attack: the arbiter subtracts the numbers that it opens in one batch from those of the next. Under one mask the
+difference is the difference of two gradients, which is small; under two masks it is uniform.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def play(rehearse, settings_of, tables_of):
 
 
 def small_differences(rehearsal) -> tuple[int, int]:
-    """Of numbers opened in the same place of two epochs: how many pairs are close, and how many there are."""
+    """Of the numbers opened in the same place in two epochs: how many pairs are close, and how many pairs there are."""
     opened = defaultdict(list)
     for to, _, message in rehearsal.sent["judge"]:
         if isinstance(message, KINDS):
@@ -81,7 +81,7 @@ def test_the_attack_succeeds_where_masks_are_used_again(protection: str, play, m
 
 @pytest.mark.parametrize(("protection", "arithmetic"), [("paillier", PaillierArithmetic), ("lattice", BfvArithmetic)])
 def test_no_mask_of_a_run_is_used_twice(protection: str, arithmetic, play, monkeypatch) -> None:
-    """Not in one batch, not in two, not by two parties: neither of gradients nor of losses."""
+    """No mask comes twice: not in one batch, not in two, not at two parties, neither for gradients nor for losses."""
     masks: list[bytes] = []
     calls: list[int] = []
     mask = arithmetic.mask

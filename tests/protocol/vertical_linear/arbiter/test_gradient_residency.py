@@ -1,4 +1,4 @@
-"""From scores that came in to a gradient that goes out, ciphertexts stay on the device (HAFLO, Fig. 2)."""
+"""Ciphertexts stay on the device from the scores that come in to the gradient that goes out (HAFLO, Fig. 2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS, COLUMNS = 40, 3
 
 
 class CountingDevice(EmulatedDevice):
-    """Notes the size of everything that is copied to the host, but for flags, which tell which check failed."""
+    """Notes the size of every copy to the host, except flags, which tell the check that failed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class CountingDevice(EmulatedDevice):
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> CountingDevice:
-    """What engine `cuda:0` works on, which everything takes by default."""
+    """The device of engine `cuda:0`, which all code takes by default here."""
     device = CountingDevice()
     monkeypatch.setattr(select, "_make_cuda", lambda name, single_tenant: CudaEngine(device))
     monkeypatch.setattr(select, "_instance", cache(select._instance.__wrapped__))
@@ -65,14 +65,14 @@ def test_no_copy_between_logits_and_gradient(device: CountingDevice, paillier_ke
     received = arithmetic.read_rows(arrived, scores.shape, "shop")
     residuals = arithmetic.add([arithmetic.hold(own), received])
     products = arithmetic.multiply(matrix, residuals)
-    # But for two numbers: the product that shows that all are units, and the one whose inverse the host finds for all.
+    # Two numbers are copied: the product that shows that all are units, and the number that the host inverts for all.
     assert all(size <= 2 * ciphertext_bytes for size in device.copied)
     assert len(device.copied) <= 2
     assert residuals.size * ciphertext_bytes > 4 * ciphertext_bytes
 
     device.copied.clear()
     masked = arithmetic.mask(products)
-    # What leaves, and the masks that their owner keeps.
+    # The message that leaves, and the masks that their owner keeps.
     assert sorted(device.copied) == sorted([masked.masks.nbytes, COLUMNS * ciphertext_bytes])
     opened = decrypt(keys.private, from_bytes(masked.data, Ciphertexts, public_key=keys.public)).limbs
     found = arithmetic.unmask(open_slots(opened, keys.public, layout.packing(keys.public)), masked, "judge")

@@ -1,4 +1,4 @@
-"""What honest but curious parties solve their own gradients for, and the rules that refuse the jobs where they can."""
+"""What honest but curious parties can solve their own gradients for, and the rules that refuse such jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 
 def refused(run, party: str, text: str) -> None:
-    """The run ends at `party`, by a rule, and nothing of labels or scores has left."""
+    """A rule ends the run at `party`, before anything of labels or scores leaves."""
     with pytest.raises(PartyStoppedError, match=text) as caught:
         run.run()
     assert isinstance(caught.value.__cause__, PolicyError)
@@ -48,7 +48,7 @@ def take_host_column(tables, values: np.ndarray) -> dict[str, Table]:
 
 
 def solve_for_labels(notebook, row_count: int) -> np.ndarray:
-    """X^T d = rows times gradient, solved for d batch by batch in the first epoch: the sign of -d is the label."""
+    """Solve X^T d = rows times gradient for d, batch by batch in the first epoch; the sign of -d is the label."""
     guessed = np.zeros(row_count)
     for rows, _, gradient in notebook.steps:
         d = np.linalg.lstsq(notebook.features[rows].T, len(rows) * gradient[WEIGHTS][:, 0], rcond=None)[0]
@@ -86,15 +86,15 @@ def test_the_same_job_is_refused_unless_it_says_so(rehearse, settings_of, wide_t
 
 
 def first_sums(notebook, job: VerticalLinearSettings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the first batch: its rows, the host's features in integers, and the sums of features times -d."""
+    """The first batch: its rows, the host's features in integers, and the sums of features times -d."""
     rows, _, gradient = notebook.steps[0]
     features = encode_features(notebook.features[rows], job.fixed_point, "shop")
     return rows, features, -len(rows) * gradient[WEIGHTS][:, 0] * 2.0**job.fixed_point.feature_bits
 
 
 def try_halves(notebook, job: VerticalLinearSettings) -> np.ndarray:
-    """Labels of the first batch, by the sums of x y in integers: those of all sign patterns of either half of the rows
-    are looked up in each other."""
+    """Find the labels of the first batch by the sums of x y in integers: look up the sums of all sign patterns of one
+    half of the rows in those of the other half."""
     rows, x, sums = first_sums(notebook, job)
     told = np.rint(2 * sums).astype(np.int64)
     half = len(rows) // 2
@@ -114,7 +114,7 @@ def try_halves(notebook, job: VerticalLinearSettings) -> np.ndarray:
 def test_a_tenth_as_many_equations_as_rows_tell_every_label_of_a_small_batch(
     rehearse, settings_of, tables_of, new_notebook
 ) -> None:
-    """Labels are -1 or 1, and weights 0 at first: two columns and twenty rows are forty bits on twenty labels."""
+    """Labels are -1 or 1, and weights begin at 0: two columns of twenty rows tell forty bits of twenty labels."""
     tables, notebook = tables_of(15, rows=20, columns=(3, 2)), new_notebook()
     job = settings_of(batch_rows=0, epochs=1, protection="none")
     rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
@@ -134,8 +134,8 @@ ROWS, POSITIVES = 1024, 4
 
 
 def old_rules_accept(column_count: int, feature_bits: int, *, classes: int | None) -> bool:
-    """As they were before labels were counted by their rarity: one batch of ROWS rows of continuous columns, none of
-    which was thin; bits were counted for classes alone, as if each were as frequent as the other."""
+    """The rules without the count of rare labels: one batch of ROWS rows of continuous columns, none of them thin. Bits
+    are counted for classes alone, as if all classes were equally frequent."""
     told = column_count * (feature_bits + ROWS.bit_length())
     return column_count * 10 <= ROWS and (classes is None or told <= ROWS * math.log2(classes))
 
@@ -151,7 +151,8 @@ def rare(tables_of) -> dict[str, Table]:
 
 
 class Pairs:
-    """The sums of the features of all pairs of rows, a number each: linear, so that a rest is looked up at once."""
+    """The sums of the features of all pairs of rows, as one number each; the map is linear, so that one look-up finds a
+    rest."""
 
     def __init__(self, features: np.ndarray) -> None:
         rng = np.random.default_rng(5)
@@ -177,12 +178,13 @@ class Pairs:
 
 
 def test_the_few_positives_of_a_batch_fall_to_a_search_of_pairs(rehearse, settings_of, rare, new_notebook) -> None:
-    """Three sums of some thirty bits on which four of a thousand rows are positive: log2 C(1024, 4) is 35 bits."""
+    """Three sums of some thirty bits each tell which four of a thousand rows are positive: log2 C(1024, 4) is 35
+    bits."""
     notebook, job = new_notebook(), settings_of(batch_rows=0, epochs=1, protection="none")
     rehearse(job, rare, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
     rows, x, sums = first_sums(notebook, job)
     assert old_rules_accept(3, int(np.abs(x).max()).bit_length(), classes=2)
-    # The sum of x y over all rows and that of x: half of both together is the sum of x over the positives.
+    # Half of the sum of x y over all rows plus half of the sum of x is the sum of x over the positives.
     found = Pairs(x).find_four((np.rint(2 * sums).astype(np.int64) + x.sum(axis=0)) // 2)
     assert set(rows[list(found)].tolist()) == set(np.flatnonzero(rare["bank"].labels).tolist())
     run = rehearse(replace(job, label_leak_accepted=None), rare, exactness_check=False)
@@ -191,7 +193,7 @@ def test_the_few_positives_of_a_batch_fall_to_a_search_of_pairs(rehearse, settin
 
 
 def test_so_do_those_of_a_regression_on_two_values(rehearse, settings_of, rare, new_notebook) -> None:
-    """The guest standardises zeros and ones by a mean and spread that follow from how many ones there are."""
+    """The guest standardises zeros and ones by a mean and spread that follow from the number of ones."""
     tables = {**rare, "bank": replace(rare["bank"], labels=rare["bank"].labels.astype(np.float64))}
     notebook, job = new_notebook(), settings_of(batch_rows=0, epochs=1, protection="none", task="number")
     rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
@@ -286,7 +288,7 @@ def test_a_column_with_one_row_reads_that_rows_label(rehearse, settings_of, tabl
 
 @pytest.mark.parametrize("party", ["bank", "shop"])
 def test_columns_are_counted_as_they_are_rounded(rehearse, settings_of, tables_of, party: str) -> None:
-    """Without standardising, values below half a unit of 2^-16 are zeros: of these one row is left."""
+    """Without standardising, values below half a unit of 2^-16 become zeros, which leaves one row."""
     column = np.random.default_rng(24).uniform(0, 7e-6, (200, 1))
     column[17] = 9e-6
     plain, labels = np.random.default_rng(25).uniform(size=(200, 1)), tables_of(24, rows=200)["bank"].labels
@@ -299,13 +301,13 @@ def test_columns_are_counted_as_they_are_rounded(rehearse, settings_of, tables_o
 
 
 def test_a_long_tail_reads_the_label_of_the_row_at_its_end(rehearse, settings_of, tables_of, new_notebook) -> None:
-    """Where one value passes all others of a batch together, the sign of the gradient is that of its row's label."""
+    """Where one value is larger than all others of a batch together, the gradient has the sign of its row's label."""
     rng = np.random.default_rng(23)
     tails = rng.lognormal(sigma=3.0, size=(4000, 3))
     tables, notebook = take_host_column(tables_of(23, rows=4000), tails), new_notebook()
     job = settings_of(batch_rows=100, epochs=1, protection="none", learning_rate=1e-6, limit_spreads=0.0)
     rehearse(job, tables, exactness_check=False, stand_ins={"shop": notebook.play_host}).run()
-    # What was checked before: equations, bits, and thin columns, of which no column of different values is one.
+    # The other rules alone: equations, bits, and thin columns, which no column of different values is.
     check_equations(LeakCount("shop", 40, 3, 4000), replace(job, label_leak_accepted=None))
     feature_bits = int(np.abs(encode_features(notebook.features, job.fixed_point, "shop")).max()).bit_length()
     assert 3 * (feature_bits + 7) <= 100
@@ -337,8 +339,10 @@ def test_the_guest_checks_what_hosts_say_of_their_columns(rehearse, settings_of,
 
 
 def recover_scores(notebook, labels: np.ndarray, epochs: int) -> np.ndarray:
-    """The sum of the hosts' scores of all rows in each epoch (rows, epochs): A^T d = rows times gradient, with A the
-    guest's columns and ones, is solved for d = (scores + own part) / 4 - y / 2."""
+    """The sum of the hosts' scores of all rows in each epoch (rows, epochs).
+
+    A^T d = rows times gradient, with A the guest's columns and ones, is solved for d = (scores + own part) / 4 - y / 2.
+    """
     scores = np.zeros((len(labels), epochs))
     batches = len(notebook.steps) // epochs
     for number, (rows, parameters, gradient) in enumerate(notebook.steps):
@@ -362,7 +366,7 @@ def wide_guest(tables_of) -> dict[str, Table]:
 def test_a_guest_with_more_columns_than_rows_in_a_batch_reads_the_scores_of_hosts_and_the_space_of_their_columns(
     rehearse, settings_of, wide_guest, new_notebook
 ) -> None:
-    """In the clear gradients are the same integers; the attack takes nothing else of what the guest gets."""
+    """In the clear gradients are the same integers, and the attack uses nothing else that the guest gets."""
     of_guest, of_host = new_notebook(), new_notebook()
     job = settings_of(**WIDE)
     stand_ins = {"bank": of_guest.play_guest, "shop": of_host.play_host}
@@ -376,7 +380,7 @@ def test_a_guest_with_more_columns_than_rows_in_a_batch_reads_the_scores_of_host
         space = np.linalg.svd(scores[rows])[0][:, :2]
         columns = of_host.features[rows]
         assert np.abs(columns - space @ (space.T @ columns)).max() < 1e-2
-    # All that was checked before this rule: equations of the host on labels.
+    # The other rules alone: equations of the host on labels.
     check_equations(LeakCount("shop", batches, 2, 300), replace(job, label_leak_accepted=None))
 
 
@@ -430,8 +434,8 @@ def rotated(columns: np.ndarray, known: np.ndarray, rng: np.random.Generator) ->
 def test_epochs_tell_the_guest_nothing_beyond_the_products_of_columns(
     rehearse, settings_of, tables_of, new_notebook, optimiser
 ) -> None:
-    """Hosts' columns that are turned within each batch, but for what meets the guest's columns, its ones and labels,
-    give the guest the same gradients and losses in every epoch: these tell no more, however many there are."""
+    """Hosts' columns that are rotated within each batch, but keep their products with the guest's columns, ones and
+    labels, give the guest the same gradients and losses in every epoch: gradients tell no more than these products."""
     rng = np.random.default_rng(33)
     tables = take_host_column(tables_of(33, rows=120), rng.normal(size=(120, 2)))
     tables["bank"] = replace(tables["bank"], features=rng.normal(size=(120, 3)))

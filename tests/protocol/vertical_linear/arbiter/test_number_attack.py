@@ -19,7 +19,7 @@ ROWS, LARGE, COLUMNS = 1000, 12, 100
 
 @pytest.fixture
 def claims() -> dict[str, Table]:
-    """Numbers that all differ, 12 large claims among small ones; at the host 100 columns without tails."""
+    """Numbers that all differ, 12 large claims among small ones; the host has 100 columns without tails."""
     rng = np.random.default_rng(9)
     amounts = rng.uniform(0, 1, ROWS)
     amounts[rng.choice(ROWS, LARGE, replace=False)] = 20_000 / 1.5 ** np.arange(LARGE)
@@ -31,7 +31,7 @@ def claims() -> dict[str, Table]:
 
 
 def pursue(columns: np.ndarray, sums: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Orthogonal matching pursuit: LARGE rows whose numbers explain `sums` best, and these numbers."""
+    """Orthogonal matching pursuit: the LARGE rows whose numbers explain `sums` best, and these numbers."""
     found: list[int] = []
     rest, values = sums, np.zeros(0)
     for _ in range(LARGE):

@@ -1,4 +1,4 @@
-"""A guest that tells hosts and arbiter different sizes, so that more is opened for it than hosts allow."""
+"""A guest that tells hosts and arbiter different sizes, so that the arbiter opens more for it than hosts allow."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_no_sum_passes_the_bound(rows, batch_rows, target, class_count, host_cou
         of_loss += int(shares.sum()) * most
         assert (len(batch) << layout.feature_bits) * most <= layout.product_bound
     assert of_loss + len(settings.parties) * layout.loss_part_bound <= layout.product_bound
-    # Shares have digits enough for the loss to be told.
+    # Shares of targets have enough digits for the loss.
     assert of_loss >= most << 18
 
 
@@ -69,7 +69,7 @@ def test_no_sum_passes_the_bound(rows, batch_rows, target, class_count, host_cou
     scale=st.sampled_from([0.01, 1, 900]),
 )
 def test_the_loss_is_read_off_residuals_and_shares(rows, batch_rows, seed, scale) -> None:
-    """One party's part and that of its targets make the mean loss, as on plain numbers."""
+    """A party's part and the part of its targets make up the mean loss, as on plain numbers."""
     rng = np.random.default_rng(seed)
     targets, scores = scale * rng.normal(size=(2, rows, 1))
     settings, layout = layout_of(rows, batch_rows, float(np.abs(targets).max()))
@@ -112,7 +112,7 @@ def test_the_guide_says_how_well_noise_is_hidden_in_a_run_of_the_size_that_is_me
     bits=st.integers(8, 30),
 )
 def test_bfv_has_room_or_says_what_to_change(rows, batch_rows, columns, class_count, bits) -> None:
-    """A layout that is given out holds its bound and noise twice; what is not given out names a cure."""
+    """A layout has room for its bound and noise twice; where there is none, the error names a cure."""
     settings = VerticalLinearSettings(
         "bank",
         tuple(f"shop{i}" for i in range(len(columns) - 1)),

@@ -41,7 +41,7 @@ def test_a_loss_of_few_rows_leaves_many_columns(rehearse, settings_of, protectio
     assert is_told_coarsely(told, ROWS, EPOCHS)
     found = columns_that_fit(tiny_tables(), told, told_unit(ROWS, EPOCHS))
     assert len(found) > 100
-    # No cell of the column can be told from what fits.
+    # The columns that fit tell no cell of the host's column.
     assert (found.mean(axis=0) > 0.05).all()
     assert (found.mean(axis=0) < 0.95).all()
 
@@ -50,7 +50,8 @@ def test_a_loss_of_few_rows_leaves_many_columns(rehearse, settings_of, protectio
 def test_all_losses_of_a_run_have_at_most_a_bit_a_row(rows: int, epochs: int) -> None:
     bits = told_loss_bits(rows, epochs)
     assert 0 <= bits <= LOSS_BITS
-    # Ends a unit apart, from a place that the guest knows: a bit more than those behind the point.
+    # The loss lies between two ends a unit apart, from a place that the guest knows: one bit more than the bits behind
+    # the point.
     assert bits == 0 or (bits + 1) * epochs <= rows
     assert bits == LOSS_BITS or (bits + 2) * epochs > rows
 
@@ -76,6 +77,6 @@ def test_the_arbiters_answer_has_no_room_for_the_bits_that_are_cut(
     (told,) = ints_from_limbs(opened)
     whole_bits = layout.products(PRODUCTS).opened_bits
     if protection == "paillier":
-        # Its products stand GUARD_BITS further up.
+        # Paillier's products stand GUARD_BITS further up.
         whole_bits = layout.packing(run.key_pair.public).slot_bits - sum_layout.GUARD_BITS
     assert told >> (whole_bits - layout.loss_cut_bits) == 0

@@ -22,7 +22,7 @@ def job_of(classes: str = "ab", accepted: str | None = None) -> VerticalLinearSe
 
 
 def columns_on(*rows: range, elsewhere: float = -0.25) -> np.ndarray:
-    """One column for each range: other values in its rows, and one value elsewhere."""
+    """One column for each range: different values in its rows, and one value in all others."""
     columns = np.full((ROWS, len(rows)), elsewhere)
     rng = np.random.default_rng(1)
     for number, part in enumerate(rows):
@@ -35,7 +35,7 @@ CASES = [
     ("apart, one row short", columns_on(range(30), range(30, 60), range(60, 89)), 30, 1),
     ("the same rows", columns_on(range(60), range(60)), 30, 0),
     ("the same rows, one short", columns_on(range(59), range(59)), 30, 2),
-    # Halves of all rows would leave the first with 15; what the second has elsewhere is enough for it.
+    # Halves of all rows would leave the first column with 15; the second column's other rows suffice for it.
     ("one within the other", columns_on(range(30), range(60)), 27, 0),
     ("three within sixty", columns_on(range(30), range(40), range(60)), 20.1, 2),
     ("a chain", columns_on(range(40), range(20, 60), range(40, 90)), 27, 0),
@@ -57,7 +57,7 @@ def test_every_column_needs_rows_of_its_own(columns, needed: float, lacking: int
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_choice_of_columns_that_is_accepted_has_fewer_rows_than_it_needs(seed: int) -> None:
-    """Every choice, tried one by one; and where all have a tenth to spare nothing is refused."""
+    """Tries every choice one by one; where all columns have a tenth to spare, the rule refuses nothing."""
     rng = np.random.default_rng(seed)
     apart = rng.random((ROWS, 6)) < rng.uniform(0.02, 0.3, 6)
     choices = [list(one) for size in range(1, 7) for one in itertools.combinations(range(6), size)]
@@ -75,7 +75,7 @@ def test_sparse_columns_that_are_mostly_one_number_are_counted_by_it() -> None:
 
 @pytest.mark.parametrize(("classes", "rows", "refused"), [("ab", 26, False), ("ab", 25, True), ("abcd", 52, False)])
 def test_a_column_needs_the_rows_whose_labels_hold_what_it_tells(classes: str, rows: int, refused: bool) -> None:
-    """18 bits of a feature and 8 of 240 rows; with four classes four times that, of labels of two bits."""
+    """18 bits of a feature and 8 of 240 rows; four classes have four times as many, for labels of two bits."""
     columns = columns_on(range(rows))
     batches = [np.arange(ROWS), np.arange(ROWS)]
     if not refused:

@@ -1,4 +1,4 @@
-"""The rule by which a job is refused whose gradients hold more bits than the labels of a batch."""
+"""The rule that refuses a job whose gradients hold more bits than the labels of a batch."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_labels_have_as_many_bits_as_there_are_ways_to_arrange_them(values: list
 
 
 def test_classes_that_never_occur_in_a_batch_add_nothing() -> None:
-    """Targets of three classes, one against the rest, of which a batch has two, or one."""
+    """Targets of three classes, one against the rest, in batches with two of the classes or one."""
     job, kinds = job_of(("a", "b", "c")), np.array([0, 2, 2, 0, 2, 1, 1, 1, 1])
     targets = np.where(kinds[:, np.newaxis] == np.arange(3), 1.0, -1.0)
     assert least_label_bits(targets, [np.arange(5)], job) == pytest.approx(math.log2(math.comb(5, 2)))

@@ -1,4 +1,4 @@
-"""The rules by which a job is refused whose gradients would tell labels, or to the guest columns of hosts."""
+"""The rules that refuse a job whose gradients would tell hosts labels, or the guest columns of hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def job_of(**accepted: str) -> VerticalLinearSettings:
     return VerticalLinearSettings("bank", ("shop",), arbiter="judge", classes=("no", "yes"), **accepted)
 
 
-# By party: what is at stake, the words that accept it, and those of the other direction.
+# By party: what its gradients would tell, the words that accept it, and the words for the other direction.
 SIDES = {
     "shop": ("host shop would tell labels", {"label_leak_accepted": LEAK_ACCEPTED}),
     "bank": ("guest bank would tell columns of hosts", {"column_leak_accepted": COLUMN_LEAK_ACCEPTED}),
@@ -56,7 +56,8 @@ def test_columns_in_which_a_row_outweighs_the_rest_are_refused_unless_accepted(p
 
 @pytest.mark.parametrize("party", SIDES)
 def test_cures_are_those_that_can_be_followed(party: str) -> None:
-    """No limit that is set already, no form that two hosts may not have; and the site's leave of a waiver."""
+    """A cure names no limit that the job has already and no form that two hosts cannot have, but the site's leave for a
+    waiver."""
     key = next(iter(SIDES[party][1])).removesuffix("_accepted")
     two = VerticalLinearSettings("bank", ("shop", "telco"), arbiter="judge", classes=("no", "yes"))
     unlimited = VerticalLinearSettings(

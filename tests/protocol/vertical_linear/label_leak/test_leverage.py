@@ -1,4 +1,5 @@
-"""Columns in which one row outweighs the rest of a batch: against the definition, and all thin columns among them."""
+"""Columns in which one row outweighs the rest of a batch: checked against the definition, with all thin columns among
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from hekat.protocol.vertical_linear.label_leak.leverage import MAX_LEVERAGE, cou
 
 
 def count_of(column: np.ndarray) -> int:
-    """1 where the column has a row of high leverage in one batch of all rows; alike dense and sparse."""
+    """1 where the column has a row of high leverage in the one batch of all rows; dense and sparse agree."""
     features, rows = column[:, np.newaxis], [np.arange(len(column))]
     found = count_high_leverage_columns(features, rows)
     assert count_high_leverage_columns(csr_array(features), rows) == found
@@ -21,7 +22,7 @@ def count_of(column: np.ndarray) -> int:
 
 
 def most_weight(column: np.ndarray) -> float:
-    """The largest (x_i - c)^2 over the sum of (x_j - c)^2, of many centres c and each row's worst one."""
+    """The largest (x_i - c)^2 over the sum of (x_j - c)^2, for many centres c and for the worst centre of each row."""
     mean, squares = column.mean(), ((column - column.mean()) ** 2).sum()
     apart = column - mean
     worst = mean - squares / (len(column) * apart[apart != 0])
@@ -46,7 +47,8 @@ def test_columns_without_tails_pass_and_long_tails_do_not() -> None:
 @pytest.mark.parametrize("apart", [0, 1, 9, 10, 11])
 @pytest.mark.parametrize("common", [0.0, 1.0, -3.0, 1e6 + 1 / 3])
 def test_rows_apart_from_one_value_are_ten_at_least(apart: int, common: float) -> None:
-    """Zeros but for few rows, as of a rare category, and as well one value but for few rows, zeros among them."""
+    """Columns of zeros but in few rows, as rare categories have, and of another value but in few rows, some of them
+    zeros."""
     column = np.full(60, common)
     column[:apart] += 3.0
     assert count_of(column) == int(apart < 10)
@@ -55,7 +57,7 @@ def test_rows_apart_from_one_value_are_ten_at_least(apart: int, common: float) -
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 60), kinds=st.integers(1, 4), batch_rows=st.integers(1, 60))
 @example(seed=0, rows=10, kinds=4, batch_rows=10)
 def test_thin_columns_are_among_them(seed: int, rows: int, kinds: int, batch_rows: int) -> None:
-    """Those of which fewer than ten rows of some batch differ from the most common value there."""
+    """The columns that differ from their most common value in fewer than ten rows of some batch."""
     rng = np.random.default_rng(seed)
     features = rng.integers(0, kinds, (rows, 5)) * (rng.random((rows, 5)) < rng.random(5)) * 1.5
     batches = draw_batches(rows, batch_rows, 1)

@@ -1,4 +1,4 @@
-"""Joint predictions in this process: parts of a made model at their parties, sealed channels, ledgers in memory."""
+"""Joint predictions in this process: the parts of a made-up model, sealed channels, ledgers in memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLASSES = {1: ("no", "yes"), 3: ("low", "middle", "high")}
 
 
 class HeardChannel(RecordedChannel):
-    """Keeps every message that its party sends: (to, step, message), after `forge` has had it."""
+    """Keeps every message that its party sends as (to, step, message), after `forge` has changed it."""
 
     def __init__(self, channel: RecordedChannel, forge: Callable[[Any], Any]) -> None:
         super().__init__(channel.channel, channel.ledger)
@@ -57,7 +57,7 @@ class JointPrediction:
         return next(iter(self.parts))
 
     def play(self, *receivers: str, **others: tuple[str, ...]) -> dict[str, np.ndarray | None]:
-        """Each party's scores; `others` are receivers that one party alone believes in."""
+        """Each party's scores; `others` are the receivers that one party alone believes in."""
         names = tuple(self.parts)
         keys = {name: PartyKey.generate() for name in names}
         sessions = make_sessions(keys, run_id="test", protocol="vertical-linear", job_digest=bytes(32))
@@ -85,7 +85,7 @@ class JointPrediction:
 def make_prediction(
     seed: int, *, hosts: tuple[str, ...] = ("insurer",), K: int = 1, task: str = "logistic", rows: int = 23
 ) -> JointPrediction:
-    """A model of random weights over columns of unlike scales, 2 to 4 a party, and rows to predict."""
+    """A model of random weights over columns of unlike scales, 2 to 4 columns a party, and rows to predict."""
     rng = np.random.default_rng(seed)
     names = ("bank", *hosts)
     target = (150.0, 77.5) if task == "linear" else (0.0, 1.0)

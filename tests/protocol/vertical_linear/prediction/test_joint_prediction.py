@@ -291,13 +291,13 @@ def parts_sent(joint, messages_of, host: str) -> np.ndarray:
 
 
 def test_of_two_parties_the_others_part_leaves_it_rounded(make_joint, messages_of) -> None:
-    """The receiver has the other's part of every row whatever is done: but not the digits that are the columns."""
+    """The receiver always has the other's part of every row, but not the digits that would tell its columns."""
     joint = make_joint(30, rows=200)
     joint.play("bank")
     part = joint.parts["insurer"]
     exact = ((joint.tables["insurer"].features - part.means) / part.spreads @ part.arrays["weights"])[:, 0]
     assert parts_sent(joint, messages_of, "insurer").tolist() == np.rint(exact * 2**12).tolist()
-    # Asked again beside other columns of the guest's, it says the same: no mean of answers is finer.
+    # Asked again beside other columns of the guest's, the host sends the same part: no mean of answers is finer.
     joint.tables["bank"] = replace(joint.tables["bank"], features=joint.tables["bank"].features + 0.01)
     before = parts_sent(joint, messages_of, "insurer")
     joint.play("bank")
@@ -305,8 +305,8 @@ def test_of_two_parties_the_others_part_leaves_it_rounded(make_joint, messages_o
 
 
 def guess_columns(parts: np.ndarray, unit: float) -> int:
-    """How many tables of two columns of 0 and 1, under 41 * 41 pairs of weights that lie 2^-20 apart, make these parts
-    of scores, each known up to half a unit."""
+    """How many tables of two columns of 0 and 1 give these parts of scores, each known up to half a unit, under 41 * 41
+    pairs of weights that lie 2^-20 apart."""
     grid = 0.7 + np.arange(41) * 2.0**-20
     weights = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float64)

@@ -1,4 +1,4 @@
-"""Whole runs on shares in this process: two stored test keys, roles that a test replaces."""
+"""Whole runs on shares in this process, with two stored test keys and roles that a test may replace."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def make_settings(
 
 
 def open_weights(parts: Mapping[str, ModelPart]) -> np.ndarray:
-    """Intercept and weights (1 + columns, K) of a model whose two parts meet here."""
+    """The intercept and weights (1 + columns, K) of a model, opened from both parts."""
     one, other = (part.arrays for part in parts.values())
     intercept = add_shares(one["intercept_shares"], other["intercept_shares"])
     weights = add_shares(one["weight_shares"], other["weight_shares"])
@@ -120,7 +120,7 @@ def train_centrally(settings: VerticalLinearSettings, tables: Mapping[str, Table
 
 
 def play_both(guest: Callable[[RecordedChannel], Any], host: Callable[[RecordedChannel], Any]) -> dict[str, Any]:
-    """What two functions return that talk to each other over sealed channels."""
+    """The results of two functions that talk to each other over sealed channels."""
     plays = dict(zip(PARTIES, (guest, host), strict=True))
     roles = {name: partial(one.play, role=plays[name]) for name, one in new_sessions().items()}
     return play_in_process(roles, timeout_s=60.0)

@@ -1,4 +1,5 @@
-"""Units that slots carry into each other: where they show, how far at most, and that the told bounds count them."""
+"""Units that slots carry into each other: where they show, how far they reach, and that the stated bounds count
+them."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ COARSE = FixedPoint(feature_bits=8)
 
 @pytest.fixture
 def carries(monkeypatch):
-    """Masks that are ones all the way: every slot that can carry does, but for slots that lie apart."""
+    """Masks of ones alone: every slot that can carry does, except slots that lie apart."""
     engine = type(get_engine())
     real, mask = engine.random_below, cross_products.mask_products
 
@@ -77,7 +78,7 @@ def test_scores_are_carried_two_units_at_most_and_truncated_within_their_bound(c
     whole, truncated = (signed_integers(add_shares(*parts))[:, 0] for parts in zip(*found.values(), strict=True))
     joined = np.hstack([np.full((30, 1), 2**8), features["bank"], features["shop"]]).astype(object)
     exact = joined @ values.astype(object)
-    # Rows in the lowest slot of both answers are carried nothing, those above in both two.
+    # Rows in the lowest slot of both answers are carried nothing; rows above it in both answers are carried two.
     assert {0, 2} <= set(whole - exact) <= {0, 1, 2}
     error = np.abs(np.array(truncated * 2**8 - exact, np.float64)).max() * 2.0**-40
     assert error <= score_error(scales) == 2.0**-32 * (1 + 2 * 2.0**-8)
@@ -122,7 +123,8 @@ def test_gram_products_lie_so_far_apart_that_none_is_carried(task, fixed_point):
 
 
 def test_gram_products_are_exact(run_of, settings_of, tables_of, monkeypatch):
-    """A unit would be multiplied with weights of any size: shares of the products add up to them, none off."""
+    """Later steps multiply the products with weights of any size, so their shares add up exactly, without a unit
+    more."""
     monkeypatch.setattr(training, "prefers_gram", lambda *_: True)
     kept, columns = {True: [], False: []}, {}
     make = GramGradients._make_products

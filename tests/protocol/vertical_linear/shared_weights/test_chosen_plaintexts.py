@@ -1,5 +1,8 @@
-"""A key's holder that encrypts plaintexts of its choice instead of its numbers: it read the other's rows where masks
-covered no more than slots, and finds noise under a mask of the whole plaintext."""
+"""A key's holder encrypts plaintexts of its choice instead of its numbers.
+
+Under masks that cover no more than slots it reads the other party's rows; under a mask of the whole plaintext it finds
+noise.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from hekat.wire import from_bytes, to_bytes
 
 GUEST, HOST = "bank", "shop"
 KEY_BITS = 2048
-# What slots were wider than results, and their masks.
+# Slots that are so much wider than results, and masks that fill them.
 OLD_SLOT_BITS, OLD_MASK_BITS = 82, 80
 LABELS = 943
 FEATURE_BITS = 31
@@ -30,7 +33,7 @@ FEATURE_BITS = 31
 
 @pytest.fixture
 def old_masks(monkeypatch):
-    """Masks as they were: one for each slot, uniform below 2^80 times what the slot holds."""
+    """Masks of slots: one for each slot, uniform below 2^80 times the slot's largest number."""
 
     def mask(products, layout):
         width, mask_bits = layout.value_bits + OLD_SLOT_BITS, layout.value_bits + OLD_MASK_BITS
@@ -86,14 +89,14 @@ def digits(opened, first_bit, bits, count):
 
 
 def first_free_bit(layout):
-    """Above all that was masked before, and in the middle of what is masked now."""
+    """Above all bits that masks of slots cover, and in the middle of the whole mask."""
     return layout.slot_count * (layout.value_bits + OLD_SLOT_BITS) + 1
 
 
 def test_labels_are_read_from_one_ciphertext_under_masks_of_slots_alone(attack, masked_so):
     rng = np.random.default_rng(41)
     labels, columns = rng.choice([-1, 1], LABELS), rng.integers(-(2**20), 2**20, (2, LABELS))
-    # As products of the host's one column are packed, with the guest's columns and labels.
+    # Packed as the products of the host's one column with the guest's columns and labels.
     layout = SlotLayout(2 * FEATURE_BITS + 1 + LABELS.bit_length(), 1, KEY_BITS)
     base = first_free_bit(layout)
     chosen = [1 << (base + 2 * row) for row in range(LABELS)]
@@ -114,7 +117,7 @@ def test_labels_are_read_from_one_ciphertext_under_masks_of_slots_alone(attack, 
 
 @pytest.mark.parametrize("slot_count", [1, 3])
 def test_features_are_read_the_same_way(attack, masked_so, slot_count):
-    """Scores, of training and of prediction: rows in slots, and the host's factors one for each column and slot."""
+    """Scores of training and of prediction: rows in slots, and the host's factors one for each column and slot."""
     rng = np.random.default_rng(42)
     features = rng.integers(-(2**FEATURE_BITS), 2**FEATURE_BITS, (60, 3))
     layout = SlotLayout(128 + FEATURE_BITS + 2, slot_count, KEY_BITS)

@@ -1,4 +1,4 @@
-"""Products that cross between two parties: exact in shares, masked for whoever opens them, refused if malformed."""
+"""Cross products of two parties: exact in shares, masked for the key's holder, refused where malformed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def product_in_shares(converse, sides, matrix, factors, layout, protection="pail
 
 
 def check_carried(sums, expected, layout, protection="paillier"):
-    """Products (rows, m) are what was expected, and a unit more at most above the lowest slot."""
+    """The products (rows, m) are as expected, or a unit more above the lowest slot."""
     found = np.array(ints_from_limbs(sums), object).reshape(expected.shape)
     beyond = (found - expected) % RING
     assert (beyond <= CARRY_UNITS).all()
@@ -173,7 +173,7 @@ def test_what_the_key_holder_opens_does_not_depend_on_the_secret(converse, sides
 
 
 def test_a_marked_factor_cannot_be_followed_into_the_answer(converse, sides, paillier_keys):
-    """A key holder sends factors under randomisers of Jacobi symbol -1, and looks for the symbol in the answer."""
+    """A key's holder sends factors under randomisers of Jacobi symbol -1, and looks for the symbol in the answer."""
     keys = paillier_keys[KEY_BITS][1]
     n = keys.public.n
     mark = next(r for r in range(2, 100) if gmpy2.jacobi(r, n) == -1)

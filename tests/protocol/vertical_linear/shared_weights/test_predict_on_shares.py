@@ -144,7 +144,7 @@ def test_a_spread_that_is_none_is_refused(run_of, tables_of, settings_of, predic
 def test_scores_of_shares_are_told_as_finely_as_agreed(
     run_of, tables_of, settings_of, opened, predict_jointly, monkeypatch, task, bits
 ):
-    """Both the receiver's share and the one it is sent lack the finer bits."""
+    """Neither the receiver's share nor the share that it is sent has the finer bits."""
     parts = run_of(settings_of(task=task, epochs=1, batch_rows=0, protection="none"), tables_of(20, task=task)).run()
     tables = {name: replace(table, labels=None) for name, table in tables_of(21, rows=13).items()}
     met = []

@@ -31,7 +31,7 @@ def signed(shares: np.ndarray) -> np.ndarray:
 
 
 class CuriousGuest:
-    """A receiver that asks about the same people many times, and keeps its own share as it is before all else."""
+    """A receiver that asks about the same people many times, and keeps its own share from before truncation."""
 
     def __init__(self, monkeypatch) -> None:
         score_shares, pad = predict.score_shares, Truncation._next_pad
@@ -59,7 +59,7 @@ class CuriousGuest:
         monkeypatch.setattr(predict, "add_shares", keep_sent)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Between which integers all answers together put each person's score."""
+        """The integers between which all answers together put each person's score."""
         own = np.array(ints_from_limbs(add_shares(self._own, self._pad).reshape(-1, 2)), dtype=object)
         units = -signed(self._sent) % (1 << RING_BITS)
         above, below = (own - units * UNIT).reshape(TIMES, PEOPLE), (own - (units + 1) * UNIT).reshape(TIMES, PEOPLE)

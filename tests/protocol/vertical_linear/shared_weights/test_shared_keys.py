@@ -18,7 +18,7 @@ PEER = {"bank": "shop", "shop": "bank"}
 
 
 class Listening:
-    """A channel that writes down what `party` sends, and passes on what `change` makes of it."""
+    """A channel that notes what `party` sends, and sends what `change` makes of it."""
 
     def __init__(self, channel, sent, change) -> None:
         self._channel, self._sent, self._change = channel, sent, change
@@ -43,7 +43,7 @@ def stopped(run, cause: type[Exception], party: str) -> None:
 def test_a_key_that_is_not_proven_stops_the_run(
     run_of, tables_of, settings_of, key_pairs, liar: str, flaw: str
 ) -> None:
-    """Both run the same code: the one that checks sends nothing after its hello."""
+    """Both parties run the same code: the one that checks sends nothing after its hello."""
 
     def change(party: str, message):
         if party != liar or not isinstance(message, HelloMessage):
@@ -69,7 +69,7 @@ def test_a_key_that_is_not_proven_stops_the_run(
 def test_ciphertexts_that_are_no_units_are_refused_both_ways(
     run_of, tables_of, settings_of, key_pairs, liar: str, kind, gradient_method
 ) -> None:
-    """Factors are under the sender's own key, of which it knows p: answers to such a number would tell multipliers."""
+    """Factors are under the sender's own key, whose p it knows: answers to such a number would tell multipliers."""
     keys = key_pairs[liar if kind is FactorsMessage else PEER[liar]]
 
     def change(party: str, message):

@@ -165,7 +165,8 @@ def test_training_that_diverges_is_told_from_the_loss(run_of, tables_of, setting
 
 
 def test_training_that_diverges_within_an_epoch_is_no_defect_to_the_check(run_of, tables_of, settings_of, monkeypatch):
-    """60 steps of one epoch: sums of kept products pass what truncation bears long before the guest opens a loss."""
+    """60 steps of one epoch: sums of the Gram matrix pass the range of truncation long before the guest opens a
+    loss."""
     monkeypatch.setattr(training, "prefers_gram", lambda *_: True)
     settings = settings_of(epochs=1, batch_rows=1, learning_rate=1000.0)
     with pytest.raises(PartyStoppedError, match=r"training diverges: gradients in epoch-1/batch-\d+") as caught:
@@ -230,7 +231,7 @@ def test_a_decay_that_leaves_no_factor_by_the_last_epoch_is_refused_by_the_setti
 
 
 def test_momentum_never_multiplies_the_rate_by_l2(settings_of):
-    """Their product is too small for an integer, and each of them is not: only where it is made is it refused."""
+    """Neither number is too small for an integer, but their product is: it is refused where it is made."""
     values = {"learning_rate": 1e-4, "l2": 1e-6}
     taken = settings_of(**values, optimiser="momentum").training
     assert (taken.optimiser, taken.learning_rate, taken.l2) == ("momentum", 1e-4, 1e-6)
@@ -280,7 +281,7 @@ def test_features_too_large_for_shares_are_refused(run_of, tables_of, settings_o
 
 
 def test_a_party_of_a_release_with_other_slots_is_refused(run_of, settings_of, tables_of, gradient_method, monkeypatch):
-    """Its messages have the same fields: both would read nonsense out of each other's plaintexts."""
+    """Messages of the other release have the same fields, so both would misread each other's plaintexts."""
     write = recorded_channel.to_bytes
 
     def write_as_before(message):

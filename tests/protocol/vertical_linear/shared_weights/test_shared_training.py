@@ -1,4 +1,4 @@
-"""Training on shares: equal to centralised training within the bound of each step, both ways, for every task."""
+"""Training on shares equals centralised training within the bound of each step, by both methods, for every task."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, gradient_met
 def test_any_data_and_batches_give_the_centralised_weights(
     run_of, settings_of, opened, centralised, seed, rows, columns, batch_rows, skew, task, kept
 ):
-    """In the clear, where the same shares meet the same arithmetic; with ties, heavy tails and one-sided classes."""
+    """In the clear, with the same arithmetic on the same shares; with ties, heavy tails and one-sided classes."""
     rng = np.random.default_rng(seed)
     values = np.round(rng.normal(size=(rows, sum(columns))), 1) * np.exp(skew * rng.random((rows, sum(columns))))
     values[0], values[1] = -1.0, 1.0  # no column is constant, nor are the labels

@@ -1,4 +1,4 @@
-"""What the one number that shares open in an epoch, its loss, tells the guest of few rows of the host."""
+"""What the loss, the one number that opens in an epoch on shares, tells the guest about few rows of the host."""
 
 from __future__ import annotations
 

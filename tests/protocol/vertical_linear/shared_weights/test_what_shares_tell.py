@@ -21,7 +21,7 @@ ROWS, HOST_COLUMNS, BATCH_ROWS = 200, 12, 10
 
 @pytest.fixture
 def views(monkeypatch):
-    """What each side holds in every step: its shares of gradients, weights before it, and all that it opened."""
+    """What each side has in every step: its shares of gradients, the weights before it, and all that it opened."""
     seen = {True: [], False: []}
     opened = {"bank": [], "shop": []}
     move, read = SharedWeights.move, cross_products.PaillierCrossProducts._open
@@ -138,7 +138,8 @@ def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_o
 def test_the_loss_opens_to_24_bits_and_no_finer(
     run_of, settings_of, tables_of, centralised, gradient_method, task, monkeypatch
 ):
-    """What opens is a whole number of 2^-24: finer digits would be a sum over rows that the guest could solve with."""
+    """The opened loss is a whole number of 2^-24: finer digits would be a sum over rows that the guest could solve
+    with."""
     opened = []
     monkeypatch.setattr(guest, "add_shares", lambda *shares: (opened.append(add_shares(*shares)), opened[-1])[1])
     settings, tables = settings_of(task=task, learning_rate=0.1), tables_of(14, task=task)

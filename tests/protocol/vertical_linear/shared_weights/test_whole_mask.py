@@ -29,7 +29,8 @@ def keys(paillier_keys):
 
 
 def carried(keys, layout, lines, masks):
-    """What shares of each line's values, under that mask, add up to beyond them: (lines, slots) integers mod 2^128."""
+    """By how much the shares of each line's values, under that mask, add up to more: (lines, slots) integers mod
+    2^128."""
     packed = [sum(value << (layout.slot_bits * slot) for slot, value in enumerate(line)) for line in lines]
     products = encrypt(keys.private, plaintext_from_ints(packed, keys.public.plaintext_space.bound))
     engine = get_engine()
@@ -103,7 +104,7 @@ def test_slots_apart_carry_only_where_a_whole_gap_is_ones(keys, layout):
 
 
 def test_a_plaintext_that_passes_the_modulus_is_lost_and_no_more(keys):
-    """What the margin is for: V + R = n opens as 0."""
+    """The margin excludes this: V + R = n opens as 0."""
     layout, line = DENSE[1], extremes(DENSE[1])[0]
     assert (carried(keys, layout, [line], [keys.public.n - 1 - whole(layout, line)]) <= CARRY_UNITS).all()
     lost = carried(keys, layout, [line], [keys.public.n - whole(layout, line)])
@@ -140,7 +141,7 @@ def decrypt_all(keys, ciphertexts):
 
 
 def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, gradient_method, monkeypatch):
-    """Each answered ciphertext of each batch has a mask of its own: those of a run are all different."""
+    """Each answered ciphertext of each batch has a mask of its own: all masks of a run are different."""
     engine, drawn, answered = get_engine(), [], []
     real, mask = type(engine).random_below, cross_products.mask_products
 

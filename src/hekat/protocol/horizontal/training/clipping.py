@@ -1,9 +1,9 @@
 """The clipping bound of each tensor, round by round, by the policy the job names.
 
-`adaptive` keeps the bound within a factor of four of what the values need: counts of values beyond the bound and
-beyond a quarter of it travel as encrypted counters; too many beyond it doubles it (most of them: sixteen times as
-much), too few beyond a quarter halves it. The first bound comes from one encrypted histogram of exponents; a tensor
-that was all zero starts with the largest bound of the others. Parties learn sums of counts, the aggregator nothing.
+`adaptive` keeps the bound within a factor of four of what the values need: counts of values beyond the bound and beyond
+a quarter of it travel as encrypted counters; too many beyond the bound double it (if most are, it grows sixteenfold),
+too few beyond a quarter halve it. The first bound comes from one encrypted histogram of exponents; a tensor that was
+all zero starts with the largest bound of the others. Parties learn sums of counts, the aggregator nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClippingPolicy(Protocol):
 def make_policy(
     codec: CodecSettings, aggregation: Aggregation, known_bounds: dict[str, float] | None = None
 ) -> ClippingPolicy:
-    """The policy the settings name, or none where nothing is packed; `known_bounds` are those of a checkpoint."""
+    """The policy the settings name, or none where nothing is packed; `known_bounds` come from a checkpoint."""
     if not aggregation.clips:
         return Unclipped()
     if codec.clipping == "adaptive":
@@ -170,7 +170,7 @@ class AdaptiveClipping:
 
 
 def exponent_counters(tensors: ScaledTensors) -> list[Counter]:
-    """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the ends take what lies beyond.
+    """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the end bins take the rest.
 
     The lowest bin is for zeros alone, and the one above it for all that is small: a tensor of small values has a bound.
     """

@@ -1,4 +1,4 @@
-"""Finds an update that is not to be averaged: NaN, infinity, or more than any clipping bound reaches."""
+"""Finds updates that must not be averaged: NaN, infinity, or values beyond every clipping bound."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_finite(party: str, number: int, update: Tensors, loss: float) -> None:
 
 
 def check_magnitude(party: str, number: int, scaled: Tensors) -> None:
-    """Raise InputError where a scaled update has values beyond the largest clipping bound: clipping would hide it."""
+    """Raise InputError where a scaled update has values beyond the largest clipping bound: clipping would hide them."""
     for name, values in scaled.items():
         if values.size and max(values.max(), -values.min()) > MAX_ALPHA:
             raise InputError(

@@ -37,7 +37,7 @@ from hekat.protocol.secure_sum.aggregation import (
     scale_by_weight,
     sum_counters,
 )
-from hekat.protocol.secure_sum.final_model import ModelTrail
+from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.stopwatch import Stopwatch
@@ -47,7 +47,7 @@ LOSS_UNITS = 2**20
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What one party may know of one finished round: aggregates only."""
+    """What one party knows of one finished round: aggregates only."""
 
     round: int
     loss: float
@@ -68,7 +68,7 @@ class RoundRecord:
 class TrainingState:
     """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
 
-    `control` is scaffold's c, `row_count` the rows of all parties that it is the mean over. `last_rounds` tells of each
+    `control` is scaffold's c, the mean over `row_count` rows of all parties. `last_rounds` tells of each
     party the last round whose sum holds its update, where parties keep states of their own.
     """
 
@@ -86,7 +86,7 @@ class TrainingState:
 
     @property
     def sums_done(self) -> int:
-        """How far training is: the rounds, and the validation after the last one."""
+        """The progress of training: the rounds, and the validation after the last one."""
         return self.rounds_done + (self.validation.final is not None)
 
     def copy(self) -> TrainingState:
@@ -111,8 +111,8 @@ class LocalRun:
     """What a training loop needs beside settings and data; the callbacks never see another party's values.
 
     `on_compared` is told of the parties with which the final model could not be compared.
-    `save_own` is given what this party alone carries on, once the round's sum holds its update and before any party
-    saves the round; `own` is that of the round named in `resume_from`.
+    `save_own` receives what this party alone carries on, once the round's sum holds its update and before any party
+    saves the round; `own` belongs to the round named in `resume_from`.
     """
 
     stopwatch: Stopwatch
@@ -149,7 +149,7 @@ def train(
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
     4. where rows are held out, validate the model that training ends with;
-    5. compare what training ended with, party by party.
+    5. compare the final model, party by party.
     """
     trainer = _Trainer(aggregation, table, settings, run, party)
     while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
@@ -160,7 +160,7 @@ def train(
 
 
 class _Trainer:
-    """One party's loop: what stays the same over the rounds, and the state that changes."""
+    """One party's loop: its constant parts, and the state that changes."""
 
     def __init__(
         self, aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, party: str
@@ -250,7 +250,7 @@ class _Trainer:
         self._run.on_round(record, state)
 
     def validate_at_end(self) -> None:
-        """Validate the model that training ended with, where that is due and not done yet."""
+        """Validate the final model, where that is due and not done yet."""
         if self._settings.validation.hold_out and self.state.validation.final is None:
             self._validation.finish(self._aggregation, self.state.parameters)
             self._run.save(self.state)
@@ -263,7 +263,7 @@ class _Trainer:
         self._run.on_compared(self._aggregation.compare_final(digest))
 
     def _should_stop(self, *, is_validated: bool) -> bool:
-        """As the stop rule reads it: validation losses where rows are held out, else training losses."""
+        """As the stop rule reads it: validation losses where rows are held out, training losses otherwise."""
         training = self._settings.training
         if not self._settings.validation.hold_out:
             return should_stop(self.state.losses, training)
@@ -289,7 +289,7 @@ class _Trainer:
         return replace(work, update=update)
 
     def _nothing_of_its_own(self) -> LocalWork:
-        """The form of an update, for a round that this party is not sampled in: none of it is sent."""
+        """The form of an update, for a round whose sample this party is not in: none of it is sent."""
         return LocalWork(
             self._trained.update_like(self._model, has_control=self._settings.training.has_control), 0.0, 1, 0
         )
@@ -306,7 +306,7 @@ class _Trainer:
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters, standardiser and what all parties share beside; equal only where every byte is."""
+    """A keyed digest of parameters, standardiser and control variates; equal only where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
     control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
@@ -319,7 +319,7 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
 
 
 def encode_totals(state: TrainingState) -> bytes:
-    """What parties know of all sums so far beside the model, as bytes that are equal where all of it is."""
+    """All totals of sums so far beside the model, as bytes; equal where all totals are."""
     validation = state.validation
     totals = {
         "rounds_done": state.rounds_done,

@@ -1,4 +1,4 @@
-"""What one party carries from round to round and nobody else has: its control variate, what its updates still owe.
+"""One party's own state from round to round: its control variate, and what its updates still owe.
 
 It follows from that party's rows alone, so it is in no checkpoint that parties share.
 """
@@ -19,7 +19,7 @@ from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 @dataclass(frozen=True)
 class OwnState:
-    """As of the end of `round`, the last one whose sum holds the party's update; 0 before the first.
+    """The state at the end of `round`, the last one whose sum holds the party's update; 0 before the first.
 
     `control` is c_i (`scaffold`), `owed` what clipping and rounding took from updates so far (`error_feedback`), both
     by the trained weights' names and empty where the job does not ask for them.
@@ -34,7 +34,7 @@ class OwnState:
         return correction_of(shared, self.control) if self.control else None
 
     def complete(self, work: LocalWork, shared: Tensors, learning_rate: float) -> Tensors:
-        """The update that is sent: what is still owed added to the work, the control variate's change beside it.
+        """The update to send: the work plus what is still owed, and the control variate's change beside it.
 
         Source of the first: Seide et al. 2014, section 3; Karimireddy et al. 2019, Algorithm 2.
         """

@@ -37,8 +37,8 @@ _FOR_CHANGES: dict[str, dict[str, float]] = {
 def build_optimiser(training: TrainingSettings) -> Optimiser:
     """The server optimiser with `optimiser_settings`, and defaults for what they leave out.
 
-    `fedsgd`: the optimiser's own defaults at the job's learning rate. Else: those of `_FOR_CHANGES`, whatever the rate
-    of local steps is. Raises InputError for an unknown optimiser or setting.
+    `fedsgd`: the optimiser's own defaults at the job's learning rate. The others: `_FOR_CHANGES`, at any rate of local
+    steps. Raises InputError for an unknown optimiser or setting.
     """
     defaults = {"learning_rate": training.learning_rate}
     if training.averages_changes:

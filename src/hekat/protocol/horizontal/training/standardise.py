@@ -22,7 +22,7 @@ from hekat.protocol.secure_sum.update_codec import check_total
 STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
 """The sums in their order; the aggregator serves them by these names."""
 
-# Moments are sent once, so they get the widest lanes a codec has; powers of two are agreed on by yes or no.
+# Moments are sent once, so they get the widest slots a codec has; powers of two are agreed on by yes or no.
 MOMENT_BITS = 32
 FLAG_BITS = 1
 # Deviations from the mean, in units of the column's largest power of two: more than 2 there is none, and below 2^-32
@@ -30,10 +30,10 @@ FLAG_BITS = 1
 LEAST_DEVIATION = -32
 MOST_DEVIATION = 1
 # A column that is constant deviates from the agreed mean by that one's rounding, in the same units for each party:
-# stochastic rounding of 32-bit lanes is off by 2^-31, and powers of two round that up.
+# stochastic rounding of 32-bit slots is off by 2^-31, and powers of two round that up.
 MEAN_RESOLUTION_PER_PARTY = 2.0**-30
 # Below this, in units of the squared deviation scale, a variance is not told apart from rounding: 2^-31 of it, and
-# twice that of the mean it is taken around, is what 32-bit lanes leave uncertain for each party.
+# twice that of the mean it is taken around, is what 32-bit slots leave uncertain for each party.
 LEAST_VARIANCE = 2.0**-28
 LEAST_VARIANCE_PER_PARTY = 2.0**-29
 
@@ -48,7 +48,7 @@ class Standardiser:
     def apply(self, features: Features) -> Features:
         """The scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean that is not 0.
 
-        The values of sparse rows are new, their places are those of `features`.
+        Of sparse rows the values are new, and their places are shared with `features`.
         """
         if is_dense(features):
             return np.asarray((features - self.mean) / self.spread)

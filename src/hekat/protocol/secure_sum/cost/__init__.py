@@ -1,1 +1,1 @@
-"""What sums take: their forms, their messages and the bytes of these, known before a run."""
+"""The cost of sums: their forms, their messages and the messages' bytes, known before a run."""

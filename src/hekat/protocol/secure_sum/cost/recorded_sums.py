@@ -1,4 +1,4 @@
-"""Which sums training asks for, and of what form: recorded from one party that trains by itself, before any run."""
+"""The sums that training asks for and their forms, recorded before any run from one party that trains by itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SumShape:
 
 
 class SumRecorder(Alone):
-    """As training alone, but it notes the form of every sum; `clips` as under the protection to be told of."""
+    """As `Alone`, but it notes the form of every sum; `clips` as under the protection in question."""
 
     def __init__(self, value_bits: int, *, clips: bool) -> None:
         self.clips, self._value_bits = clips, value_bits

@@ -1,7 +1,7 @@
-"""The bytes of one round under each protection, message by message, known from the settings before anything is sent.
+"""The bytes of one round under each protection, message by message, known from the settings before a run.
 
 Every message is made here with contents of the right length and measured by the code that writes it, so that a changed
-message changes the figure. What the lattice protection needs is counted for a round in which nobody is lost and every
+message changes the figure. Protection `lattice` is counted for a round in which no party drops out and every
 sum opens at once.
 """
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.channel.sealed_size import sealed_bytes
-from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.codec import Layout, make_layout
+from hekat.protocol.secure_sum.agreement.messages import ClipMessage, RangeMessage, RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_layout
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
 from hekat.protocol.secure_sum.counters import plain_counters
 from hekat.protocol.secure_sum.masked.cost import masked_messages, masked_packing
-from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage, RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -33,7 +33,7 @@ _DIGEST = bytes(32)
 
 @dataclass(frozen=True)
 class RoleBytes:
-    """Sealed bytes and messages of one role; `waits` is in how many steps it receives, each a time on the line."""
+    """Sealed bytes and messages of one role; `waits`: the number of steps in which it waits for a message."""
 
     sent_bytes: int = 0
     received_bytes: int = 0
@@ -45,7 +45,7 @@ class RoleBytes:
 def messages_of_sum(
     settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
 ) -> Iterator[Sent]:
-    """Every message of one sum, of which `uploaders` are the parties that train; `upload_number` is lattice's."""
+    """Every message of one sum, with `uploaders` the parties that train; `upload_number`: under `lattice`."""
     hub = settings.aggregator
     if shape.is_fitted:
         yield from _fitting_messages(settings, shape, uploaders)
@@ -103,19 +103,12 @@ def packing_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> P
     if settings.protection == "none":
         return None
     layout = layout_of(settings, shape.value_bits, uploader_count)
-    lane_count = slots_of(settings, shape, layout)
-    return Packing(
-        lane_count=lane_count,
-        lane_bits=layout.slot_bits,
-        lanes_per_ciphertext=layout.slots,
-        ciphertext_count=layout.plaintext_count(lane_count),
-        compression_ratio=compression_ratio(lane_count, layout),
-        plaintext_space_use=plaintext_space_use(lane_count, settings.key_bits, layout),
-    )
+    slot_count = slots_of(settings, shape, layout)
+    return packing_in_layout(layout, slot_count, settings.key_bits)
 
 
 def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> Layout:
-    """The lanes of protection `paillier`."""
+    """The slots of protection `paillier`."""
     return make_layout(
         settings.codec.layout,
         value_bits=value_bits,
@@ -125,8 +118,8 @@ def layout_of(settings: SumSettings, value_bits: int, uploader_count: int) -> La
 
 
 def slots_of(settings: SumSettings, shape: SumShape, layout: Layout) -> int:
-    """Lanes of one contribution under protection `paillier`."""
-    return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).lane_count(shape.like, shape.counters)
+    """Slots of one contribution under protection `paillier`."""
+    return UpdateCodec(layout, settings.codec.rounding, settings.weight_max).slot_count(shape.like, shape.counters)
 
 
 def _fitting_messages(settings: SumSettings, shape: SumShape, uploaders: Sequence[str]) -> Iterator[Sent]:
@@ -150,7 +143,7 @@ def _paillier_bytes(settings: SumSettings, shape: SumShape, uploader_count: int)
 
 
 def _plain_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) -> tuple[int, int]:
-    """Weights are taken for their bound: a smaller number can be up to 8 bytes shorter."""
+    """Weights are counted at their bound: a smaller number can be up to 8 bytes shorter."""
     nothing, counters = np.zeros(0), plain_counters([0] * len(shape.counters))
     weight = settings.weight_max
     count = shape.value_count

@@ -1,4 +1,4 @@
-"""One message as whoever counts bytes sees it: from whom, to whom, in which step, how long."""
+"""One message as a count of bytes sees it: sender, receiver, step, length."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The aggregator's side of protection `lattice`: who dealt, whose upload is whole, and the sum of those.
+"""The aggregator's side of protection `lattice`: it collects dealt shares and whole uploads, and adds the latter.
 
-The aggregator holds no key. It decides nothing that members do not check: they release only for a set U whose every
-party signed exactly what is stated, of parties of the step's sample, u_min of them at least, and for one such set a
-group. Numbers as in docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being
-received.
+The aggregator holds no key. Members check all that it decides: they release only for a set U of at least u_min parties
+of the step's sample, each of which signed exactly what is stated, and for one such set a group. Numbers as in
+docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ T = TypeVar("T")
 
 
 class MaskedSummation(Summation):
-    """Adds masked updates, upload by upload, and tells the members whose they are."""
+    """Adds masked updates, upload by upload, and tells the members the parties of a sum."""
 
     def __init__(
         self,
@@ -77,23 +76,23 @@ class MaskedSummation(Summation):
         members: Sequence[str] | None = None,
         step_timeout_s: float | None = None,
     ) -> None:
-        """`number`: the least upload number that no party has used. `members`: those that were drawn, or None.
+        """`number`: the least upload number that no party has used. `members`: as drawn, or None.
 
         `step_timeout_s`: the time of one upload.
         """
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
-        # Without a key the aggregator has all of the way that is public.
+        # The aggregator has no key: of the scheme it uses what is public.
         self._scheme = make_opening_scheme(settings, members=members)
         self._participation = participation_of(channel, settings)
         self._most_slots = 0
 
     def bound_slots(self, most_slots: int) -> None:
-        """Take no uploads of more lanes from now on; none at all before this was called."""
+        """Accept no upload of more slots from now on; before the first call, accept none."""
         self._most_slots = most_slots
 
     def parties_in(self, step: str) -> tuple[str, ...]:
-        """Who uploads in the step, lost or not."""
+        """The parties that upload in the step, dropped out or not."""
         return self._participation.parties_in(step)
 
     def begin(self, step: str) -> None:
@@ -123,7 +122,7 @@ class MaskedSummation(Summation):
         )
 
     def _serve_upload(self, leg: Leg) -> tuple[str, ...]:
-        """Who says that the sum does not open: nobody, once it stands."""
+        """The parties that say that the sum does not open; none, once it stands."""
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
@@ -200,7 +199,7 @@ class MaskedSummation(Summation):
             statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
-        # Before anybody releases: for whom was released in a group cannot be changed afterwards.
+        # Before any member releases: the parties that a group was released for cannot be changed afterwards.
         self._check_enough(leg)
         self._groups.check(leg.step)
         self._check_members(leg, self._reachable_members())
@@ -223,7 +222,7 @@ class MaskedSummation(Summation):
         return self._settle(leg)
 
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
-        """Tell all whom the sum is to be opened by which one it is, before anybody releases."""
+        """Commit to the sum, to every opener, before any member releases."""
         with self._stopwatch.measure("aggregate"):
             committed = commit_to(
                 accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS)
@@ -240,7 +239,7 @@ class MaskedSummation(Summation):
         included: IncludedSet,
         released: list[str],
     ) -> None:
-        """As `_send_sum`, of a sum that parties check; without one of its parties nobody could."""
+        """As `_send_sum`, of a sum that parties check: every party of U has to tell its part of the check."""
         check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
         parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
         self._groups.check(leg.step)
@@ -265,9 +264,9 @@ class MaskedSummation(Summation):
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
-        """Ask for one party's upload, and add it once it is whole and signed; None where the party is lost over it.
+        """Ask for one party's upload, and add it once it is whole and signed; None where the party drops out.
 
-        One party uploads at a time: what waits in queues is no more than one upload, and each has a step's time.
+        One party uploads at a time, within a step's time: queues hold no more than one upload.
         """
         parameters = SETS[context.set_name]
         block_slots = block_values(parameters, BLOCK_SLOTS)
@@ -341,7 +340,7 @@ class MaskedSummation(Summation):
             self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
 
     def _settle(self, leg: Leg) -> tuple[str, ...]:
-        """Tell all whether the sum stands; the parties at which it did not open."""
+        """Tell all parties whether the sum stands; return the parties at which it did not open."""
         opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
         for party, message in opened.items():
             wrong = [member for member in self._scheme.members if member in message.wrong_members]

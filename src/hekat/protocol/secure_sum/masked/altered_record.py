@@ -1,8 +1,8 @@
-"""What a party keeps on disk of a sum that was altered, so that it answers to one such sum in a job and to no second.
+"""What a party keeps on disk of an altered sum, so that it answers to one such sum in a job and to no second one.
 
-Whether an altered sum opens may hang on what the updates are, so each answer can be a bit about them. A run that is
-resumed would otherwise answer again. There is one file for a job: `hekat altered sum 1`, a line "job DIGEST" in hex and
-a line "step NAME"; without it there was none. It is read before a run begins and written before a party leaves one.
+Whether an altered sum opens may depend on the updates, so each answer can tell a bit of them. Otherwise a resumed run
+would answer again. There is one file for a job: `hekat altered sum 1`, a line "job DIGEST" in hex and a line "step
+NAME"; without the file no sum was altered. A party reads it before a run begins, and writes it before it leaves one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it shows that a sum is not that of the uploads, in words that accuse nobody who may be honest."""
+"""The error for a sum that is not the uploads' sum; its words accuse no role that may be honest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hekat.protocol.secure_sum.settings import SumSettings
 
 
 def altered_sum_error(step: str, settings: SumSettings, why: Exception, noted: Path) -> AlteredSumError:
-    """The end of a run in which the secrets' sum was found and does not open what the aggregator sent as the sum.
+    """Ends a run in which the secrets' sum was found and does not open what the aggregator sent as the sum.
 
     `noted`: the party's file that says so.
     """

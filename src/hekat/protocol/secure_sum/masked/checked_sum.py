@@ -1,9 +1,9 @@
-"""Both sides of a sum that parties check against the uploads (`check_sum`): what is told, signed, and compared.
+"""Both sides of a sum that parties check against the uploads (`check_sum`): messages, signatures, comparison.
 
 1. the aggregator commits to the whole sum, ahead of any release -> parties, members
 2. each party of U signs inner products of its upload with what follows from the statement of U and the commitment
 3. the aggregator sends all of these to every party, and the whole sum; a party rounds it itself, and opens it
-4. the sum stands at a party if it is the one committed to, and its inner products are those of the uploads
+4. the sum stands at a party if it is the one committed to, and its inner products are the uploads' summed
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def commit_to(
 
 
 class SumChecking:
-    """A party's side, for one upload after another. It keeps its own upload until it has told its part of the check."""
+    """A party's side, for one upload after another. It keeps its upload until it has told its part of the check."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class SumChecking:
         self._upload: list[tuple[bytes, int]] = []
 
     def begin(self) -> None:
-        """Let go of an upload that came to nothing."""
+        """Drop an upload that came to nothing."""
         self._upload = []
 
     def keep(self, written: bytes, value_count: int) -> None:
@@ -104,7 +104,7 @@ class SumChecking:
         return receive_commitment(self._channel, self._aggregator, leg, self._aggregator_timeout_s)
 
     def tell(self, leg: Leg, parameters: LatticeParameters, included: IncludedSet) -> None:
-        """Tell the inner products of this party's upload, where it is in U, and let go of it."""
+        """Tell the inner products of this party's upload, where it is in U, and drop the upload."""
         upload, self._upload = self._upload, []
         if self._channel.party not in included.parties:
             return

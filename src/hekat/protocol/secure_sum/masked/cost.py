@@ -1,4 +1,4 @@
-"""The bytes of one sum under protection `lattice`, in the order of its messages: nobody is lost, it opens at once."""
+"""The bytes of one sum under protection `lattice`, message by message; no party drops out, and it opens at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step
@@ -45,7 +45,7 @@ _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
 
 def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
-    """The sum's lanes; bounds of 1 stand for those of the round."""
+    """The sum's slots; bounds of 1 stand for the round's."""
     return SlotStream(
         shape.like,
         dict.fromkeys(shape.shapes, 1.0),
@@ -57,20 +57,9 @@ def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
 
 
 def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing:
-    """How the sum's lanes fill chunks."""
+    """How the sum's slots fill chunks."""
     form = choose_parameters(shape.value_bits, uploader_count).form
-    lane_count = stream_of(settings, shape).lane_count
-    chunk_count = form.chunk_count(lane_count)
-    return Packing(
-        lane_count=lane_count,
-        lane_bits=form.slot_bits,
-        lanes_per_ciphertext=form.values_per_chunk,
-        ciphertext_count=chunk_count,
-        compression_ratio=lane_count / chunk_count,
-        plaintext_space_use=lane_count
-        * form.slot_bits
-        / (form.ring.degree * form.ring.modulus.bit_length() * chunk_count),
-    )
+    return packing_in_chunks(form, stream_of(settings, shape).slot_count)
 
 
 def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) -> Dealt:
@@ -87,15 +76,15 @@ def masked_messages(
         settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
     )
     leg = Leg(shape.step, upload_number, settings.parties)
-    lane_count = stream_of(settings, shape).lane_count
+    slot_count = stream_of(settings, shape).slot_count
     dealt = dealt_by(scheme, uploaders[0], parameters)
     yield from _begin(settings, leg)
-    yield from _shares(settings, scheme, leg, parameters, uploaders, lane_count, dealt)
-    yield from _uploads(settings, leg, parameters, uploaders, lane_count, dealt)
+    yield from _shares(settings, scheme, leg, parameters, uploaders, slot_count, dealt)
+    yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
     yield from _release(settings, scheme, leg, parameters, uploaders, dealt)
     if settings.check_sum:
         yield from _parts(settings, leg, parameters, uploaders)
-    yield from _sum(settings, scheme, leg, parameters, lane_count, len(uploaders))
+    yield from _sum(settings, scheme, leg, parameters, slot_count, len(uploaders))
 
 
 def _begin(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
@@ -112,11 +101,11 @@ def _shares(
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
-    lane_count: int,
+    slot_count: int,
     dealt: Dealt,
 ) -> Iterator[Sent]:
     hub, digests = settings.aggregator, list(dealt.digests)
-    told = message_bytes(DealtMessage(parameters.name, lane_count, _DIGEST, digests, _SIGNATURE))
+    told = message_bytes(DealtMessage(parameters.name, slot_count, _DIGEST, digests, _SIGNATURE))
     for party in uploaders:
         yield from (
             Sent(party, member, leg.name("share"), message_bytes(ShareMessage(b""), len(content)))
@@ -138,16 +127,16 @@ def _uploads(
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
-    lane_count: int,
+    slot_count: int,
     dealt: Dealt,
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     block_slots = block_values(parameters, BLOCK_SLOTS)
-    turn = message_bytes(TurnMessage(block_count=block_count_of(lane_count, block_slots)))
+    turn = message_bytes(TurnMessage(block_count=block_count_of(slot_count, block_slots)))
     statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
     for party in uploaders:
         yield Sent(hub, party, leg.name("turn"), turn)
-        for count in _blocks(lane_count, block_slots):
+        for count in _blocks(slot_count, block_slots):
             yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
         yield Sent(party, hub, leg.name("statement"), statement)
 
@@ -203,7 +192,7 @@ def _sum(
     scheme: OpeningScheme,
     leg: Leg,
     parameters: LatticeParameters,
-    lane_count: int,
+    slot_count: int,
     addend_count: int,
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
@@ -213,7 +202,7 @@ def _sum(
     outcome = message_bytes(OutcomeMessage(stands=True))
     for party in settings.parties:
         yield Sent(hub, party, leg.name("sum"), begin)
-        for count in _blocks(lane_count, block_values(parameters, BLOCK_SLOTS)):
+        for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
             if settings.check_sum:
                 size = whole_bytes(form.field_count(count), bits)
                 yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))
@@ -223,8 +212,8 @@ def _sum(
         yield Sent(hub, party, leg.name("outcome"), outcome)
 
 
-def _blocks(lane_count: int, block_slots: int) -> Iterator[int]:
-    return (min(block_slots, lane_count - start) for start in range(0, lane_count, block_slots))
+def _blocks(slot_count: int, block_slots: int) -> Iterator[int]:
+    return (min(block_slots, slot_count - start) for start in range(0, slot_count, block_slots))
 
 
 @cache

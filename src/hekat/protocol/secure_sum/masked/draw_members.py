@@ -1,9 +1,9 @@
 """The draw of the committee's members as a run begins: all commit, all sign what all committed to, all reveal.
 
-Three exchanges through the aggregator, which passes on what it cannot change unnoticed: all that a party says is signed
-for this session; then each tells the aggregator that it accepts the members. A party reveals its word only once every
-other one has signed the same list of commitments, and this list is on its disk; so all honest parties draw the same
-members, nobody chooses a word after having seen another, and a run that is broken off and begun again draws nothing new
+Three exchanges go through the aggregator, which cannot change them unnoticed: a party signs all that it says, for this
+session. Then each party tells the aggregator that it accepts the members. A party reveals its word only once every
+other one has signed the same list of commitments and the list is on its own disk. So all honest parties draw the same
+members, no party chooses its word after another's, and a run that breaks off and begins again draws nothing new
 (docs/spec/committee.md, The draw).
 """
 
@@ -33,8 +33,11 @@ _STATE_CURE = "begin a new job, with another training.seed"
 
 
 class PartyDraw:
-    """A party's side. `resumed`: the run goes on from a checkpoint; `may_be_older`: perhaps one of a release without a
-    draw, whose committee then stays as it was."""
+    """A party's side.
+
+    `resumed`: the run goes on from a checkpoint; `may_be_older`: perhaps from one of a release without a draw, and then
+    the committee stays as it was.
+    """
 
     def __init__(
         self,
@@ -54,7 +57,7 @@ class PartyDraw:
     def run(self, accept: Callable[[tuple[str, ...]], None] = lambda members: None) -> tuple[str, ...]:
         """The members, kept on disk; `accept` raises where this site forms no committee with them.
 
-        Raises ProtocolError, naming whoever is at fault where that can be told, and StateError where this party's
+        Raises ProtocolError, naming the party at fault where that can be told, and StateError where this party's
         record of an earlier draw is missing or damaged.
         """
         members = self._keep_first() if self._keeps_older() else self._draw()
@@ -64,7 +67,7 @@ class PartyDraw:
         return members
 
     def _keeps_older(self) -> bool:
-        """Whether this party goes on with the committee of an older release; refuses what is neither old nor new."""
+        """Whether this party goes on with the committee of an older release. Raises StateError for a lost record."""
         if self._state.members.exists():
             return False
         if self._resumed and self._may_be_older:
@@ -100,7 +103,7 @@ class PartyDraw:
                 got=f"another list at {', '.join(differing)}",
                 cure="ask the aggregator's operator: nothing was revealed",
             )
-        # On disk before the word leaves: no later list is taken, whoever has seen the word by then.
+        # On disk before the word leaves: this party accepts no later list, chosen by somebody who saw the word.
         record.settle(commitments)
         words = self._exchange(WORD, word)
         members = members_of(self._settings, job, commitments, words)
@@ -108,7 +111,7 @@ class PartyDraw:
         return members
 
     def _exchange(self, part: str, value: bytes) -> dict[str, bytes]:
-        """What every party says, this one's `value` among it, each with its signature for this session."""
+        """Every party's value, this one's `value` among them, each with its signature for this session."""
         channel = self._channel
         self._say(part, value)
         told = channel.receive(
@@ -135,8 +138,8 @@ class PartyDraw:
 def pass_on_draw(channel: RecordedChannel, settings: SumSettings) -> tuple[str, ...]:
     """The aggregator's side: it passes on what parties say, computes the members as they do, and hears that all accept.
 
-    Raises ProtocolError that names a party which reveals something else than it committed to, or whose signature does
-    not hold; a party that says nothing, or whose site forms no committee with these members, ends the run.
+    Raises ProtocolError, naming the party, where one reveals another word than it committed to or its signature does
+    not hold. A party that says nothing, or whose site forms no committee with these members, ends the run.
     """
     members = _pass_on(channel, settings)
     digest = members_digest_of(channel.job_digest, members)
@@ -165,8 +168,10 @@ def _pass_on(channel: RecordedChannel, settings: SumSettings) -> tuple[str, ...]
 def members_of(
     settings: SumSettings, job_digest: bytes, commitments: Mapping[str, bytes], words: Mapping[str, bytes]
 ) -> tuple[str, ...]:
-    """The members that the words give. Raises ProtocolError naming the parties that reveal others than they committed
-    to."""
+    """The members that the words give.
+
+    Raises ProtocolError, naming the parties, where parties reveal other words than they committed to.
+    """
     false = [party for party, word in words.items() if not _opens(commitments[party], job_digest, party, word)]
     if false:
         raise ProtocolError(

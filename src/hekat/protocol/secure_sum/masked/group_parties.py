@@ -1,4 +1,4 @@
-"""Which parties each group of sums is bound to: by this run's sums, and by what members released for in earlier runs.
+"""The parties that each group of sums is bound to, by sums of this run and by releases in earlier runs.
 
 Members open no second set of parties in a group, ever. A run that is resumed therefore goes through such a group with
 the parties that its members say they released for, and asks for no other set: members without a record would note that
@@ -33,7 +33,7 @@ WITH_RUN = (
 def keep_to_record(channel: RecordedChannel, settings: SumSettings, state: UploadState, plan: SumPlan) -> None:
     """Hold the job against earlier sums of this role's rows, and note in the ledger what the record does not forbid.
 
-    To be called before anything of the rows leaves. Raises PolicyError as `UploadState.check`.
+    Call it before anything of the rows leaves. Raises PolicyError as `UploadState.check`.
     """
     if state.with_run:
         channel.ledger.note(RELEASED_STEP, WITH_RUN, "disclosed")
@@ -43,12 +43,12 @@ def keep_to_record(channel: RecordedChannel, settings: SumSettings, state: Uploa
 
 
 def openers_of(scheme: OpeningScheme, settings: SumSettings) -> tuple[str, ...]:
-    """Who keeps a record of releases: the members, or where all parties open sums by themselves all of them."""
+    """The roles that keep a record of releases: the members, or all parties where each opens sums by itself."""
     return scheme.members or settings.parties
 
 
 def tell_released_groups(channel: RecordedChannel, settings: SumSettings, state: UploadState, plan: SumPlan) -> None:
-    """An opener tells the aggregator, before the first sum, for whom it has released in groups that are ahead."""
+    """An opener tells the aggregator, before the first sum, for which parties it released in groups ahead."""
     message = ReleasedGroupsMessage(state.left_out(plan.ahead))
     channel.send(settings.aggregator, RELEASED_STEP, message)
 
@@ -64,8 +64,8 @@ def receive_bound_groups(
 
     `members` are those that were drawn, None where all parties are.
 
-    A member that says what cannot be is given up, and what others than those of most say is noted. Raises ProtocolError
-    where the former is the key authority, or where too few are left that can release for the same parties.
+    The aggregator gives up a member whose claim cannot be true, and notes a claim that differs from most. Raises
+    ProtocolError where the key authority makes such a claim, or too few are left that can release for the same parties.
     """
     scheme = make_opening_scheme(settings, members=members)
     participation = participation_of(channel, settings)
@@ -94,9 +94,9 @@ def check_released_groups(
     plan: SumPlan,
     participation: Participation,
 ) -> None:
-    """Raise InputError where the member cannot have released so: sets that are too small, or without itself.
+    """Raise InputError for a claim that cannot be true: sets that are too small, or without the member itself.
 
-    In a round that it is not sampled in no set has the member itself.
+    In a round whose sample the member is not in, no set holds it.
     """
     if not set(plan.ahead).issuperset(message.left_out):
         raise InputError("it names a group that is none", expected="groups that are ahead", got="another")
@@ -114,11 +114,12 @@ def check_released_groups(
 def choose_parties(
     told: Mapping[str, ReleasedGroupsMessage], participation: Participation, quorum: int
 ) -> dict[str, tuple[str, ...]]:
-    """For every group that somebody has released in: the parties for which most can still release.
+    """For every group that a member has released in: the parties for which most members can still release.
 
-    A member can if it is not left out, and has released for the same parties or not at all. Ties go to what more of
-    them say, then to more parties. Raises ProtocolError where fewer than `quorum` can (0: than a sum is of), whichever
-    parties it is: to ask for them all the same would bind those that have not released yet to what may be a lie.
+    A member can, if these parties include it and it has released for the same ones or not at all. A tie goes to the set
+    that more members claim, then to the larger one. Raises ProtocolError where for no set as many as `quorum` members
+    (0: as many as a sum needs parties) can: to ask all the same would bind members that have not released yet to a set
+    that may be a lie.
     """
     bound = {}
     for group in sorted({group for message in told.values() for group in message.left_out}):
@@ -149,7 +150,7 @@ def _describe(left_out: Iterable[str]) -> str:
 
 
 class GroupParties:
-    """The aggregator's account of them. What is bound stays bound."""
+    """The aggregator's account of bound groups. What is bound stays bound."""
 
     def __init__(self, roster: Roster, bound: Mapping[str, Collection[str]]) -> None:
         """`bound`: by group, the parties that members released for in earlier runs."""
@@ -171,7 +172,7 @@ class GroupParties:
                 )
 
     def check(self, step: str) -> None:
-        """Raise ProtocolError where a party of the step's group is lost: a sum without it would tell its part."""
+        """Raise ProtocolError where a party of the step's group dropped out: a sum without it would tell its part."""
         group = group_of(step)
         gone = self._bound.get(group, frozenset()) - set(self._roster.parties)
         if gone:
@@ -183,5 +184,5 @@ class GroupParties:
             )
 
     def bind(self, step: str, parties: Iterable[str]) -> None:
-        """From now on the step's group has these parties; to be called before members are asked to release."""
+        """From now on the step's group has these parties; call it before members are asked to release."""
         self._bound.setdefault(group_of(step), frozenset(parties))

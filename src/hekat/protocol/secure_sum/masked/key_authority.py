@@ -1,6 +1,6 @@
 """The role of the key authority: it holds no data and no model, and opens each sum of updates once, for the parties.
 
-1. say for whom it has released in earlier runs
+1. tell the aggregator for which parties it has released in earlier runs
 2. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
 3. check each seed against its signed digest
 4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all
@@ -62,7 +62,7 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
         if not begin.step:
             return
         leg = Leg(begin.step, begin.number, tuple(begin.participants))
-        # To them goes what opens the sum: were the aggregator one of them, it would read every update.
+        # The participants receive what opens the sum: were the aggregator one of them, it would read every update.
         check_participants(leg, settings)
         context = member.check_dealt(leg)
         stated = channel.receive(

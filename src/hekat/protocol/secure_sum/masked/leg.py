@@ -1,4 +1,4 @@
-"""One upload of all parties: its number, who takes part, and the names of its messages' steps."""
+"""One upload of all parties: its number, its participants, and the names of its messages' steps."""
 
 from __future__ import annotations
 

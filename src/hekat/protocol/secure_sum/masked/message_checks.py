@@ -1,6 +1,6 @@
-"""What the aggregator checks of each message under protection `lattice`, so that one bad message costs its sender only.
+"""What the aggregator checks of each message under protection `lattice`: one bad message costs its sender alone.
 
-Whatever passes here passes at every honest member too: none of them has reason to refuse the set for it.
+A message that passes here passes at every honest member too, so that none refuses the set for it.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def check_statement(
     *,
     salted: bool,
 ) -> None:
-    """Raise InputError unless the party signed the upload that came, of `upload_digest`, with the shares it dealt.
+    """Raise InputError unless the party signed the received upload, by its digest, with the shares that it dealt.
 
-    `earlier` are the digests of other parties' uploads, none of which it may repeat; `salted` says whether its share
-    digest has to be that of the salt.
+    `earlier` are the digests of other parties' uploads, which this one must not repeat; `salted` says whether its
+    share digest has to be the salt's.
     """
     if statement.upload_digest != upload_digest:
         raise InputError("its statement is not of what it sent", expected="the digest of its blocks", got="another")

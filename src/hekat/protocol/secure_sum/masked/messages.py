@@ -13,7 +13,7 @@ from hekat.wire import ciphertext, disclosed, message, public, sealed
 @message("horizontal/run-secrets", version=1)
 @dataclass(frozen=True)
 class RunSecretsMessage:
-    """First party to each other party, once: what all share. Without opening `shared` there is no shared key."""
+    """First party to each other party, once: the parties' common keys; a shared key only under opening `shared`."""
 
     digest_key: bytes = sealed("the key under which parties compare model digests")
     shared_key: bytes = sealed("opening `shared`: the key from which every party's round secret follows")
@@ -48,7 +48,7 @@ class UploadCounterMessage:
 @message("horizontal/released-groups", version=1)
 @dataclass(frozen=True)
 class ReleasedGroupsMessage:
-    """Who opens sums to aggregator, once: for whom it has released in earlier runs, in groups that are still ahead.
+    """Opener of sums to aggregator, once: for which parties it released in earlier runs, in groups that are ahead.
 
     `left_out`: by group ("round-3"), the parties of its sample that were not in; none where all were, in this job or in
     another one on the same rows.
@@ -60,7 +60,7 @@ class ReleasedGroupsMessage:
 @message("horizontal/round-begin", version=1)
 @dataclass(frozen=True)
 class BeginMessage:
-    """Aggregator to parties and authority: one upload's number, and who takes part. Step "" ends an authority's run."""
+    """Aggregator to parties and authority: one upload's number, and its participants. Step "" ends the authority's."""
 
     step: str = public()
     number: int = public()
@@ -90,7 +90,7 @@ class DealtMessage:
 @message("horizontal/dealers", version=1)
 @dataclass(frozen=True)
 class DealersMessage:
-    """Aggregator to each member: who dealt, and the digests of all their shares with the dealers' signatures."""
+    """Aggregator to each member: the dealers, and the digests of all their shares with their signatures."""
 
     parameter_set: str = public()
     agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
@@ -119,7 +119,7 @@ class TurnMessage:
 @message("horizontal/masked-block", version=1)
 @dataclass(frozen=True)
 class MaskedBlockMessage:
-    """Party to aggregator: one block of its masked update, weight, counters and count lanes."""
+    """Party to aggregator: one block of its masked update, weight, counters and count slots."""
 
     written: bytes = ciphertext(under="the party's secret of this upload")
 
@@ -129,7 +129,7 @@ class MaskedBlockMessage:
 class StatementMessage:
     """Party to aggregator after its last block: the digest of all blocks, signed with its share digests.
 
-    `salt` is what the party's secret follows from under opening `shared`; empty otherwise.
+    Under opening `shared` the party's secret follows from `salt`; otherwise it is empty.
     """
 
     upload_digest: bytes = public()
@@ -203,7 +203,7 @@ class SumBeginMessage:
 @message("horizontal/sum-block", version=1)
 @dataclass(frozen=True)
 class SumBlockMessage:
-    """Aggregator to each party: one block of the sum; who holds the sum of the secrets learns the aggregate."""
+    """Aggregator to each party: one block of the sum; the sum of the secrets opens it."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 
@@ -211,7 +211,7 @@ class SumBlockMessage:
 @message("horizontal/whole-sum-block", version=1)
 @dataclass(frozen=True)
 class WholeSumBlockMessage:
-    """Aggregator to each party, with `check_sum`: one block of the sum, of which nothing is dropped."""
+    """Aggregator to each party, with `check_sum`: one block of the sum, with no bits dropped."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 
@@ -221,7 +221,7 @@ class WholeSumBlockMessage:
 class OpenedMessage:
     """Party to aggregator: whether releases fitted together, and members whose did not fit the others'.
 
-    One that finds a sum that does not open although they fit says nothing here: it ends the run.
+    A party whose releases fit and whose sum does not open sends no such message: it ends the run.
     """
 
     opened: bool = public()

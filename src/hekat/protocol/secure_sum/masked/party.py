@@ -2,13 +2,14 @@
 
 One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
 
-    1. the aggregator begins an upload: its number, who takes part
+    1. the aggregator begins an upload: its number, its participants
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
     3. mask the update block by block -> aggregator; sign what was sent
-       (2 and 3, but for the member's check, are left out by a party that is not in the round's sample)
+       (a party outside of the round's sample leaves 2 and 3 out, but for the member's check)
     4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
     5. open the sum of the secrets, unmask the sum block by block, decode
-       where releases do not fit together the sum is not looked at; where they do and it does not open, the run ends
+       if the releases do not fit together, the party does not look at the sum; if they do and it does not open, the
+       run ends
     6. the sum stands, or the update is masked anew under another number
 """
 
@@ -26,7 +27,7 @@ from hekat.codec import clip
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants
@@ -88,9 +89,10 @@ class MaskedAggregation(PartySide):
     ) -> None:
         """`uploads` gives each upload number once in this party's life; `digest_key` is all parties' alone.
 
-        `model_digest` is that of a resumed run's model. `aggregator_timeout_s`: how long to wait for the aggregator,
-        which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of an upload
-        ("deal", "upload", "sign", or all of these "sit-out"; "release", "open"): rehearsals of a loss raise there.
+        `model_digest`: of the model that a resumed run goes on from. `aggregator_timeout_s`: how long to wait for the
+        aggregator, which itself may wait for each of the parties. `before(step, part)` is called ahead of each part of
+        an upload ("deal", "upload", "sign", or "sit-out" in place of these; "release", "open"): a rehearsed drop-out
+        raises there.
         """
         super().__init__(channel, settings, aggregator_timeout_s)
         self._opening, self._uploads, self._stopwatch = opening, uploads, stopwatch
@@ -111,7 +113,7 @@ class MaskedAggregation(PartySide):
             rounding=settings.codec.rounding,
         )
         if request.tensors:
-            self._describe_packing(parameters, stream.lane_count)
+            self._on_packing(packing_in_chunks(parameters.form, stream.slot_count))
         takes_part = self.takes_part(step)
         if self._exactness_check is not None and request.tensors and takes_part:
             self._deposit(self._exactness_check, request)
@@ -158,10 +160,10 @@ class MaskedAggregation(PartySide):
         super().finish_round(step, model_digest, finished)
 
     def _agree(self, request: SumRequest, bits: int) -> bytes:
-        """A keyed digest of what this party takes for granted of the others: every upload is signed with it.
+        """A keyed digest of all that the parties must agree on: every upload is signed with it.
 
-        An aggregator that told parties different bounds, or sums, would otherwise single one update out. The members
-        are among it: no sum opens with the updates of parties that take different ones for members.
+        Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
+        covers the members: no sum opens with updates of parties that know different members.
         """
         members = [member.encode() for member in self._opening.members]
         sizes = [encode_number(size) for size in (bits, len(members), len(request.bounds), len(request.counters))]
@@ -196,7 +198,7 @@ class MaskedAggregation(PartySide):
                 self._checking.begin()
             digests: list[bytes] = []
             blocks = stream.blocks(request.tensors, request.weight, block_slots)
-            left = stream.lane_count
+            left = stream.slot_count
             while left:
                 with self._stopwatch.measure("encode"):
                     block = next(blocks)
@@ -213,14 +215,14 @@ class MaskedAggregation(PartySide):
     def _masking(
         self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, block_slots: int
     ) -> Iterator[Encryptor]:
-        """What masks this upload under a fresh secret that is dealt; wiped however the upload ends."""
+        """An encryptor under a fresh secret that is dealt; both are wiped, however the upload ends."""
         self._before(leg.step, "deal")
-        secret = self._opening.deal(leg, parameters, stream.lane_count)
+        secret = self._opening.deal(leg, parameters, stream.slot_count)
         try:
             self._opening.check_dealt(leg)
             self._before(leg.step, "upload")
             turn = self._receive(leg.name("turn"), TurnMessage)
-            block_count = block_count_of(stream.lane_count, block_slots)
+            block_count = block_count_of(stream.slot_count, block_slots)
             if turn.block_count != block_count:
                 raise ProtocolError(
                     f"the aggregator awaits another upload in {leg.step}",
@@ -249,10 +251,11 @@ class MaskedAggregation(PartySide):
         included: IncludedSet,
         stated: IncludedMessage,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
-        """The aggregate; or None, and why the releases give no sum of secrets: then nothing of the sum is looked at.
+        """The aggregate; or None, and why the releases give no sum of secrets: then the sum is left unread.
 
-        Raises AlteredSumError where they do and it does not open: at the first time, since whether it does may hang on
-        what the updates are. The aggregator is told of releases that do not fit; of that it learns once, by the end.
+        Raises AlteredSumError where they do and the sum does not open, already at the first time: whether it opens may
+        depend on the updates. The party tells the aggregator of releases that do not fit; of an altered sum the
+        aggregator learns by the end of the run alone.
         """
         self._before(leg.step, "open")
         released = self._receive(leg.name("sum"), SumBeginMessage).released
@@ -287,15 +290,15 @@ class MaskedAggregation(PartySide):
     ) -> Aggregate | None:
         """The aggregate from the sum's blocks; without the secrets' sum they are received and dropped.
 
-        Raises BoundError where one does not open, or where the `whole` sum is not that of the uploads, once all are
-        here: not even the block shows when this party leaves.
+        Raises BoundError where a block does not open, or the `whole` sum is not the uploads' sum, once all blocks are
+        here: the time at which this party leaves does not tell which block it was.
         """
         decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
         block_slots = block_values(parameters, BLOCK_SLOTS)
-        for start in range(0, stream.lane_count, block_slots):
-            count = min(block_slots, stream.lane_count - start)
+        for start in range(0, stream.slot_count, block_slots):
+            count = min(block_slots, stream.slot_count - start)
             if whole is None:
                 written = self._receive(leg.name("sum-block"), SumBlockMessage).written
             else:
@@ -331,18 +334,3 @@ class MaskedAggregation(PartySide):
 
     def _receive(self, step: str, message_type: type[T]) -> T:
         return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._timeout_s)
-
-    def _describe_packing(self, parameters: LatticeParameters, lane_count: int) -> None:
-        form = parameters.form
-        chunk_count = form.chunk_count(lane_count)
-        plaintext_bits = form.ring.degree * form.ring.modulus.bit_length()
-        self._on_packing(
-            Packing(
-                lane_count=lane_count,
-                lane_bits=form.slot_bits,
-                lanes_per_ciphertext=form.values_per_chunk,
-                ciphertext_count=chunk_count,
-                compression_ratio=lane_count / chunk_count,
-                plaintext_space_use=lane_count * form.slot_bits / (plaintext_bits * chunk_count),
-            )
-        )

@@ -1,4 +1,4 @@
-"""The key beside a release record under which it keeps rows: whoever has the record alone can test no guess of them."""
+"""The key beside a release record under which it keeps rows: the record without the key tests no guess of them."""
 
 from __future__ import annotations
 

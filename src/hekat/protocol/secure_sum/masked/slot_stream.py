@@ -1,7 +1,7 @@
-"""Updates as a stream of lanes, block by block, and sums of such streams back: no copy of a whole update is made.
+"""Updates as a stream of slots, block by block, and sums of such streams back: no copy of a whole update is made.
 
-Order of the lanes: the digits of the weight, the digits of each counter, then the values of every tensor by name. What
-a sum's values are scaled with so comes first.
+Order of the slots: the digits of the weight, the digits of each counter, then the values of every tensor by name. The
+weight comes first since the sum's values are scaled by it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sum
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
 
-# Lanes worked on at once: a block's levels and bytes stay in the processor's outer cache.
+# Slots worked on at once: a block's levels and bytes stay in the processor's outer cache.
 BLOCK_SLOTS = 1 << 18
 
 
-def block_count_of(lane_count: int, block_slots: int) -> int:
-    """Blocks that so many lanes take."""
-    return -(-lane_count // block_slots)
+def block_count_of(slot_count: int, block_slots: int) -> int:
+    """Blocks that so many slots take."""
+    return -(-slot_count // block_slots)
 
 
 def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:
-    """What a sum holds of `tensors` that are scaled by `share` and rounded to the nearest level, in units of these."""
+    """The levels that a sum holds of `tensors` scaled by `share`, rounded to the nearest, in units of the tensors."""
     level = level_bound(value_bits)
     sent: Tensors = {}
     for name, values in tensors.items():
@@ -42,7 +42,7 @@ def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, val
 
 
 class SlotStream:
-    """One sum's layout in lanes: public, equal at all parties."""
+    """One sum's layout in slots: public, equal at all parties."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class SlotStream:
         self.head_slots = counter_slots(self.maxima, self.level)
 
     @property
-    def lane_count(self) -> int:
-        """Lanes of one contribution."""
+    def slot_count(self) -> int:
+        """Slots of one contribution."""
         return self.head_slots + sum(self.like[name].size for name in self.names)
 
     def blocks(self, tensors: AnyTensors, weight: int, block_slots: int) -> Iterator[LevelArray]:
-        """One contribution's lanes, `block_slots` at a time, fewer in the last block.
+        """One contribution's slots, `block_slots` at a time, fewer in the last block.
 
         Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped.
         Raises InputError for values that are not finite, BoundError for a counter outside its range.
@@ -77,7 +77,7 @@ class SlotStream:
             np.int32
         )
         rng = np.random.default_rng() if self._rounding == "stochastic" else None
-        block = np.empty(min(block_slots, self.lane_count), dtype=np.int32)
+        block = np.empty(min(block_slots, self.slot_count), dtype=np.int32)
         filled = 0
         for part, factor in self._parts(head, tensors, weight):
             start = 0
@@ -98,7 +98,7 @@ class SlotStream:
     def _parts(
         self, head: LevelArray, tensors: AnyTensors, weight: int
     ) -> Iterator[tuple[LevelArray | FloatArray | StreamedTensor, float | None]]:
-        """Parts in lane order, each with the factor from values to levels; None: levels already."""
+        """Parts in slot order, each with the factor from values to levels; None: levels already."""
         yield head, None
         share = weight / self.weight_max
         for name in self.names:
@@ -127,7 +127,7 @@ def _read(part: npt.NDArray[Any] | StreamedTensor, start: int, stop: int) -> npt
 
 
 class SumReader:
-    """Fills the mean's tensors from blocks of lane sums as they come; `finish` gives the aggregate.
+    """Fills the mean's tensors from blocks of slot sums as they come; `finish` gives the aggregate.
 
     Streamed tensors take their mean themselves and are not in the aggregate's.
     """
@@ -184,6 +184,6 @@ class SumReader:
         return totals
 
     def finish(self) -> Aggregate:
-        """The weighted mean and the counters, once every lane was read."""
+        """The weighted mean and the counters, once every slot was read."""
         counters = {c.name: total for c, total in zip(self._stream.counters, self._totals[1:], strict=True)}
         return Aggregate(self._mean, self._totals[0], counters, self._addend_count)

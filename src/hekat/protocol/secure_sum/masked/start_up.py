@@ -1,9 +1,9 @@
 """The start-up of protection `lattice`, at a party and at the aggregator.
 
 1. the first party gives all others a key for model digests, sealed (and for opening `shared` the key of all secrets)
-2. every party says which upload numbers it has used up; the aggregator takes the least one that nobody has
+2. every party tells the least upload number that it has not used; the aggregator begins with the largest of these
 3. where there are more parties than members, all draw the committee's members (`draw_members`)
-4. whoever opens sums says for whom it released in earlier runs; such groups are bound to those parties
+4. every opener says for which parties it released in earlier runs; such groups are bound to these parties
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a role keeps on disk so that no upload number is used twice and no two sets of one group of steps are opened.
+"""What a role keeps on disk so that it uses no upload number twice and opens no two sets of one group of steps.
 
 A counter of upload numbers, a record of releases, and the key under which the record knows rows again.
 """
@@ -28,8 +28,8 @@ MAX_SKIPPED = 1 << 32
 class UploadState:
     """A role's open counter of upload numbers and its records of releases and of members, for runs of one job.
 
-    `rows` are those the job sums, where the record is to know them again in another job. `with_run`: the files lie
-    with the run, or pass with it, so that another run knows nothing of this one.
+    `rows`: of this job, where the record is to recognise them in another job. `with_run`: the files lie with the run,
+    or go with it, so that another run knows nothing of this one.
     """
 
     uploads: Counter
@@ -41,7 +41,7 @@ class UploadState:
     with_run: bool = False
 
     def check(self, samples: Mapping[str, Collection[str]]) -> str:
-        """What the operator's word was needed for; empty where it was not. `samples` are the parties by group ahead.
+        """What the operator had to accept; empty where nothing. `samples` are the parties by group ahead.
 
         Raises PolicyError, as `ReleaseRecord.check_rows`, where it is needed and was not given.
         """
@@ -63,7 +63,7 @@ class UploadState:
         self.releases.allow(self.job_digest, parties, included, self.rows)
 
     def note_upload(self) -> None:
-        """Note on disk of whom the job is in which this role's rows are about to be uploaded; return only then."""
+        """Note on disk the parties of the job that this role's rows are about to be uploaded in; return only then."""
         if self.rows is not None:
             self.releases.note_upload(self.rows)
 
@@ -89,9 +89,9 @@ class UploadState:
 
 
 def first_upload_number(next_numbers: Mapping[str, int]) -> int:
-    """The least number that no party has used, from what each says of itself. Raises InputError, naming the party,
+    """The least upload number that no party has used, from the parties' own statements, by name.
 
-    for one that lies so far above another's that this one would not skip so many.
+    Raises InputError, naming the party, for a number more than MAX_SKIPPED above the least one.
     """
     least = max(0, min(next_numbers.values()))
     for party, number in next_numbers.items():
@@ -125,12 +125,12 @@ def open_upload_state(
 ) -> UploadState:
     """The state in `folder`, made where there is none. Close `uploads` at the end.
 
-    The key of `rows` is the folder's own, made where there is none. `durable` False spares the waits for the disk, for
-    a folder that nobody opens again once this process has ended.
+    The key of `rows` is the folder's own, made where there is none. `durable` False does not wait for the disk, for a
+    folder that no process opens after this one.
 
-    Raises StateError where one of the files is missing or damaged, also where only what is written later is there,
-    where another run has them open, or a sum of the job was altered. A counter at 0 without a record is new: it is made
-    first, and nothing is released before it is above 0.
+    Raises StateError where a file is missing or damaged, also where only later files are there, where another run has
+    them open, or a sum of the job was altered. A counter at 0 without a record is new: the counter is made first, and
+    nothing is released before it is above 0.
     """
     check_not_emptied(folder)
     altered = AlteredRecord(folder, job_digest, durable=durable)
@@ -155,7 +155,7 @@ def open_upload_state(
 
 
 def check_not_emptied(folder: Path) -> None:
-    """Raise StateError where no record of releases is there, but what is only ever written after it."""
+    """Raise StateError where the record of releases is missing, but files are there that are only written after it."""
     with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
         if (folder / RELEASES_FILE).exists():
             return

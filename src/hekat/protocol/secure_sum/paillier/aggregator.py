@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.message_checks import check_ciphertexts
+from hekat.protocol.secure_sum.paillier.message_checks import check_ciphertexts
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.settings import SumSettings

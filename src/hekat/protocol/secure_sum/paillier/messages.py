@@ -27,7 +27,7 @@ class SharedSecretsMessage:
 @message("horizontal/update", version=1)
 @dataclass(frozen=True)
 class UpdateMessage:
-    """Party to aggregator: its packed and encrypted update, weight, counters and count lane."""
+    """Party to aggregator: its packed and encrypted update, weight, counters and count slot."""
 
     ciphertexts: bytes = ciphertext(under="all parties (shared Paillier key)")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hekat.codec import Layout, compression_ratio, make_layout, plaintext_space_use
+from hekat.codec import Layout, make_layout
 from hekat.errors import WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest
-from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_layout
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
@@ -47,14 +47,14 @@ class PaillierAggregation(PartySide):
         parties = self._participation.parties_in(step)
         codec = self._codec_for(request.value_bits or self._settings.codec.value_bits, len(parties))
         tensors = gather(request.tensors)
-        lane_count = codec.lane_count(tensors, request.counters)
+        slot_count = codec.slot_count(tensors, request.counters)
         if tensors:
-            self._describe_packing(codec.layout, lane_count)
+            self._on_packing(packing_in_layout(codec.layout, slot_count, self._key.public.bits))
         if self.takes_part(step):
             self._upload(codec, request, tensors)
         else:
             self._channel.ledger.note(step, NOT_SAMPLED, "public")
-        total = self._receive_sum(step, codec.layout, lane_count, len(parties))
+        total = self._receive_sum(step, codec.layout, slot_count, len(parties))
         with self._stopwatch.measure("decode"):
             aggregate = codec.decode(total, tensors, request.bounds, request.counters, len(parties))
         if self._exactness_check is not None and tensors:
@@ -79,8 +79,8 @@ class PaillierAggregation(PartySide):
             update = UpdateMessage(ciphertexts=to_bytes(encrypt(self._key, plain)))
         self._channel.send(self._settings.aggregator, f"{step}/update", update)
 
-    def _receive_sum(self, step: str, layout: Layout, lane_count: int, addend_count: int) -> PackedPlaintext:
-        count = layout.plaintext_count(lane_count)
+    def _receive_sum(self, step: str, layout: Layout, slot_count: int, addend_count: int) -> PackedPlaintext:
+        count = layout.plaintext_count(slot_count)
         answer = self._channel.receive(self._settings.aggregator, f"{step}/sum", SumMessage)
         with self._stopwatch.measure("decrypt"):
             ciphertexts = from_bytes(answer.ciphertexts, Ciphertexts, public_key=self._key.public)
@@ -111,14 +111,3 @@ class PaillierAggregation(PartySide):
                 range_factor=addend_count if advance else 1,
             )
         return self._codecs[kind]
-
-    def _describe_packing(self, layout: Layout, lane_count: int) -> None:
-        packing = Packing(
-            lane_count=lane_count,
-            lane_bits=layout.slot_bits,
-            lanes_per_ciphertext=layout.slots,
-            ciphertext_count=layout.plaintext_count(lane_count),
-            compression_ratio=compression_ratio(lane_count, layout),
-            plaintext_space_use=plaintext_space_use(lane_count, self._key.public.bits, layout),
-        )
-        self._on_packing(packing)

@@ -7,8 +7,8 @@ import numpy as np
 from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.counters import plain_counters
-from hekat.protocol.secure_sum.message_checks import check_plain_update
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.plain.message_checks import check_plain_update
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.summation import Summation

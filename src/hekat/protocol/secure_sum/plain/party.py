@@ -8,9 +8,9 @@ from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, flatten, unflatten
 from hekat.protocol.secure_sum.counters import plain_counters
-from hekat.protocol.secure_sum.message_checks import check_plain_mean
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
+from hekat.protocol.secure_sum.plain.message_checks import check_plain_mean
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors, Tensors, gather, hand_out

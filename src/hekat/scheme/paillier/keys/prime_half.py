@@ -52,7 +52,7 @@ class PrimeHalf:
         self.other_squared: Final = _limbs(q * q)
         self.exponent: Final = limbs_from_ints([p - 1], limb_count)
         self.exact_inverse: Final = limbs_from_ints([pow(p, -1, 1 << (64 * limb_count))], limb_count)
-        # c^(p-1) = (1 + n m (p-1)) = 1 + p (-q m) mod p^2, so L = -q m mod p; one more q^-1 is the basis'.
+        # c^(p-1) = (1 + n m (p-1)) = 1 + p (-q m) mod p^2, so L = -q m mod p; one more q^-1 belongs to the basis.
         self._plain_constant = limbs_from_ints([-pow(q, -2, p) % p], limb_count)
         self._join_constant = limbs_from_ints([pow(q, -2, p * p)], self.square.limb_count)
         self._base = limbs_from_ints([pow(_random_generator(p), p, p * p)], self.square.limb_count)[0]

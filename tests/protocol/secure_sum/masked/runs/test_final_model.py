@@ -9,9 +9,9 @@ import pytest
 from hekat.errors import ChannelError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum import party_side
-from hekat.protocol.secure_sum.final_model import FINAL_MODEL_STEP, ModelTrail
+from hekat.protocol.secure_sum.agreement.final_model import FINAL_MODEL_STEP, ModelTrail
+from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage, RoundEndMessage
 from hekat.protocol.secure_sum.masked.messages import DealtMessage, SumBlockMessage
-from hekat.protocol.secure_sum.messages import FinalModelMessage, RoundEndMessage
 from hekat.scheme.lattice import SETS
 
 VICTIM = "c"

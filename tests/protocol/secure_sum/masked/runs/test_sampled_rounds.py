@@ -10,13 +10,13 @@ import pytest
 from hekat.data import Table
 from hekat.errors import ChannelError, PartyStoppedError
 from hekat.model import make_model
+from hekat.protocol.secure_sum.agreement.messages import RangeMessage
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     MaskedBlockMessage,
     ReleaseMessage,
     SumBeginMessage,
 )
-from hekat.protocol.secure_sum.messages import RangeMessage
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.settings import CodecSettings
 

@@ -71,7 +71,7 @@ class Disk:
 
     def _values_of(self, byte_count: int, form) -> int:
         full = block_values(self._parameters, BLOCK_SLOTS)
-        return full if byte_count == form.written_bytes(full) else self.lane_count % full
+        return full if byte_count == form.written_bytes(full) else self.slot_count % full
 
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         if message_type is SumBlockMessage:
@@ -86,7 +86,7 @@ class Disk:
             IncludedMessage: IncludedMessage({}, {}, {}, {}),
             SumBeginMessage: SumBeginMessage([]),
             OutcomeMessage: OutcomeMessage(stands=True),
-            TurnMessage: TurnMessage(-(-self.lane_count // block_values(self._parameters, BLOCK_SLOTS))),
+            TurnMessage: TurnMessage(-(-self.slot_count // block_values(self._parameters, BLOCK_SLOTS))),
         }[message_type]
 
 
@@ -95,7 +95,7 @@ class Alone:
 
     members = ()
 
-    def deal(self, leg, parameters, lane_count):
+    def deal(self, leg, parameters, slot_count):
         secret = generate_secret(parameters)
         self._coefficients = secret.coefficients.astype(np.int32)
         return secret
@@ -149,7 +149,7 @@ def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, masked_
     found = []
 
     def work() -> None:
-        channel.lane_count = value_count + 1  # the weight takes a lane
+        channel.slot_count = value_count + 1  # the weight takes a lane
         found.append(aggregation.weighted_mean(SumRequest("round-1", {"w": values}, {"w": 1.0}, 64)))
 
     resident = resident_bytes("VmRSS")
@@ -168,10 +168,10 @@ def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, masked_
 class Senders:
     """Parties, as the aggregator sees them, that make up blocks as they are asked for them."""
 
-    def __init__(self, parties: tuple[str, ...], parameters, lane_count: int) -> None:
+    def __init__(self, parties: tuple[str, ...], parameters, slot_count: int) -> None:
         self.party, self.session_id = "hub", SESSION
         self.ledger = SimpleNamespace(note=lambda *others: None)
-        self._parameters, self._lane_count = parameters, lane_count
+        self._parameters, self._lane_count = parameters, slot_count
         self._context = UploadContext(SESSION, 0, "round-1", parameters.name)
         self._salts = {party: draw_salt() for party in parties}
         self._sent = dict.fromkeys(parties, 0)

@@ -1,1 +1,1 @@
-"""Who opens a lattice sum: a committee of parties, a key authority, or everybody with one key; no network in here."""
+"""Opening of masked sums: by a committee of parties, by a key authority, or by every party with one shared key."""

@@ -1,6 +1,6 @@
 """What a key authority holds and opens: 32-byte seeds of secrets, their digests, and the sum of the secrets.
 
-The authority keeps the same rules for the included set, and the same record, as a committee's member.
+The authority follows the same rules for the included set as a committee's member, and keeps the same record.
 """
 
 from __future__ import annotations

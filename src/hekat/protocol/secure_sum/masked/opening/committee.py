@@ -1,4 +1,4 @@
-"""The committee: how many members, how many must release, what a dealer gives them, and how the sum is opened.
+"""The committee: its size, its threshold, what a dealer gives its members, and how their releases open a sum.
 
 | symbol | here |
 |---|---|
@@ -51,7 +51,7 @@ def threshold_of(member_count: int) -> int:
 
 
 def least_included(party_count: int, *, allow_two_parties: bool = False) -> int:
-    """u_min = max(3, ceil(2 P / 3)); 2 for two parties, each of which then learns the other's update.
+    """u_min = max(3, ceil(2 P / 3)); 2 for two parties, who then learn each other's update.
 
     Raises PolicyError below three parties, where the job does not allow two.
     """
@@ -68,7 +68,7 @@ def least_included(party_count: int, *, allow_two_parties: bool = False) -> int:
 
 
 def equivocation_bound(member_count: int, threshold: int) -> int:
-    """The most dishonest members, 2t - c - 1, with whom no two sets of one group can both be opened.
+    """The most dishonest members, 2t - c - 1, that cannot have two sets of one group opened.
 
     f of them release for both sets, each honest one for one: two openings need 2 (t - f) <= c - f, so f >= 2t - c.
     """
@@ -77,7 +77,7 @@ def equivocation_bound(member_count: int, threshold: int) -> int:
 
 @dataclass(frozen=True)
 class Committee:
-    """All parties, those of them that are members (in the order of their points), t and u_min. Public."""
+    """All parties, the members among them (in the order of their points), t and u_min. Public."""
 
     parties: tuple[str, ...]
     members: tuple[str, ...]
@@ -85,7 +85,7 @@ class Committee:
     least_included: int
 
     def point_of(self, member: str) -> int:
-        """The member's point of the sharing, from 1. Raises InputError for whoever is no member."""
+        """The member's point of the sharing, from 1. Raises InputError for any other role."""
         if member not in self.members:
             raise InputError("not a member of the committee", expected=", ".join(self.members), got=repr(member)[:40])
         return self.members.index(member) + 1
@@ -98,10 +98,10 @@ class Committee:
 def form_committee(
     parties: Sequence[str], members: Sequence[str] | None = None, *, allow_two_parties: bool = False
 ) -> Committee:
-    """The committee of the `members`, who were drawn of the `parties`; None where all parties are members.
+    """The committee of the `members` drawn from the `parties`; None where all parties are members.
 
-    Points follow the order in which the job names the parties. Raises InputError, for other members than a draw gives
-    above all, and PolicyError.
+    Points follow the order in which the job names the parties. Raises InputError, above all
+    for members that no draw gives, and PolicyError.
     """
     if len(set(parties)) != len(parties) or len(parties) > MAX_ADDENDS:
         raise InputError("not the parties of a job", expected=f"at most {MAX_ADDENDS} different names")
@@ -119,12 +119,12 @@ def form_committee(
 
 
 def is_drawn(parties: Sequence[str]) -> bool:
-    """Whether there are more parties than members, so that these are drawn."""
+    """Whether there are more parties than members, so that members are drawn."""
     return len(parties) > MAX_MEMBERS
 
 
 def say_members(parties: Sequence[str]) -> str:
-    """Who the members are, as far as that is known before a run."""
+    """The members, in words, as far as they are known before a run."""
     if not is_drawn(parties):
         return "all parties"
     return f"{MAX_MEMBERS} of {len(parties)} parties, drawn when the run begins"
@@ -141,7 +141,7 @@ class Dealing:
 def deal(
     committee: Committee, context: UploadContext, dealer: str, coefficients: npt.NDArray[np.signedinteger[Any]]
 ) -> Dealing:
-    """Fresh shares of a secret's N coefficients for every member, the dealer itself among them where it is one."""
+    """Fresh shares of a secret's N coefficients for every member, also for the dealer where it is a member."""
     shares = share_secret(coefficients, len(committee.members), committee.threshold)
     messages = {member: write_share(share) for member, share in zip(committee.members, shares, strict=True)}
     wipe(shares)
@@ -165,9 +165,9 @@ def open_sum(
     """(S, points of the members whose release is wrong) from the share sums of at least t members for one set.
 
     S, int32 (degree,), is the only vector within +-21 * addend_count on a polynomial of degree < t through t or more of
-    the releases. With t right releases it is the true one, or ProtocolError is raised. With exactly t releases a wrong
-    one is found by the bound alone and cannot be named; what is shaped to hold the bound is left to the count lanes of
-    the decryption. Raises ProtocolError: fewer than t, no such vector, or several.
+    the releases. With t right releases it is the true one, or this raises ProtocolError. With exactly t releases only
+    the bound shows a wrong one, which cannot be named; a release that is shaped to hold the bound is found later, by
+    the count slots of the decryption. Raises ProtocolError: fewer than t, no such vector, or several.
     """
     if not 1 <= addend_count <= MAX_ADDENDS or len(releases) > MAX_MEMBERS:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Arithmetic modulo 65521, the largest prime below 2^16, on whole arrays; and what a polynomial is at other points."""
+"""Arithmetic modulo 65521, the largest prime below 2^16, on arrays; evaluation of polynomials at further points."""
 
 from __future__ import annotations
 

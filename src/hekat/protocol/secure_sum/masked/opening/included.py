@@ -1,4 +1,4 @@
-"""The aggregator's statement of whose uploads a sum holds, its digest, and what everybody checks of it."""
+"""The aggregator's statement of the uploads that a sum holds, its digest, and what every role checks of it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class IncludedUpload:
 
 @dataclass(frozen=True)
 class IncludedSet:
-    """The set U: which upload number it is about, and the uploads in it, sorted by party.
+    """The set U: its upload number and its uploads, sorted by party.
 
-    `commitment` is to the whole sum, in a job that checks sums; empty otherwise.
+    `commitment`: to the whole sum, in a job that checks sums; otherwise empty.
     """
 
     context: UploadContext
@@ -43,14 +43,14 @@ class IncludedSet:
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """Whose uploads these are."""
+        """The parties of these uploads."""
         return tuple(upload.party for upload in self.uploads)
 
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name.
 
-        With a commitment under another label, and with that behind the agreement.
+        With a commitment the label differs, and the commitment stands behind the agreement.
         """
         uploads = [
             encode_fields(upload.party.encode(), upload.upload_digest, upload.signature, *upload.share_digests)
@@ -94,11 +94,11 @@ def check_included(
     verify: Verify,
     share_digests: Mapping[str, Sequence[bytes]] | None = None,
 ) -> None:
-    """Raise ProtocolError, naming whom it is about, unless the set may be summed and opened.
+    """Raise ProtocolError, naming the party at fault, unless the set may be summed and opened.
 
-    It is of this upload; its parties are some of `parties`, sorted, none twice, at least `least_included`; no two have
-    the same upload; each signed exactly what is stated. With `share_digests`, by party, everyone's are those: the ones
-    that a member checked its shares against, of good dealers only.
+    The set is of this upload. Its parties are some of `parties`, sorted, none twice, at least `least_included`. No two
+    have the same upload, and each signed exactly what is stated. `share_digests`, by party, are the digests that a
+    member checked its shares against, of good dealers only: the set states the same ones.
     """
     if included.context != context:
         _refuse("is of another upload", f"number {context.number}, {context.step!r}", "another one")

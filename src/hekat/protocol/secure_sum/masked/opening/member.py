@@ -1,4 +1,4 @@
-"""A member of those who open sums: it checks what it was dealt, and releases one sum of it, for one set a group."""
+"""A member of the openers: it checks what it was dealt, and releases one sum of it, for one set a group."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hekat.scheme.lattice import SETS, LatticeParameters
 
 @dataclass
 class _Kept:
-    """What a member holds of one upload: secret until it is wiped."""
+    """What a member holds of one upload; secret until it is wiped."""
 
     parameters: LatticeParameters
     digests: dict[str, tuple[bytes, ...]]
@@ -68,7 +68,7 @@ class Member:
     def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> UploadContext:
         """Receive and check what every dealer sent here, and tell the aggregator; returns the upload's context.
 
-        `own_message` is what a party that is a member deals to itself, where it takes part.
+        `own_message`: from a party that is a member and takes part, to itself.
         """
         aggregator, me = self._settings.aggregator, self._channel.party
         dealers = self._channel.receive(
@@ -127,9 +127,9 @@ class Member:
         return {} if kept is None else {dealer: kept.digests[dealer] for dealer in kept.shares}
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
-        """Release for a checked set, once that is durably noted; the shares are wiped then.
+        """Note durably that this member releases for a checked set, then release, and wipe the shares.
 
-        Raises ProtocolError where other parties were released for in this group before: then nothing is released.
+        Raises ProtocolError, and releases nothing, where it released for other parties in this group before.
         """
         kept, self._kept = self._kept, None
         if kept is None:
@@ -161,7 +161,7 @@ class Member:
         return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content
 
     def _read_lists(self, context: UploadContext, dealers: DealersMessage) -> dict[str, DigestList]:
-        """The dealers' signed lists of digests. Raises ProtocolError where they are not what dealers signed."""
+        """The dealers' signed lists of digests. Raises ProtocolError where dealers signed other ones."""
         lists: dict[str, DigestList] = {}
         sampled = self._participation.parties_in(context.step)
         for dealer, digests in dealers.share_digests.items():

@@ -1,4 +1,4 @@
-"""How members are drawn of the parties: what each commits to, what all agree on, and who follows from what they reveal.
+"""How members are drawn from the parties: commitments, the list that all agree on, members from the revealed words.
 
 Source: docs/spec/committee.md, The draw, which gives the bytes that are hashed, and a worked example.
 """
@@ -23,7 +23,7 @@ _WORD_VALUES = 1 << 16
 
 
 def commitment_of(job_digest: bytes, party: str, word: bytes) -> bytes:
-    """What a party says of its word before it reveals it: 32 bytes that hide its 32 random ones, and bind it to them.
+    """A party's commitment to its word: 32 bytes that hide the word's 32 random bytes and bind the party to them.
 
     Raises InputError for a word of another length.
     """
@@ -40,8 +40,8 @@ def list_digest_of(job_digest: bytes, commitments: Mapping[str, bytes]) -> bytes
 def draw_names(words: Mapping[str, bytes], count: int, job_digest: bytes) -> frozenset[str]:
     """`count` of the parties that gave `words`, every choice as likely as every other if one word is random.
 
-    A shuffle of the sorted names that stops after `count`, with numbers from SHAKE-256 of the words' digest; what would
-    favour some names is passed over.
+    A shuffle of the sorted names that stops after `count`, with numbers from SHAKE-256 of the words' digest; numbers
+    that would favour some names are skipped.
     """
     seed = hashlib.sha256(encode_fields(_SEED_LABEL, job_digest, *_sorted_fields(words))).digest()
     stream = hashlib.shake_256(seed).digest(2 * _STREAM_WORDS)

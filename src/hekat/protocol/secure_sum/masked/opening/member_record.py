@@ -1,8 +1,8 @@
-"""What a party keeps of the draw of members, on disk: its word, what all committed to, and who was drawn.
+"""What a party keeps of the draw of members, on disk: its word, all commitments, and the members that were drawn.
 
 One file for each job, mode 600: `hekat members 1`, a line "job DIGEST", a line "word HEX", then, once all parties have
 signed the same list, for each a line "commitment NAME HEX", in the end for each member a line "member NAME", and a
-checksum. The word is drawn once for a job and every restart repeats it, so who breaks a draw off does not get another.
+checksum. The word is drawn once for a job and every restart repeats it: a party that breaks a draw off gets no other.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class MemberRecord:
         return self._load().word
 
     def commitments(self) -> dict[str, bytes]:
-        """What all parties had signed when this one was about to reveal its word; empty before that."""
+        """The commitments that all parties had signed before this party revealed its word; empty until then."""
         return dict(self._load().commitments) if self.exists() else {}
 
     def members(self) -> tuple[str, ...]:
-        """Who was drawn; none before the draw has ended."""
+        """The members; none before the draw has ended."""
         return self._load().members if self.exists() else ()
 
     def settle(self, commitments: Mapping[str, bytes]) -> None:
-        """Note durably what all parties signed; only then the word may be revealed. Never changed afterwards.
+        """Note durably, before the word is revealed, the commitments that all parties signed; they change no more.
 
         Raises ProtocolError where something else was noted before.
         """
@@ -70,7 +70,7 @@ class MemberRecord:
             self._save(replace(kept, commitments=dict(commitments)))
 
     def finish(self, members: Sequence[str]) -> None:
-        """Note who was drawn. Raises StateError where others were noted before."""
+        """Note the members. Raises StateError where others were noted before."""
         kept = self._load()
         if kept.members and kept.members != tuple(members):
             raise self._damaged()

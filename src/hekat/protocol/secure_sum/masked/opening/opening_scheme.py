@@ -1,4 +1,4 @@
-"""What differs between the ways to open a sum, as a dealing party, a member and an opening party see it."""
+"""What a dealing party, a member and an opening party call, whoever opens the sum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FieldArray = npt.NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class Dealt:
-    """A fresh secret, and what of it goes where: a message for each member, or a salt for everybody."""
+    """A fresh secret, and what the dealer sends of it: a message for each member, or a salt for everybody."""
 
     secret: SecretKey | None
     messages: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -26,11 +26,11 @@ class Dealt:
 
 
 class OpeningScheme(Protocol):
-    """One way to open sums. What a member keeps of a dealer is an array of uint16 or uint8, to be wiped."""
+    """One scheme. What a member keeps of a dealer is an array of uint16 or uint8, to be wiped."""
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The roles that open together, in the order of their points; none where parties open by themselves."""
+        """The roles that open together, in the order of their points; none where every party opens by itself."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class OpeningScheme(Protocol):
         ...
 
     def describe(self) -> str:
-        """Who opens, in a sentence for the ledger."""
+        """The openers, in a sentence for the ledger."""
         ...
 
     def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
@@ -55,11 +55,11 @@ class OpeningScheme(Protocol):
     def check_values(
         self, challenge_digest: bytes, kept: Mapping[str, FieldArray], degree: int
     ) -> dict[str, FieldArray]:
-        """What a member tells of what it keeps, by dealer, so that inconsistent dealing is found."""
+        """A member's check values by dealer, so that inconsistent dealing is found."""
         ...
 
     def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
-        """What a member releases for the set of the keys of `kept`: the sum over them."""
+        """What a member releases for the parties in `kept`: the sum over them."""
         ...
 
     def open(

@@ -1,4 +1,4 @@
-"""The three ways to open a sum: a committee of parties, a key authority, one key that all parties share."""
+"""The three schemes that open a sum: a committee of parties, a key authority, one key that all parties share."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, 
 def make_opening_scheme(
     settings: SumSettings, shared_key: bytes = b"", members: Sequence[str] | None = None
 ) -> OpeningScheme:
-    """The way that the settings name; `shared_key` is for `shared`, at parties alone.
+    """The scheme that the settings name; `shared_key` is for `shared`, at parties alone.
 
-    `members` of the committee are those that were drawn, None where all parties are members. Raises InputError for a
-    committee of others.
+    `members`: of the committee, as drawn; None where all parties are members. Raises InputError for a committee that no
+    draw gives.
     """
     if settings.opening == "authority":
         assert settings.authority is not None  # checked by the settings
@@ -53,7 +53,7 @@ def needs_draw(settings: SumSettings) -> bool:
 
 
 def members_for_sizes(settings: SumSettings) -> tuple[str, ...] | None:
-    """Names that stand for members before these are drawn: for what only depends on how many there are, never in a run.
+    """Names that stand for members before a draw, for what depends on their number alone; never used in a run.
 
     None where no draw is needed.
     """
@@ -61,13 +61,13 @@ def members_for_sizes(settings: SumSettings) -> tuple[str, ...] | None:
 
 
 def committee_of(settings: SumSettings, members: Sequence[str] | None = None) -> Committee:
-    """The job's committee; its least set is that of a round, of which a sample of the parties may be all there is."""
+    """The job's committee; its least set is a round's, in which perhaps a sample of the parties takes part."""
     committee = form_committee(settings.parties, members, allow_two_parties=settings.allow_two_parties)
     return replace(committee, least_included=least_parties(settings, settings.sample_size))
 
 
 def least_parties(settings: SumSettings, party_count: int | None = None) -> int:
-    """u_min of a sum in which `party_count` of the job's parties (None: all) take part, in every way of opening it."""
+    """u_min of a sum in which `party_count` of the job's parties (None: all) take part, under every scheme."""
     count = len(settings.parties) if party_count is None else party_count
     least = least_included(count, allow_two_parties=settings.allow_two_parties)
     return max(least, settings.min_parties)
@@ -81,7 +81,7 @@ def _count_colluders(parties: int, members: int) -> str:
 
 
 class CommitteeScheme:
-    """Secrets are shared out to members, t of which open a sum."""
+    """Every secret is shared out to members; t of them open a sum."""
 
     def __init__(self, committee: Committee) -> None:
         self._committee = committee
@@ -200,7 +200,7 @@ class AuthorityScheme:
 
 
 class SharedKeyScheme:
-    """Every party derives all secrets from one key, and opens by itself."""
+    """Every party derives all secrets from one key and opens sums by itself."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""A party's side of opening sums: it deals its secret, signs its upload, checks whose are included, opens the sum."""
+"""A party's side of opening sums: it deals its secret, signs its upload, checks the included set, opens the sum."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
 
 class PartyOpening:
-    """One upload after another; what is kept of one goes with the next."""
+    """One upload after another; the next one replaces what is kept of the last."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class PartyOpening:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Who opens sums, in the order of their points."""
+        """The openers of sums, in the order of their points."""
         return self._scheme.members
 
-    def deal(self, leg: Leg, parameters: LatticeParameters, lane_count: int) -> SecretKey:
-        """A fresh secret, dealt to the members; the aggregator gets the digests, signed."""
+    def deal(self, leg: Leg, parameters: LatticeParameters, slot_count: int) -> SecretKey:
+        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests."""
         context = self._context(leg, parameters)
         with self._stopwatch.measure("deal"):
             dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters)
@@ -83,13 +83,13 @@ class PartyOpening:
             if member != self._channel.party and member not in gone:
                 self._send_share(leg, member, message)
         signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
-        answer = DealtMessage(parameters.name, lane_count, context.agreement, list(dealt.digests), signature)
+        answer = DealtMessage(parameters.name, slot_count, context.agreement, list(dealt.digests), signature)
         self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
         assert dealt.secret is not None  # just made
         return dealt.secret
 
     def check_dealt(self, leg: Leg) -> None:
-        """A member checks what it was dealt; shares of this party's own secret are let go."""
+        """A member checks what it was dealt; this party drops the shares of its own secret."""
         dealt = self._own()
         if self._member is not None:
             self._member.check_dealt(leg, dealt.messages[self._channel.party])
@@ -102,9 +102,9 @@ class PartyOpening:
             self._member.check_dealt(leg)
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
-        """This party's signature over its upload, of which `upload_digest` is SHA-256; its job is noted on disk first.
+        """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
 
-        Signed, it can be opened by others who tell this party nothing more.
+        Once the upload is signed, others can open it without another message to this party.
         """
         dealt = self._own()
         self._state.note_upload()
@@ -114,7 +114,7 @@ class PartyOpening:
     def check_included(
         self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
     ) -> IncludedSet:
-        """The included set, checked. Raises ProtocolError where the aggregator states what parties did not sign."""
+        """The included set, checked. Raises ProtocolError for statements that parties did not sign."""
         context = self._context(leg, parameters)
         included = included_set_of(context, stated, commitment)
         kept = None if self._member is None else self._member.share_digests
@@ -137,7 +137,7 @@ class PartyOpening:
     def release(self, leg: Leg, included: IncludedSet) -> None:
         """A member releases its sum of shares for that set; every other party notes it before anything is opened.
 
-        Raises ProtocolError where other parties were released for in this group before.
+        Raises ProtocolError where this role released for other parties in this group before.
         """
         if self._member is not None:
             self._member.release(leg, included)
@@ -189,7 +189,7 @@ class PartyOpening:
         return secret_sum, sorted([*other, *wrong])
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
-        """What ends the run where the secrets' sum was found and the sum does not open with it; noted on disk first."""
+        """The error that ends the run where the sum does not open with the secrets' sum; it is noted on disk first."""
         self._state.note_altered(leg.step)
         return altered_sum_error(leg.step, self._settings, why, self._state.altered.path)
 

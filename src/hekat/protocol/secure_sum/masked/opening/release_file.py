@@ -1,10 +1,10 @@
-"""The file of a release record: what stands in it, read and written whole, and held against everybody else.
+"""The file of a release record: its lines, read and written as a whole, under a lock.
 
 `hekat releases 2`: an entry a line, then a checksum. Keys and digests are in hex.
 
 | line | says |
 |---|---|
-| `group KEY DIGEST NAME...` | once a group of a job: the digest of the parties in the set, who was left out |
+| `group KEY DIGEST NAME...` | once a group of a job: the digest of the parties in the set, the names of the others |
 | `number KEY DIGEST` | once an upload number of a session: the digest of the whole statement |
 | `key DIGEST` | at most once: which rows key the following lines are under |
 | `rows KEY DIGEST JOB PARTY...` | for a group of rows: as `group`, with a digest of the job; once a set and job |

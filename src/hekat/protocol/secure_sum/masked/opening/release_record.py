@@ -47,7 +47,7 @@ _IDENTITIES_LABEL = b"hekat/release-record/identities/1"
 
 @dataclass(frozen=True)
 class RowsInJob:
-    """A job's use of one site's rows: their digest, who takes part in the job, under which key the record keeps that.
+    """A job's use of one site's rows: their digest, the job's parties, and the key under which the record keeps both.
 
     `identities` are the job's parties by the names that it gives them, each as one word that means the same in every
     job: its key, or where jobs name no keys its name. `accepted`: the operator of `owner` said that in this
@@ -155,7 +155,7 @@ class ReleaseRecord:
         """Raise PolicyError where these rows were released for in another job, with others than all of a group's
         `samples` or in a job of other parties. Groups that this job released in already are its own matter.
 
-        To be asked before a run, and whatever the operator accepted: who did learns so what that is about.
+        Call it before a run, also where the operator accepted other sums: the result says what was accepted.
         """
         sets = {group: _rows_digest(rows, sample) for group, sample in samples.items()}
         _check_rows(self._read(), job_digest, rows, sets)
@@ -163,7 +163,7 @@ class ReleaseRecord:
     def left_out(
         self, job_digest: bytes, groups: Collection[str], rows: RowsInJob | None = None
     ) -> dict[str, list[str]]:
-        """For those of these groups that were released for: the parties of the group that were not in, sorted.
+        """For each of these groups that was released for: the parties of the group that were left out, sorted.
 
         Of other jobs on the same rows those that `check_rows` lets pass: nobody was left out. Raises StateError where
         the record cannot be read.

@@ -1,6 +1,6 @@
 """One key that all parties share: every party derives the secrets of all from it, and opens the sum by itself.
 
-The model of the papers. It protects from a curious aggregator alone: whoever holds the key opens every upload.
+The model of the papers. It protects from a curious aggregator alone: every holder of the key can open every upload.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def salt_digest(context: UploadContext, party: str, salt: bytes) -> bytes:
 def open_shared(
     parameters: LatticeParameters, key: bytes, context: UploadContext, salts: Mapping[str, bytes]
 ) -> SecretSum:
-    """The sum of the secrets of the parties in `salts`: those of a statement that was checked against their digests."""
+    """The sum of the secrets of the parties in `salts`; a statement named them, and their digests were checked."""
     return sum_of_seeds(parameters, (derive_seed(key, context, party, salt) for party, salt in salts.items()))
 
 

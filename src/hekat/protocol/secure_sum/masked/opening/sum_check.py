@@ -1,4 +1,4 @@
-"""Whether the sum that is opened is that of the uploads their parties signed: inner products with one random vector.
+"""Whether an opened sum is the sum of the uploads that parties signed: inner products with one random vector.
 
 The aggregator commits to the whole sum V, every field of it, before a challenge r follows from its statement of U.
 Each party of U gives z_i = r v_i of its own upload v_i, and V is the sum of the uploads unless r (V - sum of v_i)
@@ -32,7 +32,7 @@ Products = npt.NDArray[np.uint64]
 
 
 def whole_bits(form: MaskFormat, addend_count: int) -> int:
-    """w: bits of a field of a sum of so many uploads, of which nothing is dropped."""
+    """w: bits of a field of a sum of so many uploads, with no bits dropped."""
     return (addend_count * ((1 << max(form.field_bits)) - 1)).bit_length()
 
 
@@ -105,7 +105,7 @@ class InnerProducts:
 
 
 def products_agree(whole: Products, parts: Mapping[str, Products]) -> bool:
-    """Whether the products of V are the sums of those of the uploads."""
+    """Whether the products of V are the sums of the uploads' products."""
     total = np.zeros_like(whole)
     for part in parts.values():
         total += part

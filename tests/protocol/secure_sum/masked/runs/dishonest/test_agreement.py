@@ -13,6 +13,7 @@ import pytest
 
 from hekat.channel import InProcessHub
 from hekat.errors import ProtocolError, WireCorruptError
+from hekat.protocol.secure_sum.agreement.messages import ClipMessage, RoundEndMessage
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
 from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
@@ -21,7 +22,6 @@ from hekat.protocol.secure_sum.masked.messages import (
     ReleasedMessage,
     SumBlockMessage,
 )
-from hekat.protocol.secure_sum.messages import ClipMessage, RoundEndMessage
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.lattice import SETS
 

@@ -25,11 +25,11 @@ REACH = 5 * LEVEL
 JOB_DIGEST = bytes(32)
 
 
-def add_levels(written: bytes, lane_count: int, levels: int) -> bytes:
+def add_levels(written: bytes, slot_count: int, levels: int) -> bytes:
     """A written sum of A16-16, of one block, whose last value is so many levels higher."""
     form = SETS["A16-16"].form
     bits, dropped = form.sum_field_bits[0], form.sum_dropped_bits
-    lane, index = divmod(lane_count, form.last_used(lane_count))
+    lane, index = divmod(slot_count, form.last_used(slot_count))
     whole = int.from_bytes(written, "little")
     old = whole >> (bits * index) & ((1 << bits) - 1)
     added = form.delta * levels << (form.slot_bits * lane)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import AlteredSumError, PartyStoppedError, ProtocolError
+from hekat.protocol.secure_sum.agreement.messages import RangeMessage
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     MaskedBlockMessage,
@@ -25,7 +26,6 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeSc
 from hekat.protocol.secure_sum.masked.opening.share_message import SALT_BYTES, share_digest
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
-from hekat.protocol.secure_sum.messages import RangeMessage
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.scheme.lattice import generate_secret
 

@@ -38,9 +38,9 @@ def test_the_attack_all_parties_together_make_the_aggregator_take_memory(monkeyp
     """As long as they agreed on a size, an accumulator of it was made: 2^33 lanes took 16 GiB and more."""
     taken: list[int] = []
 
-    def accumulator(parameters, lane_count):
-        taken.append(lane_count)
-        return Accumulator(parameters, lane_count)
+    def accumulator(parameters, slot_count):
+        taken.append(slot_count)
+        return Accumulator(parameters, slot_count)
 
     monkeypatch.setattr(masked_aggregator, "Accumulator", accumulator)
 

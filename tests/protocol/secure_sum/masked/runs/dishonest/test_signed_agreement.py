@@ -8,13 +8,13 @@ import numpy as np
 
 from hekat.errors import ProtocolError
 from hekat.protocol.horizontal.party import run_party
+from hekat.protocol.secure_sum.agreement.messages import ClipMessage
 from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
     DealtMessage,
     MaskedBlockMessage,
     ReleasedMessage,
 )
-from hekat.protocol.secure_sum.messages import ClipMessage
 from hekat.protocol.secure_sum.settings import CodecSettings
 
 DACIQ = CodecSettings(clipping="daciq")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.messages import RoundAgreedMessage, RoundEndMessage
+from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.roster import Roster
 
 
@@ -23,7 +23,7 @@ def finish_round(
 
 
 def serve_round_end(roster: Roster, step: str) -> bool:
-    """Whether the parties, all of which hold the same model after the step, say that it was the last one."""
+    """Whether the parties end training with this step. Raises ProtocolError unless all hold the same model."""
     ends = roster.receive_from_all(f"{step}/end", RoundEndMessage)
     roster.check_enough(step, 1)
     groups: dict[tuple[bytes, bool], list[str]] = {}

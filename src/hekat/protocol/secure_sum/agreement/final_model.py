@@ -1,9 +1,9 @@
 """The end of training: every party compares its final model with every other party, and not through the aggregator.
 
 The aggregator compares models after each round, and can hide that it sent parties different sums. Under protection
-`lattice` each upload is signed with the model before it, so that this shows in the next one; no upload follows the
-last sum, and none is signed with the model under the other protections. So each party sends each other one a signed
-digest, sealed: of the model, and of all models and totals on the way to it.
+`lattice` each upload is signed with the model before it, so the next upload shows such a difference. No upload follows
+the last sum, and the other protections sign no model. So each party sends every other one a signed digest, sealed: of
+the final model, and of all models and totals before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from hekat.channel.canonical import encode_fields
 from hekat.errors import ChannelTimeoutError, ModelsDifferError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.messages import FinalModelMessage
+from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.timeouts import Deadline
 
@@ -41,13 +41,13 @@ class ModelTrail:
 def compare_final_models(
     channel: RecordedChannel, settings: SumSettings, digest: bytes, *, timeout_s: float | None = None
 ) -> tuple[str, ...]:
-    """The parties with which the final model was not compared, since no digest of theirs came; the others have it too.
+    """The parties whose digest of the final model did not come; all others hold the same model.
 
-    `timeout_s` is for all of them together (None: a step's time for each). Such a party is lost or slow, and the run's
-    result says so: it fails nobody else. Under a protection that bears no losses it ends the run.
+    `timeout_s` is for all of them together (None: a step's time for each). Such a party dropped out or is slow;
+    the run's result says so, and the others do not fail. Under a protection that bears no drop-outs it ends the run.
 
-    Raises ModelsDifferError where a party holds another model, or says so: there as here. ProtocolError where nobody
-    could be compared with.
+    Raises ModelsDifferError, at both parties, where another one holds another model or says so; ProtocolError where no
+    party could be compared with.
     """
     others = [party for party in settings.parties if party != channel.party]
     mine = FinalModelMessage(digest, channel.sign(_PURPOSE, digest))
@@ -55,7 +55,7 @@ def compare_final_models(
         _send(channel, settings, party, mine)
     deadline = Deadline(timeout_s)
     theirs = {party: _receive(channel, settings, party, deadline.left_s) for party in others}
-    # Once all are here: whoever holds another one finds so by itself, and not by the end of this party.
+    # Only once all digests are here: a party with another model then finds so itself, before this party ends.
     different = [party for party, signed in theirs.items() if signed is not None and signed != digest]
     missing = tuple(party for party, signed in theirs.items() if signed is None)
     if different:
@@ -82,7 +82,7 @@ def _send(channel: RecordedChannel, settings: SumSettings, party: str, message: 
 
 
 def _receive(channel: RecordedChannel, settings: SumSettings, party: str, timeout_s: float | None) -> bytes | None:
-    """The digest that the party signed; None where none came, or one that it did not sign."""
+    """The digest that the party signed; None where none came, or the party did not sign it."""
     try:
         came = channel.receive(party, FINAL_MODEL_STEP, FinalModelMessage, timeout_s)
     except (PartyLostError, ChannelTimeoutError, SealError, WireError):

@@ -8,8 +8,8 @@ import numpy as np
 
 from hekat.codec import daciq_alpha
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.message_checks import check_bounds, check_ranges
-from hekat.protocol.secure_sum.messages import ClipMessage, RangeMessage
+from hekat.protocol.secure_sum.agreement.message_checks import check_bounds, check_ranges
+from hekat.protocol.secure_sum.agreement.messages import ClipMessage, RangeMessage
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import MIN_ALPHA, SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors, extremes_of
@@ -44,7 +44,7 @@ def _ranges_of(scaled: ScaledTensors, names: Sequence[str]) -> RangeMessage:
 
 
 def serve_bounds(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, first: bool) -> None:
-    """What the clipping policy asks for before the step's sum; `first` where its bounds begin anew."""
+    """Serve what the clipping policy asks for ahead of the step's sum; `first`: its bounds begin anew."""
     codec = settings.codec
     if settings.protection == "none":
         return

@@ -1,0 +1,161 @@
+"""`hekat run --processes` of a horizontal job: comparisons in this process, then every role in one of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hekat.disk_errors import read_file
+from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import PartyLostError, StateError
+from hekat.job.horizontal.job_file import PROTOCOL
+from hekat.job.load_any_job import check_may_run
+from hekat.launch.horizontal.comparisons import Comparer
+from hekat.launch.horizontal.in_process import dropouts_of
+from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
+from hekat.launch.run_result import RunResult
+from hekat.protocol.role_session import LEDGER_FOLDER
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.horizontal.role_run import EXACTNESS_NEEDS_ONE_PROCESS, phase_of
+from hekat.run.horizontal.trained_model import MODEL_FILE, TENSORS_FILE
+from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE
+from hekat.run.horizontal.upload_states import check_upload_states
+from hekat.run.progress import Progress, Silence
+from hekat.run.run_events import EVENTS_FILE, logged_run
+from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.state import EventLog, RunDirectory, create_run_directory, load_checkpoint
+from hekat.summary.horizontal.aggregator_view import view_of_aggregator
+from hekat.summary.horizontal.finished_run import FinishedRun
+from hekat.summary.horizontal.role_result import RoleResult, TableFacts
+from hekat.summary.horizontal.summary import summarise
+from hekat.summary.horizontal.traffic import Traffic
+from hekat.summary.result_file import RESULT_FILE, decode_result
+from hekat.summary.summary_format import SUMMARY_FILE, write_summary
+
+# Every party has these: one of each serves for all.
+_SHARED = (CHECKPOINT_FILE, DIFFERENT_FILE, MODEL_FILE, TENSORS_FILE)
+_APART = (EVENTS_FILE, RESULT_FILE, SUMMARY_FILE, *_SHARED)
+
+
+def run_job_in_processes(
+    inputs: HorizontalInputs,
+    files: JobFiles,
+    root: Path,
+    progress: Progress | None = None,
+    *,
+    dropouts: Mapping[str, int] | None = None,
+) -> RunResult:
+    """Run a loaded job, each role in a process of its own; everything that is written lies in a new folder.
+
+    `files` are those that `inputs` were loaded from; `dropouts` as in `run_job`, and so is what is raised.
+    """
+    check_dropouts(inputs.job.settings, dropouts or {}, 0)
+    check_may_run(inputs.site, inputs.job)
+    check_upload_states(inputs, None, root)
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        directory = create_run_directory(root)
+        with logged_run(directory, inputs.job.name, inputs.job.settings.parties, PROTOCOL) as events:
+            shown = progress or Silence()
+            shown.open_folder(directory.path)
+            return _Run(inputs, files, directory, events, shown, dropouts or {}).run()
+
+
+@dataclass
+class _Run:
+    inputs: HorizontalInputs
+    files: JobFiles
+    directory: RunDirectory
+    events: EventLog
+    progress: Progress
+    rehearsed: Mapping[str, int]
+    _rounds: int = 0
+    _telling: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self) -> RunResult:
+        inputs, job, folder = self.inputs, self.inputs.job, self.directory.path
+        keys = session_keys(inputs.party_keys, job.settings.everyone)
+        comparisons = Comparer(inputs, self.directory.run_id, keys, self.events, self.progress).compare()
+        write_public_keys(folder, keys)
+        processes = RoleProcesses(
+            self.files,
+            job,
+            self.directory,
+            keys,
+            may_drop_out=job.settings.parties if job.settings.bears_dropouts else (),
+            options={party: ["--lose", f"{party}:{number}"] for party, number in self.rehearsed.items()},
+            on_dropout=self._note_dropout,
+            on_begin=lambda: self.progress.begin(phase_of(job), job.settings.training.round_count),
+            told=self._tell,
+        )
+        try:
+            processes.play()
+            results = self._results(processes)
+        finally:
+            processes.join_folders(_APART)
+            self._take_shared(processes)
+            processes.remove_folders()
+        run = FinishedRun(job.settings, results, processes.seconds, dropouts_of(processes.dropouts))
+        aggregator = job.settings.aggregator
+        summary = summarise(
+            job,
+            self.directory.run_id,
+            run,
+            test_table=inputs.test_facts,
+            alone=comparisons.alone,
+            plain=comparisons.plain,
+            compared=comparisons.bits,
+            view=view_of_aggregator(folder / LEDGER_FOLDER / f"{aggregator}.jsonl", keys[aggregator].public),
+            more_caveats=[ROLES_AT_ONCE, *([EXACTNESS_NEEDS_ONE_PROCESS] if job.check_exactness else [])],
+        )
+        write_summary(folder, summary)
+        self.events.write("finished", rounds=run.trained.rounds_done)
+        return RunResult(folder, summary)
+
+    def _results(self, processes: RoleProcesses) -> dict[str, RoleResult]:
+        """What each role left; of a process that was killed only what is known of its table."""
+        settings = self.inputs.job.settings
+        results = {}
+        for role in settings.everyone:
+            path = processes.folder_of(role) / RESULT_FILE
+            if path.is_file():
+                results[role] = decode_result(read_file(path), RoleResult, PROTOCOL, str(path))
+            elif role in self.inputs.tables:
+                facts = TableFacts.of(self.inputs.tables[role], settings)
+                results[role] = RoleResult(role, 0.0, {}, Traffic(0, 0), facts)
+        return results
+
+    def _take_shared(self, processes: RoleProcesses) -> None:
+        """One party's checkpoint and model for the run: those of the party that came furthest."""
+        found = []
+        for party in self.inputs.job.settings.parties:
+            own = processes.folder_of(party)
+            with suppress(StateError):
+                done = load_checkpoint(own / CHECKPOINT_FILE, self.inputs.job.digest).rounds_done
+                found.append(((done, (own / MODEL_FILE).exists()), own))
+        folder = max(found, key=lambda one: one[0])[1] if found else None
+        if folder is None:
+            return
+        for name in _SHARED:
+            if (folder / name).exists():
+                (folder / name).replace(self.directory.path / name)
+
+    def _note_dropout(self, error: PartyLostError) -> None:
+        self.events.write("lost", party=error.party, step=error.step, reason=error.reason)
+        self.progress.note_dropout(error.party, error.step, error.reason)
+
+    def _tell(self, role: str, event: Mapping[str, Any]) -> None:
+        """Pass on a round, or the last validation, as the first party tells it."""
+        if event.get("event") != "round":
+            return
+        with self._telling:
+            if event["round"] <= self._rounds:
+                return
+            self._rounds = event["round"]
+        told = {name: value for name, value in event.items() if name not in ("event", "time")}
+        self.events.write("round", **told)
+        self.progress.advance(phase_of(self.inputs.job), f"loss {event['loss']:.4f}")

@@ -1,0 +1,18 @@
+"""Metrics of a model in training, on the test data of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hekat.model import evaluate
+from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+
+
+def evaluation_of(inputs: HorizontalInputs) -> Callable[[TrainingState], dict[str, float]]:
+    """Metrics of a state on this machine's test data, empty where there is none."""
+    test = inputs.test_table
+    if test is None or test.labels is None:
+        return lambda state: {}
+    model, labels = inputs.make_model(next(iter(inputs.tables))).model, test.labels
+    return lambda state: evaluate(model, state.parameters, state.standardiser.apply(test.features), labels)

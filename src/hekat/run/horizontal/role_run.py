@@ -1,0 +1,125 @@
+"""One role of a horizontal job, played over a channel on a machine of its own, and what it leaves in a folder."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hekat.errors import ModelsDifferError, PartyStoppedError
+from hekat.job.horizontal.committee_policy import check_members
+from hekat.job.horizontal.job_file import PROTOCOL, Job
+from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.run.horizontal.evaluation import evaluation_of
+from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
+from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
+from hekat.run.horizontal.rounds import describe_round, write_round
+from hekat.run.horizontal.trained_model import save_trained_model
+from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, save_state, set_checkpoint_aside
+from hekat.run.horizontal.upload_states import keep_states_in, open_states, roles_without_own_folder
+from hekat.run.progress import Progress
+from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
+from hekat.run.timeout_hint import name_timeout_key
+from hekat.summary.horizontal.aggregator_view import view_of_aggregator
+from hekat.summary.horizontal.finished_run import FinishedRun
+from hekat.summary.horizontal.summary import summarise
+
+EXACTNESS_NEEDS_ONE_PROCESS = (
+    "sums were not held against those of floats, as checks.exactness of the job asks for: that takes one process that "
+    "plays all roles"
+)
+
+
+class FolderObserver(RoleObserver):
+    """Keeps what one party saves, in the folder of its run, and tells of its rounds."""
+
+    def __init__(self, job: Job, folder: RoleFolder, progress: Progress) -> None:
+        self._job, self._folder, self._progress = job, folder, progress
+        self._sums_saved = 0
+        self._saved = ""
+
+    def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
+        phase = phase_of(self._job)
+        write_round(self._folder.events, phase, record, metrics)
+        self._progress.advance(phase, describe_round(record))
+
+    def save(self, state: TrainingState) -> str:
+        if state.sums_done > self._sums_saved:
+            save_state(self._folder.path / CHECKPOINT_FILE, self._job, state)
+            self._sums_saved = state.sums_done
+            self._saved = f"checkpoint of round {state.rounds_done}"
+        return self._saved
+
+    def save_own(self, role: str, own: OwnState) -> None:
+        save_own_state(self._folder.path / OWN_STATE_FOLDER, self._job, role, own)
+
+
+def run_horizontal_role(
+    inputs: HorizontalInputs, place: Place, *, dropout_round: int | None = None
+) -> dict[str, object]:
+    """Play the role that `inputs` were loaded for to its end; returns the summary of what it knows.
+
+    `dropout_round` is the round in which the party leaves, to see the others go on. Raises what the role raises, a
+    time-out with the line of the job that sets it; StateError where the disk takes no files.
+    """
+    job, role = inputs.job, place.role
+    with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.parties) as folder:
+        if roles_without_own_folder(inputs):
+            keep_states_in(folder.path, None)
+        place.progress.begin(phase_of(job), job.settings.training.round_count)
+        with open_states(inputs, job.settings, folder.path) as states:
+            played = HorizontalRole(
+                RoleContext(
+                    job=job,
+                    settings=job.settings,
+                    role=role,
+                    session=folder.session,
+                    table=inputs.tables.get(role),
+                    evaluate=evaluation_of(inputs),
+                    make_model=inputs.maker_of(role),
+                    upload_state=states.get(role),
+                    key_pair=inputs.key_pair,
+                    observer=FolderObserver(job, folder, place.progress),
+                    accept_members=lambda members: check_members(inputs.site.policy, job, members),
+                    dropout_round=dropout_round,
+                    other_sums_accepted=inputs.accepts_other_sums(role),
+                    model_caveats=inputs.model_caveats,
+                )
+            )
+            try:
+                state = played.play(place.channel)
+            except PartyStoppedError as error:
+                if isinstance(error.__cause__, ModelsDifferError):
+                    set_checkpoint_aside(folder.path)
+                raise
+            except ModelsDifferError:
+                set_checkpoint_aside(folder.path)
+                raise
+            except BaseException as error:
+                raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
+            finally:
+                with suppress(Exception):  # what the role raised is to be told, and not that its figures are missing
+                    folder.write_result(played.result, PROTOCOL)
+        if state is not None:
+            names = inputs.tables[role].feature_names
+            save_trained_model(folder.path, job, state, names, inputs.make_model(role))
+        summary = _summarise(inputs, folder, played, role)
+        folder.write_summary(summary)
+        folder.events.write("finished", rounds=0 if state is None else state.rounds_done)
+        return summary
+
+
+def _summarise(inputs: HorizontalInputs, folder: RoleFolder, played: HorizontalRole, role: str) -> dict[str, object]:
+    job, result = inputs.job, played.result
+    run = FinishedRun(job.settings, {role: result}, result.seconds)
+    caveats = [alone_caveat(role), *([EXACTNESS_NEEDS_ONE_PROCESS] if job.check_exactness else [])]
+    view = None
+    if role == job.settings.aggregator:
+        assert folder.session.ledger_path is not None
+        view = view_of_aggregator(folder.session.ledger_path, folder.session.key.public)
+    return summarise(job, folder.directory.run_id, run, test_table=inputs.test_facts, view=view, more_caveats=caveats)
+
+
+def phase_of(job: Job) -> str:
+    """The name of a run of the job, as events and terminals have it."""
+    return "plain" if job.settings.protection == "none" else "encrypted"

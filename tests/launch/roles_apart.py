@@ -1,0 +1,125 @@
+"""Roles of a job in processes of their own, each with its own site file, key, state and folder, over a relay here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hekat.channel import PartyKey
+from hekat.errors import HekatError
+from hekat.job.approvals import approve
+from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
+from hekat.job.site_file import load_site
+from hekat.launch.local import LocalRelay, RunTerms
+
+RUN_ID = "20260101T000000Z-0123ab"
+
+
+@dataclass
+class Ended:
+    """How one role's process ended."""
+
+    code: int
+    told: dict[str, Any]
+
+
+@dataclass
+class RolesApart:
+    """One folder for each role, and one for all roles together; `sites` are lines of each role's site file.
+
+    The job names every role's public key, so nothing but the job file and these keys is shared.
+    """
+
+    place: Path
+    job_text: str
+    roles: tuple[str, ...]
+    sites: Mapping[str, str]
+    policy: str = ""
+    more_sites: str = ""
+    """Lines of every site file."""
+    keys: dict[str, PartyKey] = field(default_factory=dict)
+    preludes: dict[str, str] = field(default_factory=dict)
+    """Python that runs before a role's command, by role."""
+    options: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pins = []
+        for role in self.roles:
+            self.keys[role] = PartyKey.generate()
+            pins.append(f'{role} = "{self.keys[role].pin}"')
+        text = f"{self.job_text}\n[party_keys]\n" + "\n".join(pins) + "\n"
+        for role in self.roles:
+            self._write(self.folder_of(role), text, [role])
+        self._write(self.together, text, list(self.roles))
+
+    @property
+    def together(self) -> Path:
+        """The folder of one machine that plays all roles."""
+        return self.place / "together"
+
+    def folder_of(self, role: str) -> Path:
+        return self.place / role
+
+    def run_of(self, role: str) -> Path:
+        """The folder of the role's own run."""
+        return self.folder_of(role) / "runs" / RUN_ID
+
+    @property
+    def job(self) -> AnyJob:
+        return load_any_job(self.together / "job.toml")
+
+    def play(self, *, may_drop_out: tuple[str, ...] = (), timeout_s: float = 60.0) -> dict[str, Ended]:
+        """Start a process for each role, carry their messages until all have ended, and say how each ended."""
+        socket = self.place / "relay"
+        job = self.job
+        terms = RunTerms(RUN_ID, roles_of(job))
+        with LocalRelay(socket, terms, job.digest, timeout_s=timeout_s, may_drop_out=may_drop_out) as relay:
+            processes = {role: self.start(role, socket) for role in self.roles}
+            try:
+                relay.serve()
+            except HekatError:
+                pass  # what ended the run is told by the processes
+            finally:
+                ended = {role: self._end(process) for role, process in processes.items()}
+        return ended
+
+    def start(self, role: str, socket: Path, *options: str) -> subprocess.Popen[str]:
+        """One role's process; its answer is JSON."""
+        folder = self.folder_of(role)
+        program = f"{self.preludes.get(role, '')}\nimport sys\nfrom hekat.cli.main import main\nsys.exit(main())"
+        words = ["run", str(folder / "job.toml"), f"--role={role}", "--relay", str(socket), "--json"]
+        words += ["--runs", str(folder / "runs"), *self.options.get(role, ()), *options]
+        return subprocess.Popen(
+            [sys.executable, "-c", program, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=folder,
+        )
+
+    def _end(self, process: subprocess.Popen[str]) -> Ended:
+        out, _ = process.communicate(timeout=120)
+        return Ended(process.returncode, json.loads(out) if out.strip() else {})
+
+    def _write(self, folder: Path, job_text: str, roles: list[str]) -> None:
+        """Job, site file, keys and approvals of these roles; `@` in a site's lines is the folder with the data."""
+        folder.mkdir()
+        (folder / "job.toml").write_text(job_text)
+        lines = ["format = 1", f"[policy]\n{self.policy}", self.more_sites]
+        for role in roles:
+            self.keys[role].save(folder / f"{role}.party")
+            own = f'[party.{role}]\nparty_key = "{role}.party"\nstate = "state/{role}"\n'
+            lines.append(own + self.sites.get(role, ""))
+        (folder / "site.toml").write_text("\n".join(lines) + "\n")
+        job, site = load_any_job(folder / "job.toml"), load_site(folder / "site.toml")
+        for role in roles:
+            if role in approvers_of(job):
+                approve(site, role, job.digest, job.name)
+
+
+Tables = Callable[[Path], None]

@@ -1,0 +1,327 @@
+"""Each role of a run in a process of its own, with nothing shared but the job and public keys: as in one process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.launch.roles_apart import RUN_ID, RolesApart
+
+from hekat.cli.main import main
+from hekat.job.approvals import approve
+from hekat.job.horizontal.job_file import load_job
+from hekat.job.site_file import load_site
+from hekat.launch.horizontal.run import run_job
+from hekat.launch.psi.run import run_intersection_job
+from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.run.horizontal.load_inputs import load_inputs
+from hekat.run.psi.load_inputs import load_intersection_inputs
+from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
+from hekat.run.vertical_linear.part_file import load_part
+from hekat.wire.keyfile import save_private_key
+
+PARTIES = ("north", "east", "south", "west", "middle")
+HORIZONTAL = """format = 2
+name = "clinics"
+protocol = "horizontal"
+parties = [{parties}]
+aggregator = "hub"
+data = "visits"
+classes = ["no", "yes"]
+weight_max = 100
+allow_two_parties = {two}
+timeout_s = 120
+
+[training]
+rounds = {rounds}
+batch_rows = 8
+
+[protection]
+{protection}
+"""
+# The party's process ends where `--lose` would have it leave: ahead of its upload of that round.
+KILLED_IN_ROUND_2 = """
+import os, signal
+from hekat.run.horizontal.role import HorizontalRole
+def leave(self, step, part):
+    if (step, part) == ("round-2", "sign"):
+        os.kill(os.getpid(), signal.SIGKILL)
+HorizontalRole._leave_where_asked = leave
+"""
+# The party's process ends as it sends its update of round 2.
+KILLED_AT_ITS_UPDATE = """
+import os, signal
+from hekat.ledger import RecordedChannel
+send = RecordedChannel.send
+def send_or_die(self, to, step, message):
+    if step.startswith("round-2/"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return send(self, to, step, message)
+RecordedChannel.send = send_or_die
+"""
+
+
+def clinics(place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "") -> RolesApart:
+    """A horizontal job of `count` parties; `key` is a line of the leader's site."""
+    parties = PARTIES[:count]
+    sites = {}
+    for seed, party in enumerate(parties):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(16, 3))
+        ill = features[:, 0] + 0.2 * rng.normal(size=16) > 0
+        ill[:2] = [True, False]
+        rows = [f"{a:.4f},{b:.4f},{c:.4f},{'yes' if y else 'no'}" for (a, b, c), y in zip(features, ill, strict=True)]
+        (place / f"{party}.csv").write_text("\n".join(["age,dose,days,ill", *rows]) + "\n")
+        source = f'source = "csv"\npath = "{place / party}.csv"\nlabel = "ill"'
+        sites[party] = f"{key if party == parties[0] else ''}\n[party.{party}.data.visits]\n{source}\n"
+    names = ", ".join(f'"{party}"' for party in parties)
+    two = "true" if count == 2 else "false"
+    text = HORIZONTAL.format(parties=names, two=two, rounds=rounds, protection=protection)
+    policy = 'protections = ["lattice", "paillier", "none"]\nmin_key_bits = 2048\nmin_parties = 2'
+    return RolesApart(place, text, (*parties, "hub"), sites, policy)
+
+
+def model_in(folder: Path) -> dict[str, np.ndarray]:
+    with np.load(folder / "model.npz") as file:
+        return {name: file[name] for name in file.files if file[name].dtype.kind == "f"}
+
+
+def assert_same_arrays(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
+    assert one.keys() == other.keys()
+    assert one
+    for name, values in one.items():
+        assert np.array_equal(values, other[name]), name
+
+
+@pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
+def test_horizontal_roles_train_what_one_process_trains(tmp_path, paillier_keys, protection) -> None:
+    key = ""
+    if protection == "paillier":
+        save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
+        key = f'paillier_key = "{tmp_path}/leader.key"'
+    lines = f'kind = "{protection}"' + ("\nkey_bits = 2048" if protection == "paillier" else "")
+    apart = clinics(tmp_path, 3 if protection == "lattice" else 2, lines, key=key)
+    ended = apart.play()
+    assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(
+        apart.roles, (0, None)
+    )
+    together = run_job(load_inputs(apart.together / "job.toml"), tmp_path / "runs")
+    whole, summary = model_in(together.folder), json.loads((together.folder / "summary.json").read_text())
+    for party in apart.job.settings.parties:
+        own = apart.run_of(party)
+        assert_same_arrays(model_in(own), whole)
+        # Nothing of another role lies there.
+        assert [path.name for path in (own / "ledger").iterdir()] == [f"{party}.jsonl"]
+        assert json.loads((own / "summary.json").read_text())["rounds"] == summary["rounds"]
+    hub = json.loads((apart.run_of("hub") / "summary.json").read_text())
+    assert hub["included"] == summary["included"]
+    assert hub["aggregator_saw"] == summary["aggregator_saw"]
+    assert not (apart.run_of("hub") / "model.npz").exists()
+
+
+def test_a_killed_party_drops_out_as_a_lost_one_does(tmp_path) -> None:
+    apart = clinics(tmp_path, 5, 'kind = "lattice"', rounds=3)
+    apart.preludes["west"] = KILLED_IN_ROUND_2
+    ended = apart.play(may_drop_out=apart.job.settings.parties)
+    assert {role: one.code for role, one in ended.items()} == {**dict.fromkeys(apart.roles, 0), "west": -9}
+    together = run_job(load_inputs(apart.together / "job.toml"), tmp_path / "runs", dropouts={"west": 2})
+    for party in ("north", "east", "south", "middle"):
+        assert_same_arrays(model_in(apart.run_of(party)), model_in(together.folder))
+
+
+def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(tmp_path) -> None:
+    apart = clinics(tmp_path, 2, 'kind = "none"')
+    apart.preludes["east"] = KILLED_AT_ITS_UPDATE
+    ended = apart.play()
+    assert ended["east"].code == -9
+    for role in ("north", "hub"):
+        assert ended[role].code == 2
+        assert "party 'east' stopped in step 'round-1/agreed'" in ended[role].told["error"]
+        assert "its process ended" in ended[role].told["error"]
+    # What was saved before stays, and nothing is half-written.
+    assert ended["north"].told["saved"] == "checkpoint of round 1"
+    assert not (apart.run_of("north") / "summary.json").exists()
+
+
+# --- set intersections -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ecdh", "rsa_blind"])
+def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
+    sites = {}
+    for party, numbers in {"bank": range(30), "insurer": range(44, 9, -1)}.items():
+        rows = "".join(f"client{number},{number % 7}\n" for number in numbers)
+        (tmp_path / f"{party}.csv").write_text("customer,age\n" + rows)
+        source = f'source = "csv"\npath = "{tmp_path / party}.csv"\nid = "customer"'
+        sites[party] = f"[party.{party}.data.customers]\n{source}\n"
+    text = (
+        'format = 2\nname = "customers"\nprotocol = "psi"\nguest = "bank"\nhosts = ["insurer"]\ndata = "customers"\n'
+        f'[intersection]\nkind = "{kind}"\nlearns = ["bank", "insurer"]\n'
+    )
+    if kind == "rsa_blind":
+        text += "key_bits = 3072\n"
+    apart = RolesApart(tmp_path, text, ("bank", "insurer"), sites)
+    ended = apart.play()
+    assert {role: (one.code, one.told.get("common")) for role, one in ended.items()} == dict.fromkeys(
+        apart.roles, (0, 20)
+    )
+    together = run_intersection_job(load_intersection_inputs(apart.together / "job.toml"), tmp_path / "runs")
+    for party in apart.roles:
+        own = (apart.run_of(party) / "intersection" / f"{party}.csv").read_text().splitlines()
+        whole = (together.folder / "intersection" / f"{party}.csv").read_text().splitlines()
+        # The order that is common to all follows fresh secrets; which rows are in it does not.
+        assert sorted(own) == sorted(whole)
+        assert [path.name for path in (apart.run_of(party) / "intersection").iterdir()] == [f"{party}.csv"]
+    order = [(apart.run_of(party) / "intersection" / f"{party}.csv").read_text() for party in apart.roles]
+    assert order[0] == order[1]
+
+
+# --- vertical regressions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
+def test_vertical_roles_train_what_one_process_trains(tmp_path, paillier_keys, form) -> None:
+    rng = np.random.default_rng(5)
+    values = {"bank": rng.normal(size=(40, 2)), "insurer": rng.normal(size=(40, 2))}
+    score = values["bank"][:, 0] - values["insurer"][:, 1]
+    roles = ("bank", "insurer", *(("arbiter",) if form == "arbiter" else ()))
+    sites = {}
+    for number, (party, columns) in enumerate(values.items()):
+        label = ",outcome" if party == "bank" else ""
+        rows = [
+            f"{a:.4f},{b:.4f}" + ((",yes" if one > 0 else ",no") if label else "")
+            for (a, b), one in zip(columns, score, strict=True)
+        ]
+        (tmp_path / f"{party}.csv").write_text("\n".join([f"{party}-a,{party}-b{label}", *rows]) + "\n")
+        source = f'source = "csv"\npath = "{tmp_path / party}.csv"' + ('\nlabel = "outcome"' if label else "")
+        key = ""
+        if form == "shared_weights":
+            save_private_key(tmp_path / f"{party}.key", paillier_keys[2048][number].private, None)
+            key = f'paillier_key = "{tmp_path / party}.key"\n'
+        sites[party] = f"{key}[party.{party}.data.clients]\n{source}\n"
+    if form == "arbiter":
+        save_private_key(tmp_path / "arbiter.key", paillier_keys[2048][0].private, None)
+        sites["arbiter"] = f'paillier_key = "{tmp_path}/arbiter.key"\n'
+    text = (
+        'format = 2\nname = "credit"\nprotocol = "vertical_linear"\nguest = "bank"\nhosts = ["insurer"]\n'
+        + ('arbiter = "arbiter"\n' if form == "arbiter" else "")
+        + 'data = "clients"\nclasses = ["no", "yes"]\n[intersection]\nkind = "aligned"\n'
+        f'[training]\nepochs = 2\nbatch_rows = 20\n[protection]\nkind = "paillier"\nkey_bits = 2048\nform = "{form}"\n'
+    )
+    if form == "arbiter":
+        text += '[label_leak]\naccepted = "hosts may learn labels"\n'
+        text += '[column_leak]\naccepted = "the guest may learn columns of hosts"\n'
+    policy = 'protections = ["paillier"]\nmin_key_bits = 2048\nlabel_leak_waiver = true\ncolumn_leak_waiver = true'
+    apart = RolesApart(tmp_path, text, roles, sites, policy)
+    ended = apart.play()
+    assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(roles, (0, None))
+    together = run_vertical_job(load_vertical_inputs(apart.together / "job.toml"), tmp_path / "runs")
+    parts = {party: load_part(apart.run_of(party) / "parts" / f"{party}.npz").part.arrays for party in values}
+    whole = {party: load_part(together.folder / "parts" / f"{party}.npz").part.arrays for party in values}
+    if form == "arbiter":
+        for party, arrays in parts.items():
+            assert_same_arrays(dict(arrays), dict(whole[party]))
+    else:
+        # Shares are fresh in every run, and each truncation of one rounds up or down by what it drew.
+        for name in ("weight_shares", "intercept_shares"):
+            difference = joined([one[name] for one in parts.values()]) - joined([one[name] for one in whole.values()])
+            assert np.abs(difference).max() < 2.0**12, name
+    assert not (apart.place / "arbiter" / "runs" / RUN_ID / "parts").exists()
+
+
+def joined(shares: list[np.ndarray]) -> np.ndarray:
+    """The numbers that shares of uint64 pairs (low, high) stand for, mod 2^128, in units."""
+    limbs = [share.reshape(-1, 2).astype(object) for share in shares]
+    totals = []
+    for row in range(len(limbs[0])):
+        totals.append(sum(int(one[row][0]) + (int(one[row][1]) << 64) for one in limbs) % 2**128)
+    return np.array([float(total - 2**128 if total >= 2**127 else total) for total in totals])
+
+
+# --- one command that starts them all ----------------------------------------------------------------------------
+
+
+def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
+    """A job without party keys: the command makes a key for each role, which nothing keeps."""
+    apart = clinics(tmp_path, 4, 'kind = "lattice"')
+    job = apart.together / "job.toml"
+    job.write_text(job.read_text().partition("[party_keys]")[0])
+    site = apart.together / "site.toml"
+    site.write_text("\n".join(line for line in site.read_text().splitlines() if "party_key" not in line))
+    answers = []
+    for number, more in enumerate((["--processes"], [])):
+        runs = tmp_path / f"runs-{number}"
+        # Each has state folders of its own: a record refuses other sums of the same rows.
+        site.write_text(site.read_text().replace("state/", "other/" if number else "state/"))
+        code = main(["run", str(job), "--runs", str(runs), "--json", "--lose", "west:2", *more])
+        answers.append(json.loads(capsys.readouterr().out))
+        assert code == 0, answers[-1]
+    apart_folder, folder = (Path(answer["folder"]) for answer in answers)
+    assert_same_arrays(model_in(apart_folder), model_in(folder))
+    left = [{path.relative_to(one).as_posix() for path in one.rglob("*")} for one in (apart_folder, folder)]
+    assert left[0] == left[1]
+    same = ("settings", "parties", "results", "rounds", "included", "aggregator_saw", "packing", "clipped")
+    for name in same:
+        assert answers[0][name] == answers[1][name], name
+    # Of an error in another process its kind is told, and no word of it.
+    lost = [{**one, "reason": ""} for answer in answers for one in answer["lost"]]
+    assert lost[0] == lost[1]
+    assert answers[0]["lost"][0]["reason"] == "ChannelError"
+    assert main(["audit", str(apart_folder)]) == 0
+
+
+# --- what is refused before anything is written --------------------------------------------------------------------
+
+
+def refusal(capsys, *words: object) -> str:
+    capsys.readouterr()
+    assert main(["run", *(str(word) for word in words)]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
+    apart = clinics(tmp_path, 3, 'kind = "lattice"')
+    folder = apart.folder_of("north")
+    job, site, runs, relay = folder / "job.toml", folder / "site.toml", folder / "runs", tmp_path / "relay"
+    words = (job, "--relay", relay, "--runs", runs)
+    assert "the job has no role 'nobody'" in refusal(capsys, *words, "--role", "nobody")
+    assert "the site file knows no party 'east'" in refusal(capsys, *words, "--role", "east")
+    assert "there is no relay at" in refusal(capsys, *words, "--role", "north")
+    assert "--role plays one role over a relay" in refusal(capsys, job, "--role", "north", "--runs", runs)
+    text = site.read_text()
+    site.write_text(text.replace('party_key = "north.party"', ""))
+    assert "the site file has no party key for north" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text.replace('state = "state/north"', ""))
+    assert "north" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text.replace("state/north", "state/new"))
+    assert "the job is not approved" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text)
+    job.write_text(job.read_text().partition("[party_keys]")[0])
+    told = refusal(capsys, *words, "--role", "north")
+    assert "only one process that plays all roles" in told
+    assert "--processes" in told
+    assert not runs.exists()
+
+
+def test_a_party_that_never_comes_is_named_by_all_others(tmp_path) -> None:
+    apart = clinics(tmp_path, 2, 'kind = "none"')
+    apart.preludes["east"] = "import sys; sys.exit(0)"
+    ended = apart.play(timeout_s=20.0)
+    for role in ("north", "hub"):
+        assert ended[role].code == 2
+        assert "no east" in ended[role].told["error"]
+        assert not (apart.folder_of(role) / "runs").exists()
+
+
+def test_another_job_at_one_party_is_told_to_it(tmp_path) -> None:
+    apart = clinics(tmp_path, 2, 'kind = "none"')
+    job = apart.folder_of("east") / "job.toml"
+    job.write_text(job.read_text().replace("rounds = 2", "rounds = 3"))
+    site = load_site(apart.folder_of("east") / "site.toml")
+    approve(site, "east", load_job(job).digest, "clinics")
+    ended = apart.play(timeout_s=20.0)
+    assert ended["east"].code == 2
+    assert "'east' was given another job" in ended["east"].told["error"]
+    assert not any((apart.folder_of(role) / "runs").exists() for role in apart.roles)
