@@ -288,6 +288,27 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     assert main(["audit", str(apart_folder)]) == 0
 
 
+@pytest.mark.long
+def test_a_run_that_stopped_in_processes_goes_on_in_one(tmp_path, capsys) -> None:
+    apart = clinics(tmp_path, 3, 'kind = "lattice"', rounds=3)
+    job = apart.together / "job.toml"
+    assert main(["run", str(job), "--runs", str(tmp_path / "runs"), "--processes", "--lose", "east:2"]) == 2
+    told = capsys.readouterr().err
+    assert "too few parties are left for round-2" in told
+    assert "saved: checkpoint of round 1" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert not (folder / "roles").exists()
+    resumed = run_job(load_inputs(job), tmp_path / "resumed", resume_from=folder)
+    whole = clinics(make_folder(tmp_path / "whole"), 3, 'kind = "lattice"', rounds=3)
+    straight = run_job(load_inputs(whole.together / "job.toml"), tmp_path / "straight")
+    assert_same_arrays(model_in(resumed.folder), model_in(straight.folder))
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
 # --- what is refused before anything is written --------------------------------------------------------------------
 
 

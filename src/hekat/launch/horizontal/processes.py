@@ -11,13 +11,13 @@ from typing import Any
 
 from hekat.disk_errors import read_file
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import PartyLostError, StateError
+from hekat.errors import PartyLostError, PartyStoppedError, StateError
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal.comparisons import Comparer
 from hekat.launch.horizontal.in_process import dropouts_of
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
-from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
+from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses, with_saved
 from hekat.launch.run_result import RunResult
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.horizontal.load_inputs import HorizontalInputs
@@ -95,6 +95,10 @@ class _Run:
         try:
             processes.play()
             results = self._results(processes)
+        except PartyStoppedError as error:
+            furthest = self._furthest(processes)
+            saved = "" if furthest is None else f"checkpoint of round {furthest[0]}"
+            raise with_saved(error, saved) from error.__cause__
         finally:
             processes.join_folders(_APART)
             self._take_shared(processes)
@@ -130,20 +134,28 @@ class _Run:
                 results[role] = RoleResult(role, 0.0, {}, Traffic(0, 0), facts)
         return results
 
-    def _take_shared(self, processes: RoleProcesses) -> None:
-        """One party's checkpoint and model for the run: those of the party that came furthest."""
+    def _furthest(self, processes: RoleProcesses) -> tuple[int, Path] | None:
+        """The rounds done and the folder of the party that came furthest; None where no party saved anything."""
         found = []
         for party in self.inputs.job.settings.parties:
             own = processes.folder_of(party)
             with suppress(StateError):
                 done = load_checkpoint(own / CHECKPOINT_FILE, self.inputs.job.digest).rounds_done
-                found.append(((done, (own / MODEL_FILE).exists()), own))
-        folder = max(found, key=lambda one: one[0])[1] if found else None
-        if folder is None:
+                found.append((done, (own / MODEL_FILE).exists(), own))
+        if not found:
+            return None
+        done, _, folder = max(found, key=lambda one: one[:2])
+        return done, folder
+
+    def _take_shared(self, processes: RoleProcesses) -> None:
+        """One party's checkpoint and model for the run: those of the party that came furthest."""
+        furthest = self._furthest(processes)
+        if furthest is None:
             return
         for name in _SHARED:
-            if (folder / name).exists():
-                (folder / name).replace(self.directory.path / name)
+            path = furthest[1] / name
+            if path.exists():
+                path.replace(self.directory.path / name)
 
     def _note_dropout(self, error: PartyLostError) -> None:
         self.events.write("lost", party=error.party, step=error.step, reason=error.reason)

@@ -160,6 +160,14 @@ def _failure(children: Children, role: str) -> HekatError:
     )
 
 
+def with_saved(error: PartyStoppedError, saved: str) -> PartyStoppedError:
+    """The same for the whole machine: what any party saved is what the run goes on from."""
+    if not saved:
+        return error
+    what = error.what.removesuffix(f"; saved: {error.saved}")
+    return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)
+
+
 def _with_reason(error: PartyStoppedError, reason: HekatError) -> PartyStoppedError:
     what = f"party {error.party!r} stopped in step {error.step!r}: {reason}"
     return PartyStoppedError(what, party=error.party, step=error.step, saved=error.saved)

@@ -8,15 +8,18 @@ from typing import Any, cast
 
 from hekat.disk_errors import read_file
 from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import PartyStoppedError
 from hekat.job.load_any_job import check_may_run
 from hekat.job.vertical_linear.job_file import PROTOCOL
-from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
+from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses, with_saved
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.run import ON_ONE_MACHINE
 from hekat.protocol.vertical_linear.timing_labels import TRAINING
+from hekat.run.numbered_files import numbers_of
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import EVENTS_FILE, logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.role_run import EXACTNESS_NEEDS_ONE_PROCESS
 from hekat.state import create_run_directory
@@ -74,6 +77,13 @@ def run_vertical_in_processes(
                 for role in settings.everyone:
                     path = processes.folder_of(role) / RESULT_FILE
                     results[role] = decode_result(read_file(path), VerticalResult, PROTOCOL, str(path))
+            except PartyStoppedError as error:
+                epochs = [
+                    max(numbers_of(processes.folder_of(party) / CHECKPOINTS_FOLDER, party, "epoch"), default=0)
+                    for party in settings.parties
+                ]
+                saved = f"checkpoints of epoch {min(epochs)}" if min(epochs) else ""
+                raise with_saved(error, saved) from error.__cause__
             finally:
                 processes.join_folders((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
                 processes.remove_folders()
