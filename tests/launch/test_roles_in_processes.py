@@ -337,7 +337,7 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
     site.write_text(text)
     job.write_text(job.read_text().partition("[party_keys]")[0])
     told = refusal(capsys, *words, "--role", "north")
-    assert "only one process that plays all roles" in told
+    assert "only one machine that plays all roles" in told
     assert "--processes" in told
     assert not runs.exists()
 

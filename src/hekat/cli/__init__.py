@@ -1,1 +1,1 @@
-"""The command line: `hekat init`, `job`, `run`, `predict`, `doctor`, `report`, `audit`, `keys`."""
+"""The command line: `hekat init`, `job`, `run`, `relay`, `predict`, `doctor`, `report`, `audit`, `keys`."""

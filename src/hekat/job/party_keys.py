@@ -14,7 +14,7 @@ from hekat.errors import HekatError, JobError
 from hekat.job.section import Section
 
 SECTION = "party_keys"
-ONE_PROCESS = "the job names no party keys: only one process that plays all roles can run it"
+ONE_PROCESS = "the job names no party keys: only one machine that plays all roles can run it"
 
 
 def read_party_keys(section: Section, roles: Collection[str]) -> dict[str, PartyPublicKey]:

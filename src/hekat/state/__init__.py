@@ -5,7 +5,13 @@ from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoin
 from hekat.state.counter import Counter
 from hekat.state.event_log import EventLog
 from hekat.state.model_file import load_model, save_model
-from hekat.state.run_directory import RunDirectory, create_named_run_directory, create_run_directory, is_run_id
+from hekat.state.run_directory import (
+    RunDirectory,
+    create_named_run_directory,
+    create_run_directory,
+    is_run_id,
+    new_run_id,
+)
 
 __all__ = [
     "CHECKPOINT_FORMAT",
@@ -18,6 +24,7 @@ __all__ = [
     "is_run_id",
     "load_checkpoint",
     "load_model",
+    "new_run_id",
     "refuse_checkpoint",
     "replace_file",
     "save_checkpoint",

@@ -25,16 +25,21 @@ class RunDirectory:
     path: Path
 
 
+def new_run_id(now: datetime | None = None) -> str:
+    """A fresh id: UTC time (of `now`, else the present) to the second, and six random hexadecimal digits."""
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    return f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
 def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirectory:
     """A new, empty folder under `root`, which is made where it is missing. Raises StateError with the cure.
 
     `now` (with a time zone) is the time in the id; the present time where None.
     """
-    moment = (now or datetime.now(UTC)).astimezone(UTC)
     with disk_errors_as_state_errors(f"no run folder can be made in {root}"):
         root.mkdir(parents=True, exist_ok=True)
         for _ in range(_MAX_ATTEMPTS):
-            run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+            run_id = new_run_id(now)
             path = root / run_id
             try:
                 path.mkdir()
