@@ -5,8 +5,8 @@
 // order and emits nothing that sets the flag between them, as long as nothing here is an integer of 128 bits.
 // (Before CUDA 11.5.1 such chains were miscompiled.)
 //
-// Each routine has a twin in plain C++ for the emulation; tests/engine/cuda/routines/test_carry_ptx.py runs the PTX
-// that the compiler makes of these against it.
+// Each routine has a twin in plain C++ for the emulation; tests/engine/cuda/routines/test_carry_ptx.py runs
+// the PTX that the compiler makes of these against it.
 #pragma once
 
 #include "lane.cuh"

@@ -1,5 +1,5 @@
-// How values lie in masked ring elements (MaskFormat in engine/ring/parameters.py), and arithmetic mod q on their
-// coefficients.
+// How values lie in masked ring elements (MaskFormat in engine/ring/parameters.py), and arithmetic mod q on
+// their coefficients.
 //
 // Compile option HEKAT_PRIMES: how many primes q is the product of, 1 or 2. With one, a word holds all
 // integers here; with two they are of up to 104 bits. Everything is without branches that depend on them.
