@@ -1,8 +1,8 @@
 """Copies every page of the site into one folder for the builder, with links to what lies outside of docs/ made pages.
 
 The pages in docs/ read well as files, so their links lead to files of the repository: SECURITY.md, examples, sources.
-The builder knows one folder alone. So the root's documents, and those beside the code, become pages, a linked example becomes a page with its text,
-and any other path of the repository loses its link and keeps its name.
+The builder knows one folder alone. So the root's documents, and those beside the code, become pages, a linked example
+becomes a page with its text, and any other path of the repository loses its link and keeps its name.
 """
 
 from __future__ import annotations

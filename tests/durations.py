@@ -17,16 +17,18 @@ import pytest
 
 COLLECTION = "collection"
 TOP_FILES = "test_*.py"
-# CPU seconds that a folder of `make test` may take: about twice what it took when the ceiling was set.
+# CPU seconds that a folder of `make test` may take, twice what is aimed at or more: machines differ.
 CEILINGS_S = {
     COLLECTION: 80.0,
     TOP_FILES: 80.0,
-    "channel": 15.0,
-    "cli": 120.0,
-    "job": 60.0,
+    "cli": 200.0,
+    "conformance": 240.0,
+    "engine": 120.0,
+    "launch": 80.0,
     "protocol": 260.0,
+    "scheme": 120.0,
 }
-OTHERS_CEILING_S = 30.0
+OTHERS_CEILING_S = 60.0
 
 
 def cpu_seconds() -> float:

@@ -37,7 +37,7 @@ def test_five(): pass
 def test_the_last_lines_say_what_was_skipped_and_how_to_get_it(
     workers: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
     pytester.makeconftest((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
     pytester.makepyfile(test_whole=WHOLE_FILE, test_some=SOME_TESTS)
     answer = pytester.runpytest_subprocess("-ra", *workers)

@@ -66,7 +66,7 @@ def test_an_approved_job_runs_with_the_keys_of_the_job(keyed) -> None:
 
 
 def test_without_keys_a_run_says_that_one_process_plays_all(workplace) -> None:
-    ran = workplace.run()
+    ran = workplace.run("--verbose")
     assert ran.code == 0
     assert "one process that plays all roles" in " ".join(ran.out.split())
 

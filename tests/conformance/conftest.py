@@ -38,6 +38,8 @@ if "cpu-portable" in ENGINES:
 QUICK_LAYOUTS = {(1, 2), (1, 4), (1, 6), (1, 16), (2, 10)}
 # What the long run emulates, of structured numbers and of others.
 KEY_BITS, LARGEST_BITS = 2200, 8192
+# The engines' times in a long item add up.
+LONG_LIMIT_S = 1200
 
 
 @cache
@@ -80,6 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if EMULATED in members_of_every(item) or not is_emulated_at_all(item):
                 continue
             item.add_marker(pytest.mark.long)
+        elif which is not None and item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(LONG_LIMIT_S))
         kept.append(item)
     items[:] = kept
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 LIMIT_S = 1800
@@ -72,12 +73,20 @@ class TreeCopy:
         """Brings the native module up to date with its sources."""
         build = self.root / "build" / "mutants-module"
         if not (build / "build.ninja").exists():
+            self._install_nanobind()
             command = [self.tool("cmake"), "-S", str(self.root), "-B", str(build), "-G", "Ninja"]
             command += [f"-DCMAKE_MAKE_PROGRAM={self.tool('ninja')}", "-DCMAKE_BUILD_TYPE=Release"]
             command += [f"-DPython_EXECUTABLE={self.python}", "-DHEKAT_WARNINGS_AS_ERRORS=OFF"]
             run_or_stop(command)
         run_or_stop([self.tool("cmake"), "--build", str(build)])
         shutil.copy2(next(build.glob("_native*.so")), self.module)
+
+    def _install_nanobind(self) -> None:
+        """What the module is built with; pip has it in an environment of its own, which is gone after a build."""
+        needed = tomllib.loads((self.root / "pyproject.toml").read_text())["build-system"]["requires"]
+        own = next((self.root / ".venv").glob("lib/python*/site-packages"))
+        wanted = [name for name in needed if name.startswith("nanobind")]
+        run_or_stop([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(own), *wanted])
 
     def run_native_tests(self) -> str | None:
         """The first of the C++ tests that fails, or None."""

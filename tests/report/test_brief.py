@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hekat.report import brief_of
-from hekat.report.brief import loss_warning, unusual_caveats
+from hekat.report.brief import loss_warning, place_sentence, unusual_caveats
 
 FOLDER = Path(__file__).parent
 COMMITTEE = (
@@ -165,3 +165,28 @@ def test_what_a_vertical_job_waived_and_began_with_is_told() -> None:
     brief = brief_of(summary)
     assert sum("WAIVED" in warning for warning in brief.warnings) == 2
     assert "Training began with the weights of run 20260101T000000Z-abcdef" in dict(brief.facts)["result"]
+
+
+@pytest.mark.parametrize(
+    ("caveats", "told"),
+    [
+        ([], ""),
+        (["all roles ran on this one machine"], " Here all roles ran in one process, which held every party's rows."),
+        (
+            ["one process plays all roles, and more"],
+            " Here one process plays all roles and holds every party's rows; another run knows nothing of what this "
+            "one opened.",
+        ),
+        (
+            ["all roles ran on this one machine", "every role ran in a process of its own on this machine"],
+            " Here every role ran in a process of its own on this machine.",
+        ),
+        (
+            ["one process plays all roles", "every role ran in a process of its own on this machine"],
+            " Here every role ran in a process of its own on this machine; another run knows nothing of what this one "
+            "opened.",
+        ),
+    ],
+)
+def test_where_the_roles_ran_is_told(caveats, told) -> None:
+    assert place_sentence(caveats) == told

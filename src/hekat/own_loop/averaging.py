@@ -24,7 +24,7 @@ from hekat.protocol.secure_sum.settings import MAX_ALPHA
 
 # Variances of BatchNorm, by the last part of their names in torch and in Keras.
 _VARIANCES = ("running_var", "moving_variance")
-# Values moved at once; a few arrays of so many float64 are all that a call needs beside its two copies.
+# Values moved at once; beside its two copies a call needs only a few arrays of so many float64.
 _PIECE_VALUES = 1 << 17
 
 
@@ -104,7 +104,7 @@ class Call:
             header = f"{name}|{self.layout[name]}|".encode()
             digest.update(len(header).to_bytes(4, "little") + header)
             for start, stop in tensor.pieces():
-                # Of this machine's byte order, whatever the caller's: values decide, not how they lie.
+                # In this machine's byte order, whatever the caller's: the digest is of values, not of their bytes.
                 values = tensor.read_result(start, stop).astype(stored_dtype(tensor.held.dtype_name), copy=False)
                 digest.update(np.ascontiguousarray(values).view(np.uint8).data)
         return digest.digest()

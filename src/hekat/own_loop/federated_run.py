@@ -194,7 +194,7 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -
 
     def on_lost(error: PartyLostError) -> None:
         lost[error.party] = f"{error.party} in step {error.step}: {error.reason}"
-        # Where parties call for different things all of them are told so, and the run ends.
+        # Where parties call for different things, the aggregator tells all of them, and the run ends.
         if not error.after_stop and not isinstance(error.__cause__, ProtocolError):
             _log.warning("LOST %s; the others go on while enough are left", lost[error.party])
 
@@ -244,7 +244,7 @@ def _open_run(
         if settings.protection == "lattice":
             for name in settings.everyone:
                 if name != settings.aggregator:
-                    # Without a folder the numbers are of keys in this process's memory: after a crash nobody has them.
+                    # Without a folder the keys are in this process's memory alone: after a crash no role has them.
                     states[name] = open_upload_state(
                         place / STATE_FOLDER / name, digest, durable=folder is not None, with_run=True
                     )

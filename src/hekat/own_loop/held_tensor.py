@@ -23,7 +23,7 @@ class HeldTensor:
 
     def __init__(self, name: str, value: Any, party: str) -> None:
         """Raises InputError, naming party and tensor, for what is no dense tensor of real numbers."""
-        # Arithmetic on arrays without axes gives NumPy's scalars: they are taken, and given back, as such.
+        # Arithmetic on arrays without axes gives NumPy's scalars: entries may be such scalars, and results are.
         self.is_scalar = isinstance(value, np.generic)
         if self.is_scalar:
             value = np.asarray(value)
@@ -84,7 +84,7 @@ class Values:
         self._dtype_name = dtype_name
         self._is_array = isinstance(memory, np.ndarray)
         contiguous = memory.flags.c_contiguous if self._is_array else True
-        # Of an array that does not lie in one piece `flat` copies only what is asked for.
+        # Where an array does not lie in one piece, `flat` copies only the values asked for.
         self._flat = memory.reshape(-1) if contiguous else memory.flat
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
@@ -133,7 +133,7 @@ def _round_to(values: FloatArray, dtype_name: str) -> npt.NDArray[Any]:
     if dtype_name != "bfloat16":
         return values.astype(dtype_name)
     bits = values.astype(np.float32).view(np.uint32)
-    # To the nearest, ties to even; means are finite and far below what would carry into the sign.
+    # To the nearest, ties to even; means are finite and too small to carry into the sign.
     return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & np.uint32(1))) >> 16).astype(np.uint16)
 
 

@@ -236,7 +236,7 @@ class Party:
         except BaseException as error:
             if self._calls > calls:
                 self._broken = error
-            # What the caller's code does with it, most often nothing, need not wait for other parties.
+            # Whatever the caller's code does with the error, most often nothing, need not wait for other parties.
             self._begin_clock()
             raise
         self._begin_turn()

@@ -10,7 +10,7 @@ from typing import Any
 from hekat.errors import InputError
 from hekat.own_loop.held_tensor import HeldTensor
 
-# What torch's state_dict holds beside tensors.
+# The entry of torch's state_dict that is no tensor.
 _EXTRA_STATE = "_extra_state"
 _MAX_SHOWN = 5
 

@@ -39,6 +39,7 @@ _ROUTINE = (
     "protection 'lattice' has had no review",
     "protection is NONE",
     "every party learned which of its rows",
+    "every role ran in a process of its own",
     "roles took turns",
     "scores are told to",
     "sparse rows are scaled",
@@ -49,11 +50,12 @@ _ROUTINE = (
     "the rows of all parties were put together",
     "what is shown at other bits per value",
 )
-_ONE_PROCESS = (
+_ON_ONE_MACHINE = (
     "all parties ran on this one machine",
     "all roles ran on this one machine",
     "the job names no party keys",
 )
+_IN_PROCESSES = "every role ran in a process of its own"
 _RECORDS_WITH_RUN = "one process plays all roles"
 # What ids are, where nothing about them is odd.
 _PLAIN_IDS = re.compile(r"(.*: )?ids are [^;]*")
@@ -98,14 +100,15 @@ def unusual_caveats(caveats: Iterable[str], *, told: Iterable[str] = ()) -> tupl
     return *left[:_MOST_CAVEATS], f"{format_count(more)} more {pluralise(more, 'caveat')}: the report lists them"
 
 
-def one_process_sentence(caveats: Sequence[str]) -> str:
-    """That one process or machine held everybody's rows, where the caveats say so, with a space before it; else ""."""
-    if any(caveat.startswith(_RECORDS_WITH_RUN) for caveat in caveats):
-        return (
-            " Here one process plays all roles and holds every party's rows; its records lie with this run, and "
-            "another run knows nothing of them."
-        )
-    if any(caveat.startswith(_ONE_PROCESS) for caveat in caveats):
+def place_sentence(caveats: Sequence[str]) -> str:
+    """Where the roles ran, as the caveats have it, with a space before it; "" where they do not say."""
+    keeps_no_records = any(caveat.startswith(_RECORDS_WITH_RUN) for caveat in caveats)
+    records = "; another run knows nothing of what this one opened" if keeps_no_records else ""
+    if any(caveat.startswith(_IN_PROCESSES) for caveat in caveats):
+        return f" Here every role ran in a process of its own on this machine{records}."
+    if keeps_no_records:
+        return f" Here one process plays all roles and holds every party's rows{records}."
+    if any(caveat.startswith(_ON_ONE_MACHINE) for caveat in caveats):
         return " Here all roles ran in one process, which held every party's rows."
     return ""
 

@@ -33,7 +33,9 @@ def test_a_key_that_goes_by_another_name_is_the_same_party() -> None:
 
 def test_records_of_a_job_with_keys_never_lie_with_the_run() -> None:
     tables = dict.fromkeys(NAMES)
-    assert may_lie_with_run(SimpleNamespace(job=JOB, tables=tables))
-    assert not may_lie_with_run(SimpleNamespace(job=replace(JOB, party_keys=KEYS), tables=tables))
+    assert may_lie_with_run(SimpleNamespace(job=JOB, tables=tables, launched_together=False))
+    assert not may_lie_with_run(
+        SimpleNamespace(job=replace(JOB, party_keys=KEYS), tables=tables, launched_together=False)
+    )
     del tables["b"]
-    assert not may_lie_with_run(SimpleNamespace(job=JOB, tables=tables))
+    assert not may_lie_with_run(SimpleNamespace(job=JOB, tables=tables, launched_together=False))

@@ -20,13 +20,13 @@ _TITLES = {
 }
 _KEYS = "keys"
 # Without a terminal, a phase that goes on prints a line after at least this many seconds.
-_LINE_EVERY_S = 30.0
+_LINE_EVERY_S = 60.0
 
 
 class RunProgress:
     """Shows phases as they go; also a context manager, so that the terminal is left as it was.
 
-    Without a terminal a phase gets one line at its end, and one each half minute before. `verbose` adds a line where it
+    Without a terminal a phase gets one line at its end, and one each minute before. `verbose` adds a line where it
     begins, after each quarter, and for each finished piece of work; on a terminal the bars of such pieces then stay.
     """
 
@@ -84,7 +84,7 @@ class RunProgress:
             self._told[phase] = time.perf_counter()
 
     def reach(self, work: str, done: int, total: int) -> None:
-        """Show how far `work` is; without a terminal print a line at its end (`verbose`) or every half minute."""
+        """Show how far `work` is; without a terminal print a line at its end (`verbose`) or every minute."""
         with self._reaching:
             if self._bars is not None:
                 if work not in self._tasks:

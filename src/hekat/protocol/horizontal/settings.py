@@ -22,7 +22,7 @@ MAX_LAYER_SIZE = 2**20
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
 # billion is below it.
 MAX_LOSS = 2**60
-# (setting, least, most): beyond the most lies a slip of the pen, found here and not in the middle of a run.
+# (setting, least, most): a larger number is a slip of the pen, found here and not in the middle of a run.
 _COUNTS = (
     ("round_count", 1, 10**6),
     ("local_epochs", 1, 10**6),

@@ -22,7 +22,7 @@ _EXPONENTS: Final = MOST_EXPONENT - LEAST_EXPONENT + 1
 _COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
 # Beside a tensor's histogram: how many of its values were clipped, and how many came near.
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
-# Weight, loss, and what validation counts beside scores: rows, loss, hits, labels, their squares.
+# Weight and loss; validation's counters beside scores: rows, loss, hits, labels, their squares.
 _OTHER_COUNTERS: Final = 16
 _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
@@ -47,5 +47,5 @@ def value_count_of(tensor: str) -> int:
     shapes = _SHAPE.findall(tensor)
     if not shapes:
         raise InputError("a tensor was announced without its shape", expected="NAME (3, 4)", got="another text")
-    # A name may hold what looks like a shape: the largest of all is no less than the tensor's own.
+    # A name may hold text that looks like a shape: the largest shape is no less than the tensor's own.
     return max(prod(int(size) for size in shape.split(", ") if size) for shape in shapes)

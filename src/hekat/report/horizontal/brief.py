@@ -10,7 +10,7 @@ from hekat.report.brief import (
     Brief,
     brief_table,
     loss_warning,
-    one_process_sentence,
+    place_sentence,
     short_key_warning,
     unusual_caveats,
 )
@@ -44,7 +44,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
     told = [verdict(summary), validation_sentence(summary), _precision(summary)]
     facts = (
         ("result", " ".join(sentence for sentence in told if sentence)),
-        ("protected", f"{_protected(summary, trust)}{one_process_sentence(summary['notes'])}"),
+        ("protected", f"{_protected(summary, trust)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", _bytes(summary)),
         ("checked", exactness_sentences(summary)[0]),

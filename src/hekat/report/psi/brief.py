@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hekat.report.brief import Brief, one_process_sentence, sent_sentence, unusual_caveats
+from hekat.report.brief import Brief, place_sentence, sent_sentence, unusual_caveats
 from hekat.report.number_text import format_count
 from hekat.report.psi.tables import time_sentence, verdict
 
@@ -14,7 +14,7 @@ def psi_brief(summary: Mapping[str, Any]) -> Brief:
     """What a set intersection prints unasked."""
     facts = (
         ("result", verdict(summary)),
-        ("protected", f"{_protected(summary)}{one_process_sentence(summary['notes'])}"),
+        ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
         ("time", time_sentence(summary)),
         ("bytes", sent_sentence(summary)),
     )

@@ -9,7 +9,7 @@ from hekat.report.brief import (
     Brief,
     brief_table,
     loss_warning,
-    one_process_sentence,
+    place_sentence,
     sent_sentence,
     short_key_warning,
     unusual_caveats,
@@ -36,7 +36,7 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     note = "" if rows is None else f"Measured on {format_count(rows)} common test rows."
     facts = (
         ("result", " ".join([verdict(summary), *start_sentences(summary), *score_sentences(summary)])),
-        ("protected", f"{_protected(summary)}{one_process_sentence(summary['notes'])}"),
+        ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", sent_sentence(summary)),
         ("checked", exactness_sentences(summary)[0]),

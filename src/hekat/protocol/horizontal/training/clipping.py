@@ -135,7 +135,7 @@ class AdaptiveClipping:
             histogram = exponent_counters(scaled)
             sums = sum_counters(aggregation, f"{step}/exponents", histogram)
             found = {name: self._first_bound(name, sums) for name in scaled}
-            # All zero tells nothing of the size to come: from the least bound it would take many rounds to grow.
+            # An all-zero tensor tells nothing of its later size, and the least bound would take many rounds to grow.
             widest = max(bound for bound in (*found.values(), MIN_ALPHA))
             unseen = widest if widest > MIN_ALPHA else 1.0
             self.known = {name: unseen if bound == MIN_ALPHA else bound for name, bound in found.items()}

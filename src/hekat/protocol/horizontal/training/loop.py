@@ -257,7 +257,7 @@ class _Trainer:
 
     def compare_at_end(self) -> None:
         """Compare the final model, and the totals of all sums before it, with every other party."""
-        # Of a run that was resumed for this alone nothing is saved yet, and it may stop here once more.
+        # A run that is resumed for this alone has saved nothing yet, and may stop here once more.
         self._run.save(self.state)
         digest = self._trail.end_with(digest_model(self.state, self._run.digest_key), encode_totals(self.state))
         self._run.on_compared(self._aggregation.compare_final(digest))

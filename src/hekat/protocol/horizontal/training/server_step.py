@@ -23,7 +23,7 @@ from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 # For mean changes. A change is a step already: sgd and momentum take it whole (McMahan et al. 2017; Hsu et al. 2019).
 # The adaptive ones move each weight by about their rate whatever the size of the change is; epsilon (tau) and beta_2
-# are those of Reddi et al. 2021, section 5, the rate is a start from which to tune.
+# are from Reddi et al. 2021, section 5; the rate is a first value to tune.
 _FOR_CHANGES: dict[str, dict[str, float]] = {
     "sgd": {"learning_rate": 1.0},
     "momentum": {"learning_rate": 1.0},

@@ -22,18 +22,18 @@ from hekat.protocol.secure_sum.update_codec import check_total
 STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
 """The sums in their order; the aggregator serves them by these names."""
 
-# Moments are sent once, so they get the widest slots a codec has; powers of two are agreed on by yes or no.
+# Moments are sent once, so they get the widest slots a codec has; parties agree on powers of two by yes or no.
 MOMENT_BITS = 32
 FLAG_BITS = 1
-# Deviations from the mean, in units of the column's largest power of two: more than 2 there is none, and below 2^-32
-# lies what the mean's own rounding hides.
+# Deviations from the mean, in units of the column's largest power of two: none is above 2, and the mean's own
+# rounding hides those below 2^-32.
 LEAST_DEVIATION = -32
 MOST_DEVIATION = 1
-# A column that is constant deviates from the agreed mean by that one's rounding, in the same units for each party:
+# A column that is constant deviates from the agreed mean by the mean's rounding, in the same units for each party:
 # stochastic rounding of 32-bit slots is off by 2^-31, and powers of two round that up.
 MEAN_RESOLUTION_PER_PARTY = 2.0**-30
-# Below this, in units of the squared deviation scale, a variance is not told apart from rounding: 2^-31 of it, and
-# twice that of the mean it is taken around, is what 32-bit slots leave uncertain for each party.
+# Below this, in units of the squared deviation scale, a variance cannot be told from rounding: for each party
+# 32-bit slots leave 2^-31 of it uncertain, and twice that by the mean that it is taken around.
 LEAST_VARIANCE = 2.0**-28
 LEAST_VARIANCE_PER_PARTY = 2.0**-29
 
@@ -86,7 +86,7 @@ def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: i
     """
     row_count = features.shape[0]
     ranges = _agree_on_ranges(aggregation, features, weight_max)
-    # No party has more rows than all together: so precision does not depend on how generous weight_max is.
+    # No party has more rows than all together, so precision does not depend on a generous weight_max.
     share = min(1.0, ranges.row_count / weight_max)
     means = SumRequest(
         "standardise/mean",

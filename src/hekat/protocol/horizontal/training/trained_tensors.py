@@ -41,7 +41,7 @@ class TrainedTensors:
         trained = cls(
             weights=tuple(name for name in names if name not in model.averaged),
             statistics=tuple(name for name in names if name in model.averaged),
-            # Not every model has such tensors, so not every model has to tell of them.
+            # Models without such tensors need not name them.
             non_negative=frozenset(names) & getattr(model, "non_negative", frozenset()),
         )
         if not trained.weights:

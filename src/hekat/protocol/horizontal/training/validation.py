@@ -100,7 +100,7 @@ class Validation:
         self._rows = None if held_out is None else _standardised(held_out, standardiser, settings)
         self._label_counters: list[Counter] = []
         if self._rows is not None and settings.classes is None:
-            # Now, so that labels that cannot be summed are found before anything is trained.
+            # Counted now, to find labels that cannot be summed before training begins.
             self._label_counters = count_labels(self._rows.labels, settings.weight_max)
         if self._scored and not state.edges.size:
             state.edges = np.tile(first_edges(settings.validation.bins), (len(self._scored), 1))

@@ -147,7 +147,7 @@ def _plain_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) ->
     nothing, counters = np.zeros(0), plain_counters([0] * len(shape.counters))
     weight = settings.weight_max
     count = shape.value_count
-    # Beside the values, the array says how many they are.
+    # The array says its length beside its values.
     grown = packed_bytes_length(8 * count) - packed_bytes_length(0) + len(pack_body(count)) - len(pack_body(0))
     return (
         message_bytes(PlainUpdateMessage(values=nothing, weight=weight, counters=counters)) + grown,

@@ -127,7 +127,7 @@ class MaskedSummation(Summation):
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
         dealt = self._receive_dealt(leg)
-        # Not before: parties that have dealt have saved the round before, from which a next run can begin.
+        # Only now: parties that have dealt have saved the round before, so that a next run can begin from it.
         self._check_enough(leg)
         some = next(iter(dealt.values()))
         context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)

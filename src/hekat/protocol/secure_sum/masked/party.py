@@ -187,7 +187,7 @@ class MaskedAggregation(PartySide):
             )
         leg = Leg(step, begin.number, tuple(begin.participants), agreement)
         check_participants(leg, self._settings)
-        # Durably gone before the first secret is made for it: no restart takes the number again.
+        # On disk before the first secret is made for it: no restart takes the number again.
         take_upload_number(self._uploads, leg.number)
         return leg
 

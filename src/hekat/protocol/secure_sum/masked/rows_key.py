@@ -23,7 +23,7 @@ def read_rows_key(folder: Path) -> bytes | None:
         if not os.path.lexists(path):
             return None
     data = read_file(path)
-    # What the key is stands in no error: only whether the file is as it was written.
+    # No error shows the key, only whether the file is as it was written.
     text = data[len(_TITLE) + 1 :][: 2 * ROWS_KEY_BYTES].decode("ascii", "replace")
     key = bytes.fromhex(text) if len(text) == 2 * ROWS_KEY_BYTES and not text.strip("0123456789abcdef") else b""
     if _encode(key) != data:

@@ -20,7 +20,7 @@ from hekat.state import Counter
 
 UPLOADS_FILE = "uploads.counter"
 RELEASES_FILE = "releases.record"
-# What one upload may skip at most, so that no other role can use up a party's 2^63 numbers.
+# The most numbers that one upload may skip, so that no other role can use up a party's 2^63 numbers.
 MAX_SKIPPED = 1 << 32
 
 

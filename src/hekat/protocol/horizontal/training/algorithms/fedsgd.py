@@ -19,8 +19,8 @@ class FedSgd(Algorithm):
         refuse_proximal_mu(self.name, training)
 
     def work(self, task: LocalTask) -> LocalWork:
-        # A batch of all rows is permuted too: what a model draws by its batch (dropout) then follows from the round,
-        # and a run that is resumed draws as one that went through.
+        # A batch of all rows is permuted too: a model's draws by its batch (dropout) then follow from the round, and a
+        # resumed run draws like one that went through.
         chosen = task.rng.permutation(len(task.rows))[: task.batch_rows]
         features, labels = task.rows.features[chosen], task.rows.labels[chosen]
         loss, gradient = task.model.loss_and_gradient(task.parameters, features, labels)

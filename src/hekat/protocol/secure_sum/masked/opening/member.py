@@ -113,7 +113,7 @@ class Member:
             challenge = challenge_digest_of(context, lists)
             values = self._scheme.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
         wide = {dealer: answer.astype(np.uint64) for dealer, answer in values.items()}
-        # A second answer under another challenge would show combinations of a secret: the masks go with the first.
+        # A second answer under another challenge would show combinations of a secret: the first one uses up the masks.
         for share in kept.shares.values():
             wipe(share[kept.parameters.form.ring.degree :])
         self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))

@@ -17,7 +17,7 @@ _COMMITMENT_LABEL = b"hekat/lattice/members/commitment/1"
 _LIST_LABEL = b"hekat/lattice/members/list/1"
 _SEED_LABEL = b"hekat/lattice/members/seed/1"
 _MEMBERS_LABEL = b"hekat/lattice/members/drawn/1"
-# 16-bit words to draw from: each is passed over with a probability below 1/256, and seven are needed.
+# 16-bit words to draw from: each is skipped with a probability below 1/256, and seven are needed.
 _STREAM_WORDS = 512
 _WORD_VALUES = 1 << 16
 

@@ -217,7 +217,7 @@ def _check_rows(releases: Releases, job_digest: bytes, rows: RowsInJob, sets: Ma
     """Raise PolicyError where other parties than `sets`, digests by group, were released for on these rows."""
     known = {group: releases.several.get(_rows_key(rows, group), ()) for group in sets}
     job = _hash(_JOB_LABEL, job_digest)
-    # What this job released for on these rows already, it may again: the sums tell nothing new.
+    # The job may release again for a set that it released for on these rows: the sums tell nothing new.
     ahead = [group for group, entries in known.items() if not any(entry[1] == job for entry in entries)]
     if not ahead:
         return

@@ -29,7 +29,7 @@ DEALING_PURPOSE = "hekat/lattice/dealing/1"
 NO_SHARE = "no share came"
 NO_LIST = "its list of digests is malformed or not signed by it"
 WRONG_DIGEST = "a share that is not the one its dealer signed"
-# What a member may say of a share that it refuses: these go to others, so they are fixed texts.
+# Reasons for which a member refuses a share; fixed texts, since other roles receive them.
 REFUSALS = frozenset({NO_SHARE, NO_LIST, WRONG_LENGTH, WRONG_DIGEST, OUT_OF_RANGE})
 _DIGEST_LABEL = b"hekat/lattice/share/1"
 
