@@ -26,6 +26,7 @@ CEILINGS_S = {
     "engine": 120.0,
     "launch": 80.0,
     "protocol": 260.0,
+    "report": 120.0,
     "scheme": 120.0,
 }
 OTHERS_CEILING_S = 60.0
