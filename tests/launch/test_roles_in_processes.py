@@ -23,6 +23,7 @@ from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
 from hekat.run.vertical_linear.part_file import load_part
 from hekat.wire.keyfile import save_private_key
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PARTIES = ("north", "east", "south", "west", "middle")
 HORIZONTAL = """format = 2
 name = "clinics"
@@ -286,6 +287,35 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     assert lost[0] == lost[1]
     assert answers[0]["lost"][0]["reason"] == "ChannelError"
     assert main(["audit", str(apart_folder)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("example", "left", "same"),
+    [
+        ("intersection/job.toml", ["intersection/baker.csv", "intersection/florist.csv"], ["common", "parties"]),
+        pytest.param(
+            "vertical_credit/job_shared.toml",
+            ["parts/bank.npz", "parts/insurer.npz", "checkpoints/bank-epoch-6.npz"],
+            ["intersection", "parties", "learned", "settings"],
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_processes_of_other_protocols_leave_one_folder(tmp_path, capsys, example, left, same) -> None:
+    answers = []
+    for more in (["--processes"], []):
+        assert main(["run", str(EXAMPLES / example), "--runs", str(tmp_path), "--json", *more]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    folder = Path(answers[0]["folder"])
+    assert [name for name in left if not (folder / name).is_file()] == []
+    assert not (folder / "roles").exists()
+    for name in same:
+        found = [answer[name] for answer in answers]
+        if name == "intersection":
+            found = [{**one, "seconds": 0.0} for one in found]
+        assert found[0] == found[1], name
+    assert [answer["played"] for answer in answers] == ["at once", "in turn"]
+    assert main(["audit", str(folder)]) == 0
 
 
 @pytest.mark.long
