@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
@@ -27,6 +28,9 @@ NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 settings.register_profile("hekat", deadline=None, max_examples=30)
 settings.register_profile("all", deadline=None, max_examples=100)
 settings.load_profile("hekat")
+
+# Whoever starts the tests in the background of a shell lets them ignore Ctrl-C, and every process that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class StoredKeys:
