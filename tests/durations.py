@@ -24,7 +24,7 @@ CEILINGS_S = {
     "cli": 200.0,
     "conformance": 240.0,
     "engine": 120.0,
-    "launch": 80.0,
+    "launch": 200.0,
     "protocol": 260.0,
     "report": 120.0,
     "scheme": 120.0,
