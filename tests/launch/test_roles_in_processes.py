@@ -18,6 +18,7 @@ from hekat.launch.psi.run import run_intersection_job
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.report import brief_of, load_summary, terminal_findings, terminal_tables
 from hekat.run.horizontal.load_inputs import load_inputs
+from hekat.run.own_keys import write_key_folder
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
 from hekat.run.vertical_linear.part_file import load_part
@@ -369,6 +370,21 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
     told = refusal(capsys, *words, "--role", "north")
     assert "only one machine that plays all roles" in told
     assert "--processes" in told
+    assert not runs.exists()
+
+
+def test_keys_in_a_folder_free_no_site_from_its_rules(tmp_path, capsys) -> None:
+    """A launcher gives them to roles of one machine; elsewhere release records would be forgotten with the run, and
+    the same update opened in two sums."""
+    apart = clinics(tmp_path, 3, 'kind = "lattice"')
+    folder = apart.folder_of("north")
+    job, site, runs = folder / "job.toml", folder / "site.toml", folder / "runs"
+    write_key_folder(tmp_path / "keys", apart.keys["north"], {role: key.public for role, key in apart.keys.items()})
+    words = (job, "--relay", tmp_path / "relay", "--runs", runs, "--role", "north", "--keys", tmp_path / "keys")
+    assert "keys from a folder are not taken" in refusal(capsys, *words)
+    job.write_text(job.read_text().partition("[party_keys]")[0])
+    site.write_text(site.read_text().replace('state = "state/north"', ""))
+    assert "the site file names no state folder for north" in refusal(capsys, *words)
     assert not runs.exists()
 
 

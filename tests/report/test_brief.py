@@ -173,8 +173,8 @@ def test_what_a_vertical_job_waived_and_began_with_is_told() -> None:
         ([], ""),
         (["all roles ran on this one machine"], " Here all roles ran in one process, which held every party's rows."),
         (
-            ["one process plays all roles, and more"],
-            " Here one process plays all roles and holds every party's rows; another run knows nothing of what this "
+            ["one machine plays all roles, and more"],
+            " Here one machine plays all roles and holds every party's rows; another run knows nothing of what this "
             "one opened.",
         ),
         (
@@ -182,7 +182,7 @@ def test_what_a_vertical_job_waived_and_began_with_is_told() -> None:
             " Here every role ran in a process of its own on this machine.",
         ),
         (
-            ["one process plays all roles", "every role ran in a process of its own on this machine"],
+            ["one machine plays all roles", "every role ran in a process of its own on this machine"],
             " Here every role ran in a process of its own on this machine; another run knows nothing of what this one "
             "opened.",
         ),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -37,7 +37,7 @@ from hekat.channel.session import (
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, SessionPublicKey
-from hekat.errors import InputError, PartyLostError, PartyStoppedError, SealError
+from hekat.errors import HekatError, InputError, PartyLostError, PartyStoppedError, SealError
 
 HELLO_STEP = "hekat/hello"
 CONFIRM_STEP = "hekat/session-confirmed"
@@ -187,11 +187,15 @@ class SealedChannel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if kind is not None and self._session is not None:
-            # The others are told the kind of the error and nothing else: see hekat.channel.departure.
-            session_id, name = self._session.session_id, self.party
-            self._channel.leave(sign_dropout(self._key, session_id, name, name, kind.__name__))
-        self.close()
+        try:
+            if kind is not None and self._session is not None:
+                # The others are told the kind of the error and nothing else: see hekat.channel.departure.
+                session_id, name = self._session.session_id, self.party
+                # Whoever carries messages may refuse this one: the role's own error is what counts, and its words stay.
+                with suppress(HekatError):
+                    self._channel.leave(sign_dropout(self._key, session_id, name, name, kind.__name__))
+        finally:
+            self.close()
 
     def send(self, to: str, step: str, payload: bytes) -> None:
         """As `Channel.send`, sealed. Raises SealError while no session is open."""

@@ -54,7 +54,7 @@ def check_role_may_run(site: Site, job: AnyJob, role: str) -> None:
 def check_may_run(site: Site, job: AnyJob) -> None:
     """Raise PolicyError where the job names party keys and not every role of this site has approved it.
 
-    Without keys only one process plays all roles, and its owner's word to run the job is all there is to say.
+    Without keys only one machine plays all roles, and its owner's word to run the job is all there is to say.
     """
     if job.party_keys:
         check_approved(site, job.digest, approvers_of(job))

@@ -33,7 +33,7 @@ _ROUTINE = (
     "gradients of all parties were compared",
     "metrics are of those test rows",
     "no party knows a weight",
-    "one process plays all roles",
+    "one machine plays all roles",
     "parties are trusted to",
     "parties took turns",
     "protection 'lattice' has had no review",
@@ -56,7 +56,7 @@ _ON_ONE_MACHINE = (
     "the job names no party keys",
 )
 _IN_PROCESSES = "every role ran in a process of its own"
-_RECORDS_WITH_RUN = "one process plays all roles"
+_RECORDS_WITH_RUN = "one machine plays all roles"
 # What ids are, where nothing about them is odd.
 _PLAIN_IDS = re.compile(r"(.*: )?ids are [^;]*")
 
@@ -107,7 +107,7 @@ def place_sentence(caveats: Sequence[str]) -> str:
     if any(caveat.startswith(_IN_PROCESSES) for caveat in caveats):
         return f" Here every role ran in a process of its own on this machine{records}."
     if keeps_no_records:
-        return f" Here one process plays all roles and holds every party's rows{records}."
+        return f" Here one machine plays all roles and holds every party's rows{records}."
     if any(caveat.startswith(_ON_ONE_MACHINE) for caveat in caveats):
         return " Here all roles ran in one process, which held every party's rows."
     return ""

@@ -32,6 +32,13 @@ def find_own_keys(job: AnyJob, role: str, kept: Mapping[str, PartyKey], folder: 
     Raises JobError where the job names no keys and no launcher gave any: then nothing would tell the roles who is who.
     """
     if job.party_keys:
+        if folder is not None:
+            raise JobError(
+                "the job names every role's key, so keys from a folder are not taken",
+                expected="no --keys",
+                got=f"--keys {folder}",
+                cure="leave out --keys",
+            )
         # Loading the inputs refused a site without the private half.
         return OwnKeys(kept[role], job.party_keys)
     if folder is None:

@@ -120,7 +120,7 @@ def test_with_a_state_for_each_the_run_keeps_none(workplace) -> None:
     assert answer.code == 0
     (folder,) = workplace.folders()
     assert not (folder / "state").exists()
-    assert not any("one process plays all roles" in note for note in json.loads(answer.out)["notes"])
+    assert not any("one machine plays all roles" in note for note in json.loads(answer.out)["notes"])
 
 
 @pytest.mark.parametrize("kind", ["paillier", "none"])

@@ -37,17 +37,17 @@ def digest_of(workplace) -> str:
 def test_a_run_that_keeps_its_own_records_says_so_everywhere(workplace) -> None:
     answer = workplace.run()
     assert answer.code == 0
-    assert "one process plays all roles" in re.sub(r"\s+", " ", answer.out).lower()
+    assert "one machine plays all roles" in re.sub(r"\s+", " ", answer.out).lower()
     (folder,) = workplace.folders()
     assert any(
-        "one process plays all roles" in note for note in json.loads((folder / "summary.json").read_text())["notes"]
+        "one machine plays all roles" in note for note in json.loads((folder / "summary.json").read_text())["notes"]
     )
     assert "ne process plays all roles" in re.sub(r"\s+", " ", (folder / "report.html").read_text())
     for party in ("north", "east", "south"):
         assert "the record of releases lies with the run" in (folder / "ledger" / f"{party}.jsonl").read_text()
     name_states(workplace, "north", "east", "south")
     answer = workplace.run()
-    assert "one process plays all roles" not in re.sub(r"\s+", " ", answer.out).lower()
+    assert "one machine plays all roles" not in re.sub(r"\s+", " ", answer.out).lower()
     assert "lies with the run" not in (workplace.folders()[-1] / "ledger" / "north.jsonl").read_text()
 
 

@@ -14,11 +14,13 @@ from threading import Event, Thread
 import pytest
 
 from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
+from hekat.channel.sealing import _Session
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
     InputError,
     JobError,
+    ModelsDifferError,
     PartyLostError,
     PartyStoppedError,
     PolicyError,
@@ -34,6 +36,11 @@ Role = Callable[[Channel], object]
 @pytest.fixture
 def path(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("r") / "relay"
+
+
+@pytest.fixture
+def party_key_pair() -> dict[str, PartyKey]:
+    return {name: PartyKey.generate() for name in "ab"}
 
 
 @contextmanager
@@ -343,3 +350,51 @@ def test_a_relay_that_goes_away_ends_the_role_by_name() -> None:
     theirs.close()
     with mine, pytest.raises(ChannelError, match="the relay of 'a' is gone"):
         RelayChannel(mine, "a", RunTerms("run-1", ("a", "b"))).receive("b", "number")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_role_that_fails_ends_by_its_own_error_whatever_its_relay_says(party_key_pair, answers: bool) -> None:
+    """A relay that works with somebody would have a party forget what it found, such as models that differ."""
+    mine, theirs = socket.socketpair()
+    keys, channel = party_key_pair, RelayChannel(mine, "a", RunTerms("run-1", ("a", "b")))
+
+    def lie() -> None:
+        while answers:
+            try:
+                receive_frame(theirs)
+                send_frame(theirs, {"error": {"kind": "JobError", "what": "start the run again"}})
+            except ChannelError:
+                return
+
+    public = {name: key.public for name, key in keys.items()}
+    sealed = SealedChannel(channel, keys["a"], public, run_id="run-1", protocol="test", job_digest=JOB)
+    sealed._session = _Session(bytes(32), {}, {})
+    liar = Thread(target=lie, daemon=True)
+    liar.start()
+    if not answers:
+        theirs.close()
+    found = ModelsDifferError("the parties ended with different models")
+    with pytest.raises(ModelsDifferError) as caught, sealed:
+        raise found
+    channel.fail(found)
+    assert caught.value is found
+    assert sealed._session is None
+    mine.close()
+    liar.join(20)
+
+
+@pytest.mark.parametrize("last", [{"call": "fail"}, {"call": "fail", "kind": ""}, {"call": "receive", "sender": "b"}])
+def test_a_role_that_leaves_by_a_malformed_call_ends_the_run_by_name(path, last) -> None:
+    with relay_at(path, "ab") as relay, ThreadPoolExecutor(1) as pool:
+        ends = serving(relay)
+        other = pool.submit(play, path, "b", lambda channel: channel.receive("a", "number"))
+        with socket.socket(socket.AF_UNIX) as role:
+            role.connect(str(path))
+            send_frame(role, vars(JoinRequest.of("a", JOB)))
+            receive_frame(role)
+            send_frame(role, last)
+            assert "error" in receive_frame(role).header
+        error = other.exception(20)
+    assert isinstance(error, PartyStoppedError)
+    assert "its process ended" in str(error)
+    assert len(ends) <= 1

@@ -25,7 +25,7 @@ from hekat.job.site_file import Site
 from hekat.launch.local import JoinRequest, join_relay
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.role_run import run_horizontal_role
-from hekat.run.horizontal.upload_states import check_upload_states
+from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
 from hekat.run.own_keys import find_own_keys
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.psi.role_run import run_intersection_role
@@ -57,7 +57,9 @@ def _run_horizontal(options: argparse.Namespace) -> int:
         lambda: read_passphrase(options.passphrase_file, "the leader's"),
         role=options.role,
     )
-    inputs = replace(inputs, launched_together=options.keys is not None)
+    # Keys in a folder are what a launcher on one machine gives; that it plays every party, its site file has to show.
+    is_together = options.keys is not None and has_all_rows(inputs.site, inputs.job)
+    inputs = replace(inputs, launched_together=is_together)
     with _placed(options, inputs.site, inputs.job, inputs.party_keys, lambda: _check_states(inputs, options)) as place:
         summary = run_horizontal_role(inputs, place, dropout_round=dict(options.lose).get(options.role))
     return _show(options, place, summary)

@@ -149,6 +149,12 @@ class _Run:
 
     def _take_shared(self, processes: RoleProcesses) -> None:
         """One party's checkpoint and model for the run: those of the party that came furthest."""
+        for party in self.inputs.job.settings.parties:
+            different = processes.folder_of(party) / DIFFERENT_FILE
+            if different.exists():
+                # One party's word is enough: another may have stopped before it could compare.
+                different.replace(self.directory.path / DIFFERENT_FILE)
+                return
         furthest = self._furthest(processes)
         if furthest is None:
             return

@@ -32,7 +32,9 @@ class Children:
         for role, command in self.commands.items():
             with self._words_of(role).open("wb") as words:
                 self._running[role] = subprocess.Popen(  # noqa: S603
-                    [sys.executable, "-m", "hekat.cli.main", *command],
+                    # -P: of modules in the current folder, which may come with a job, a process with keys runs none.
+                    [sys.executable, "-P", "-m", "hekat.cli.main", *command],
+                    stdin=subprocess.DEVNULL,
                     stdout=words,
                     stderr=subprocess.DEVNULL,
                 )

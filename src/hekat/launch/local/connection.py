@@ -85,6 +85,9 @@ class RoleConnection:
                 payload = self._make_call(frame)
             except HekatError as error:
                 header = {"error": encode_error(error)}
+            except Exception:
+                # Such as a time-out beyond what a clock takes: no release of ours sends it.
+                header = {"error": encode_error(ChannelError("the relay cannot make this call"))}
             try:
                 send_frame(self._connection, header, payload)
             except ConnectionEndedError:
@@ -119,12 +122,13 @@ class RoleConnection:
                 None if notice is None else decode_notice(notice),
             )
         elif call in ("finish", "fail"):
+            failure = None if call == "finish" else _failure_of(frame)
             with self._state:
                 self._is_over = True
-            if call == "finish":
+            if failure is None:
                 hub.finish(role)
             else:
-                hub.fail(role, _failure_of(frame))
+                hub.fail(role, failure)
         else:
             raise InputError("no such call of a relay", expected="send, receive, expel, ...", got=repr(call[:32]))
         return b""

@@ -81,6 +81,8 @@ class RoleProcesses:
             except PartyStoppedError as error:
                 children.end()
                 reason = children.reason_of(error.party)
+                if reason is not None:
+                    reason.ends_run = isinstance(error.__cause__, HekatError) and error.__cause__.ends_run
                 raise (error if reason is None else _with_reason(error, reason)) from reason or error.__cause__
             finally:
                 children.kill()
@@ -117,12 +119,12 @@ class RoleProcesses:
         commands = {}
         public = {name: key.public for name, key in self.keys.items()}
         for number, role in enumerate(roles_of(self.job)):
-            words: list[object] = ["run", self.files.job.resolve(), f"--role={role}", "--relay", place / "relay"]
+            words: list[object] = ["run", self.files.job.absolute(), f"--role={role}", "--relay", place / "relay"]
             words += ["--runs", self.folder_of(role).parent, "--json"]
-            if self.files.site is not None:
-                words += ["--site", self.files.site.resolve()]
+            site = self.files.site or self.files.job.parent / "site.toml"
+            words += ["--site", site.absolute()]
             if self.files.passphrase is not None:
-                words += ["--passphrase-file", self.files.passphrase.resolve()]
+                words += ["--passphrase-file", self.files.passphrase.absolute()]
             if not self.job.party_keys:
                 folder = place / f"keys-{number}"
                 write_key_folder(folder, self.keys[role], public)
@@ -142,7 +144,7 @@ class RoleProcesses:
                     place = self.directory.path / path.relative_to(own)
                     if path.is_dir():
                         place.mkdir(mode=path.stat().st_mode & 0o777, exist_ok=True)
-                    elif path.name not in apart and not (path.parent == own and place.exists()):
+                    elif not (path.parent == own and (path.name in apart or place.exists())):
                         path.replace(place)
 
     def remove_folders(self) -> None:

@@ -73,7 +73,7 @@ class RelayChannel:
         }
         if isinstance(error, PartyStoppedError):
             header["told"] = encode_error(error)
-        with suppress(ChannelError):  # a relay that is gone needs no telling
+        with suppress(HekatError):  # a relay that is gone needs no telling, and none may answer by another error
             self._call(header)
 
     def close(self) -> None:
@@ -86,7 +86,12 @@ class RelayChannel:
         try:
             send_frame(self._connection, header, payload)
             frame = receive_frame(self._connection)
-        except ConnectionEndedError as error:
+        except BaseException as error:
+            # A call that was cut short (Ctrl-C) leaves half a frame on the way: nothing more can be said on it.
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+            if not isinstance(error, ConnectionEndedError):
+                raise
             raise ChannelError(
                 f"the relay of {self.party!r} is gone",
                 expected="a relay until the end of the run",

@@ -89,7 +89,7 @@ def run_horizontal_role(
             try:
                 state = played.play(place.channel)
             except PartyStoppedError as error:
-                if isinstance(error.__cause__, ModelsDifferError):
+                if isinstance(error.__cause__, ModelsDifferError) or error.told_reason == ModelsDifferError.__name__:
                     set_checkpoint_aside(folder.path)
                 raise
             except ModelsDifferError:

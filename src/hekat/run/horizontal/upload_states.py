@@ -20,6 +20,7 @@ from hekat.channel.canonical import encode_fields
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.horizontal.job_file import Job
+from hekat.job.site_file import Site
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
@@ -49,6 +50,11 @@ def may_lie_with_run(inputs: HorizontalInputs) -> bool:
     """
     plays_all = inputs.launched_together or set(inputs.job.settings.parties) <= inputs.tables.keys()
     return not inputs.job.party_keys and plays_all
+
+
+def has_all_rows(site: Site, job: Job) -> bool:
+    """Whether this site file has the rows of every party of the job, so that its owner holds every update anyway."""
+    return all(name in site.parties and job.data in site.parties[name].data for name in job.settings.parties)
 
 
 def roles_without_own_folder(inputs: HorizontalInputs) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def list_caveats(
     caveats += next((result.model_caveats for result in results if result.model_caveats), ())
     if settings.protection == "lattice" and any(result.records_with_run for result in results):
         caveats.append(
-            "one process plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
+            "one machine plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
             "the run's folder, in state/, and another run knows nothing of them; between machines each party keeps its "
             "own (state under [party.NAME] of its site file)"
         )
