@@ -42,7 +42,7 @@ def test_a_run_that_keeps_its_own_records_says_so_everywhere(workplace) -> None:
     assert any(
         "one machine plays all roles" in note for note in json.loads((folder / "summary.json").read_text())["notes"]
     )
-    assert "ne process plays all roles" in re.sub(r"\s+", " ", (folder / "report.html").read_text())
+    assert "ne machine plays all roles" in re.sub(r"\s+", " ", (folder / "report.html").read_text())
     for party in ("north", "east", "south"):
         assert "the record of releases lies with the run" in (folder / "ledger" / f"{party}.jsonl").read_text()
     name_states(workplace, "north", "east", "south")
