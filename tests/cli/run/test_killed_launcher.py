@@ -77,3 +77,32 @@ def test_a_run_whose_launcher_was_killed_goes_on(workplace, number) -> None:
     events = [json.loads(line) for line in (resumed.folder / "events.jsonl").read_text().splitlines()]
     (begun,) = [event for event in events if event["event"] == "resumed"]
     assert 2 <= begun["rounds_done"] < rounds
+
+
+# What a role's process runs at its start: one that finds its own data unfit in the middle of training.
+UNFIT = """
+import sys
+if "--role=east" in sys.argv:
+    from hekat.errors import InputError
+    from hekat.ledger import RecordedChannel
+    send = RecordedChannel.send
+    def refuse(self, to, step, message):
+        if "round-2" in step:
+            raise InputError("label missing in row 17", cure="look at row 17")
+        return send(self, to, step, message)
+    RecordedChannel.send = refuse
+"""
+
+
+@pytest.mark.long
+def test_a_run_that_one_partys_error_ends_is_told_in_that_partys_words(workplace, monkeypatch) -> None:
+    name_states(workplace, "north", "east", "south")
+    (workplace.folder / "start").mkdir()
+    (workplace.folder / "start" / "sitecustomize.py").write_text(UNFIT)
+    monkeypatch.setenv("PYTHONPATH", str(workplace.folder / "start"))
+    answer = workplace.run("--processes")
+    assert answer.code == 2
+    assert "party 'east' stopped in step" in answer.err
+    assert "label missing in row 17" in answer.err
+    assert "cure: look at row 17" in answer.err
+    assert "saved: checkpoint of round 1" in answer.err

@@ -19,6 +19,7 @@ from hekat.launch.horizontal.role_folders import find_furthest, join_role_folder
 from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
 from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role_run import EXACTNESS_NEEDS_ONE_PROCESS, phase_of
@@ -85,6 +86,7 @@ class _Run:
             on_dropout=self._note_dropout,
             on_begin=lambda: self.progress.begin(phase_of(job), job.settings.training.round_count),
             told=self._tell,
+            trace=lambda error, lost: trace_to_origin(error, lost, job.settings.aggregator),
         )
         try:
             processes.play()

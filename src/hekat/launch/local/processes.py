@@ -52,6 +52,8 @@ class RoleProcesses:
     on_dropout: Callable[[PartyLostError], None] = lambda error: None
     on_begin: Callable[[], None] = lambda: None
     told: Told = lambda role, event: None
+    trace: Callable[[PartyStoppedError, Sequence[PartyLostError]], PartyStoppedError] = lambda error, dropouts: error
+    """Whose stop it is that ends the run, after which dropouts."""
     dropouts: list[PartyLostError] = field(default_factory=list)
     seconds: float = 0.0
     """From when every role was there until the last one had ended."""
@@ -81,7 +83,8 @@ class RoleProcesses:
                 children.end()
             except PartyStoppedError as error:
                 children.end()
-                stop = with_reason(error, children.reason_of(error.party))
+                stop = self.trace(error, self.dropouts)
+                stop = with_reason(stop, children.reason_of(stop.party))
                 raise stop from stop.__cause__
             finally:
                 children.kill()
