@@ -197,7 +197,10 @@ def check_squares(engine, numbers, modulus, values):
     array = numbers.objects(values, (-1,))
     a = numbers.load(engine, array, modulus)
     numbers.same(numbers.store(engine.mod_mul(a, a)), array * array % n)
-    numbers.same(numbers.store(engine.mod_exp(a, numbers.limbs(2, 1))), array * array % n)
+    # Powers in constant time square every base for their tables, whatever the exponent.
+    few = np.arange(0, len(values), 8)
+    found = engine.mod_exp(engine.take(a, few), numbers.limbs(2, 1))
+    numbers.same(numbers.store(found), array[few] * array[few] % n)
     for exponent in (2, 3, 4, 17):
         operation = engine.mod_exp if exponent == 3 else engine.mod_exp_vartime
         expected = numbers.power(array, exponent, n)
@@ -231,7 +234,7 @@ def reached(n, radix):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("bits", [512, 516, 518, 520, 521, 570, 1036, 1040, 2048, 2076, 2080])
+@pytest.mark.parametrize("bits", also_long([512, 516, 518, 520, 521, 570, 1036, 1040, 2048, 2076, 2080], [2076]))
 def test_the_operands_reach_the_cases(operands, bits, shape):
     n = operands.root(bits, shape)
     for radix in operands.radices(n):
