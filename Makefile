@@ -95,9 +95,10 @@ test-fast: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(PYTEST) -m "not long" --cov=hekat --cov-report=term:skip-covered
 
-# Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose.
+# Builds native/tests in build/$(1) with the options $(2) and runs the tests that ctest's options $(3) choose, as many
+# at a time as there are processors.
 native_tests = $(BIN)/cmake -S native/tests -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) && \
-	$(BIN)/cmake --build build/$(1) && $(BIN)/ctest --test-dir build/$(1) --output-on-failure $(3)
+	$(BIN)/cmake --build build/$(1) && $(BIN)/ctest --test-dir build/$(1) --parallel --output-on-failure $(3)
 # Ends a recipe, saying so, where the program $(1) of the package $(2) is not there.
 needs = command -v $(1) >/dev/null || { echo "SKIPPED, nothing tested: $(1) is missing (apt-get install $(2))"; exit 0; };
 

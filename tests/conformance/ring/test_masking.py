@@ -38,7 +38,7 @@ def value_counts(published, engine):
     if engine.name == "reference":
         return [0, chunk, chunk + 1] if published.name == "A8-32" else [form.slots + 1]
     counts = {0, 1, 2, 7, form.slots - 1, form.slots, 2 * form.slots, 1000, chunk // 2}
-    counts |= {n * chunk + extra for n in (1, 2, 8) for extra in (-1, 0, 1, form.slots)}
+    counts |= {chunk - 1, chunk, chunk + 1, chunk + form.slots, 2 * chunk - 1, 2 * chunk + 1, 8 * chunk, 8 * chunk + 1}
     return sorted(counts)
 
 

@@ -95,13 +95,13 @@ def test_sums_around_multiples_of_q(engine, oracle, published):
 
 
 def test_thousands_of_blocks_stay_below_the_words_end(engine, oracle):
-    """2^14 blocks of all ones in fields of 50 bits, the widest there are."""
+    """2^14 blocks of all ones in fields of 50 bits, the widest there are: the last 256 of them added one by one."""
     ring = oracle.make_ring(1024, oracle.primes_below(50, 1024, 2))
     form = oracle.format(ring, 8, 10, 0, 0)
     assert form.field_bits == (50, 50)
     block = oracle.write(np.full(1, (1 << 100) - 1, object), form.field_bits)
-    accumulator = np.zeros(2, np.uint64)
-    for _ in range(1 << 14):
+    accumulator = np.full(2, ((1 << 14) - 256) * ((1 << 50) - 1), np.uint64)
+    for _ in range(256):
         engine.add_masked(form, accumulator, block, 2)
     assert accumulator.tolist() == [(1 << 64) - (1 << 14)] * 2
     assert np.array_equal(engine.write_sum(form, accumulator, 2), expected_sum(oracle, form, accumulator, 2))

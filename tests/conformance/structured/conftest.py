@@ -11,6 +11,7 @@ from functools import cache
 from math import gcd
 
 import pytest
+from tests.conformance.inverse import inverse_of
 
 from hekat.engine.interface import Modulus
 
@@ -79,21 +80,28 @@ class Operands:
 
     @staticmethod
     @cache
+    def ends_and_lifted(n: int) -> tuple[list[int], list[int]]:
+        """Ends and powers of the radices; and the structured numbers, lifted and not."""
+        radices = Operands.radices(n)
+        ends = [0, 1, n - 1, n - 2]
+        plain = Operands.numbers(n)
+        lifted = plain.copy()
+        for radix in radices:
+            inverse = inverse_of(radix, n)
+            ends += [radix % n, inverse, radix * radix % n, (n - 1) * inverse % n]
+            lifted += [value * inverse % n for value in plain]
+        return ends, lifted
+
+    @staticmethod
+    @cache
     def residues(modulus: Modulus, most: int | None = None) -> list[int]:
         """Ends and powers of the radices, then the structured numbers, lifted and not; at most about `most` of these.
 
         Draws the same ones each time.
         """
-        n = modulus.value
-        radices = Operands.radices(n)
-        ends = [0, 1, n - 1, n - 2]
-        lifted = Operands.numbers(n)
-        for radix in radices:
-            inverse = pow(radix, -1, n)
-            ends += [radix % n, inverse, radix * radix % n, (n - 1) * inverse % n]
-            lifted += [value * inverse % n for value in Operands.numbers(n)]
+        ends, lifted = Operands.ends_and_lifted(modulus.value)
         if most is not None and most < len(lifted):
-            lifted = random.Random(n).sample(lifted, most)
+            lifted = random.Random(modulus.value).sample(lifted, most)
         return ends + lifted
 
     @staticmethod
@@ -109,9 +117,9 @@ class Operands:
         units = Operands.units(modulus, 8)[-8:]
         pairs = []
         for radix in Operands.radices(n):
-            inverse = pow(radix, -1, n)
+            inverse = inverse_of(radix, n)
             for x in units:
-                pairs += [(x, target * inverse * pow(x, -1, n) % n) for target in (1, n - 1)]
+                pairs += [(x, target * inverse * inverse_of(x, n) % n) for target in (1, n - 1)]
             if n % FACTOR == 0:
                 # Multiples of 7 and of n / 7: their product of forms is no zero, but divisible by n.
                 pairs += [(7 * k * inverse % n, n // 7 * j * inverse % n) for k, j in ((1, 1), (n // 14, 5), (3, 6))]

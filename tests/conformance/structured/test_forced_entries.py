@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.conformance.inverse import inverse_of
 from tests.conformance.sizes import also_long
 
 # Two or four bits below whole limbs of 52 bits: there R is least for lazy ranges; and sizes of keys.
@@ -29,7 +30,7 @@ def lowest_digit(quotient, highs, factors, n, radix):
     above = sum(high * factor for high, factor in zip(highs, factors[1:], strict=False))
     rest = quotient * radix - above  # = x_0 R^2 + m n for an m in [0, R)
     least = max(0, -((radix * factors[0] - rest) // n) + (1 if (radix * factors[0] - rest) % n == 0 else 0))
-    m = least + (rest * pow(n, -1, factors[0]) - least) % factors[0]
+    m = least + (rest * inverse_of(n, factors[0]) - least) % factors[0]
     x0, remainder = divmod(rest - m * n, factors[0])
     assert remainder == 0
     return x0 if m < radix and 0 <= x0 < radix else None

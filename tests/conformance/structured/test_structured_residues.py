@@ -140,9 +140,9 @@ def check_multi_exp(engine, numbers, operands, modulus, most):
 
 def check_mod_inv(engine, numbers, operands, modulus, most):
     units = operands.units(modulus, most)
-    a = numbers.load(engine, numbers.objects(units, (-1,)), modulus)
-    found = numbers.store(engine.mod_inv(a))
-    numbers.same(found, numbers.objects([pow(unit, -1, modulus.value) for unit in units], (-1,)))
+    array = numbers.objects(units, (-1,))
+    found = numbers.store(engine.mod_inv(numbers.load(engine, array, modulus)))
+    numbers.same(found, numbers.power(array, -1, modulus.value))
     others = [value for value in operands.residues(modulus, most) if gcd(value, modulus.value) != 1]
     for other in others[:3]:
         array = numbers.objects([1, modulus.value - 1, other], (3,))

@@ -6,8 +6,8 @@ ptxas is not in this: it may turn a selection into a branch, which benchmarks on
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from hekat.scheme.lattice import SETS
 from .ptx.trace import TracingDevice
 
 LAYOUTS = [(4, 2), (1, 4), (8, 2)]
-QUICK = [("mod_mul", (4, 2), True), ("mod_exp", (4, 2), True), ("mod_exp_fixed", (4, 2), True)]
+QUICK_LAYOUT, QUICK = (4, 2), ("mod_mul", "mod_exp", "mod_exp_fixed", "plain table")
 COUNT = 5
 EXPONENT_BITS = 12
 TABLE = (EXPONENT_BITS, 3)
 
+Launches = list[tuple[str, str]]
 Operation = Callable[[Any, Modulus, Any, Any, random.Random], object]
 
 
@@ -61,8 +62,8 @@ VARTIME: dict[str, Operation] = {
 }
 
 
-def traces(layout: tuple[int, int], pairs: bool, operation: Operation) -> Iterator[list[tuple[str, str]]]:
-    """The launches of an operation, the making of the modulus' constants among them, for several secrets."""
+def traces(layout: tuple[int, int], pairs: bool, operations: Sequence[Operation]) -> Iterator[list[Launches]]:
+    """For several secrets the launches that make the modulus' constants, and then those of each operation."""
     threads, limbs = layout
     bits = 32 * threads * limbs
     for seed in range(3):
@@ -75,35 +76,52 @@ def traces(layout: tuple[int, int], pairs: bool, operation: Operation) -> Iterat
         values = [rng.randrange(1, modulus.value) for _ in range(2 * COUNT)]
         limbs_of_values = limbs_from_ints(values, modulus.limb_count)
         a, b = (engine.load(some, modulus) for some in (limbs_of_values[:COUNT], limbs_of_values[COUNT:]))
-        operation(engine, modulus, a, b, rng)
-        yield device.launches
+        ends = [0, len(device.launches)]
+        for operation in operations:
+            operation(engine, modulus, a, b, rng)
+            ends.append(len(device.launches))
+        yield [device.launches[begin:end] for begin, end in pairwise(ends)]
 
 
-@pytest.mark.parametrize(
-    ("operation", "layout", "pairs"),
-    [
-        pytest.param(*case, marks=() if case in QUICK else pytest.mark.long)
-        for case in product(CONSTANT_TIME, LAYOUTS, (False, True))
-    ],
-    ids=str,
-)
+@pytest.fixture(scope="module")
+def quick_traces() -> dict[str, list[Launches]]:
+    """The launches for each secret, by operation; "load" are those before all operations."""
+    operations = [(CONSTANT_TIME | VARTIME)[name] for name in QUICK]
+    by_secret = traces(QUICK_LAYOUT, True, operations)
+    return dict(zip(("load", *QUICK), map(list, zip(*by_secret, strict=True)), strict=True))
+
+
+@pytest.mark.parametrize("operation", ["load", "mod_mul", "mod_exp", "mod_exp_fixed"])
+def test_secrets_show_in_none_of_the_most_used(quick_traces, operation):
+    first, *others = quick_traces[operation]
+    assert first
+    assert all(other == first for other in others)
+
+
+def test_look_ups_in_plain_tables_do_show(quick_traces):
+    """The traces see it: the check above can fail."""
+    first, *others = quick_traces["plain table"]
+    assert any(other != first for other in others)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("operation", "layout", "pairs"), [*product(CONSTANT_TIME, LAYOUTS, (False, True))], ids=str)
 def test_secrets_show_neither_in_branches_nor_in_addresses(operation, layout, pairs):
-    first, *others = traces(layout, pairs, CONSTANT_TIME[operation])
+    first, *others = traces(layout, pairs, [CONSTANT_TIME[operation]])
     assert all(other == first for other in others)
 
 
 @pytest.mark.long
 def test_plaintexts_show_neither():
-    first, *others = traces((4, 2), True, ONE_PLUS)
+    first, *others = traces((4, 2), True, [ONE_PLUS])
     assert all(other == first for other in others)
 
 
-@pytest.mark.parametrize(
-    "operation", [name if name == "plain table" else pytest.param(name, marks=pytest.mark.long) for name in VARTIME]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("operation", VARTIME)
 def test_what_is_not_constant_time_does_show(operation):
     """The traces see it: the check above can fail."""
-    first, *others = traces((4, 2), True, VARTIME[operation])
+    first, *others = traces((4, 2), True, [VARTIME[operation]])
     assert any(other != first for other in others)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -57,18 +59,19 @@ class Opening:
         q = ring.modulus
         weights = [q // p * pow(q // p, -1, p) for p in ring.primes]
         self.masks = [sum(w * r for w, r in zip(weights, column, strict=True)) % q for column in product.T.tolist()]
-        self.rng = rng
+        self.random = random.Random(name)
+        self.inverse_of_delta = pow(self.form.delta, -1, 1 << self.form.sum_dropped_bits)
 
     def written_coefficient(self, n: int, error: int) -> tuple[int, list[int]]:
         """What is written for coefficient n, and its slots: received * 2^d2 is a S + Delta m + error exactly."""
         form, q, step = self.form, self.form.ring.modulus, 1 << self.form.sum_dropped_bits
         bound = self.parameters.max_parties * self.parameters.level
         while True:
-            slots = [int(self.rng.choice([-bound, bound])) for _ in range(form.slots)]
-            slots[0] = int(self.rng.integers(-bound // 2, bound // 2))
+            slots = self.random.choices((-bound, bound), k=form.slots)
+            slots[0] = self.random.randrange(-bound // 2, bound // 2)
             exact = self.masks[n] + form.delta * self.message(slots) + error
             # Delta is odd: the lowest slot can be chosen so that no rounding is left to do.
-            shift = -exact * pow(form.delta, -1, step) % step
+            shift = -exact * self.inverse_of_delta % step
             slots[0] += shift - step if shift > step // 2 else shift
             x = (self.masks[n] + form.delta * self.message(slots) + error) % q
             if x % step == 0 and abs(slots[0]) <= bound:

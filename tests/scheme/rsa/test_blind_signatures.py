@@ -154,9 +154,9 @@ def test_a_key_of_small_factors_is_found_out_and_does_not_keep_us():
         candidate = int(gmpy2.next_prime(candidate))
         primes.append(candidate)
     key = PublicKey(math.prod(primes))
-    for name in ("reference", "cpu"):
+    for name, count in (("reference", 5_000), ("cpu", 20_000)):
         engine = get_engine(name)
-        units, inverses = random_units(key, 20_000, engine)
+        units, inverses = random_units(key, count, engine)
         ones = engine.store(engine.mod_mul(units, inverses))
         assert (ones[:, 0] == 1).all()
         assert not ones[:, 1:].any()

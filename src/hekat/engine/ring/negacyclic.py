@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+
 
 def transform(coefficients: list[int], root: int, p: int) -> list[int]:
     """Slot j is the element's value at root^(2 brv(j) + 1); `root` is a primitive 2N-th root of unity mod p."""
     values = _values_at_odd_powers(coefficients, root, p)
-    return [values[reverse_bits(j, len(values))] for j in range(len(values))]
+    return [values[k] for k in _reversed_numbers(len(values))]
 
 
 def inverse_transform(slots: list[int], root: int, p: int) -> list[int]:
     """The coefficients of the element whose `transform` gives `slots`."""
-    values = [slots[reverse_bits(k, len(slots))] for k in range(len(slots))]
+    values = [slots[j] for j in _reversed_numbers(len(slots))]
     return _coefficients_of_values(values, pow(root, -1, p), p)
 
 
@@ -19,6 +21,12 @@ def reverse_bits(j: int, size: int) -> int:
     """The log2(size) bits of j, last first: brv(j)."""
     bits = size.bit_length() - 1
     return int(f"{j:0{bits}b}"[::-1], 2) if bits else 0
+
+
+@cache
+def _reversed_numbers(size: int) -> list[int]:
+    """brv(j) for each j below `size`."""
+    return [reverse_bits(j, size) for j in range(size)]
 
 
 def _values_at_odd_powers(f: list[int], root: int, p: int) -> list[int]:
@@ -49,7 +57,10 @@ def _coefficients_of_values(values: list[int], inverse_root: int, p: int) -> lis
     return f
 
 
+# Of a ring of degree N the transforms take 2 log2(N) roots, and a process few rings.
+@lru_cache(256)
 def _odd_powers(root: int, count: int, p: int) -> list[int]:
+    """root, root^3, root^5, ... mod p: `count` of them."""
     powers, square = [root], root * root % p
     while len(powers) < count:
         powers.append(powers[-1] * square % p)

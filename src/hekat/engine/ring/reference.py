@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from hekat.engine.ring.chacha20 import chacha20_block, chacha20_stream
+from hekat.engine.ring.chacha20 import chacha20_blocks, chacha20_stream
 from hekat.engine.ring.checks import (
     CHACHA20_BLOCK_BYTES,
     check_accumulator,
@@ -50,8 +50,7 @@ class ReferenceRing(RingElements):
         """The key stream from block `counter` on."""
         check_chacha20(key, nonce, counter, byte_count)
         block_count = -(-byte_count // CHACHA20_BLOCK_BYTES)
-        stream = b"".join(chacha20_block(key, nonce, counter + i) for i in range(block_count))
-        return _byte_array(stream[:byte_count])
+        return _byte_array(chacha20_blocks(key, nonce, counter, block_count)[:byte_count])
 
     def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
         """Uniform residues by rejection, each prime and chunk from a stream of its own."""
@@ -91,9 +90,10 @@ class ReferenceRing(RingElements):
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         shape = (count, *ring.element_shape)
         pairs = zip(np.broadcast_to(a, shape).tolist(), np.broadcast_to(b, shape).tolist(), strict=True)
+        combine = _COMBINATIONS[name]
         elements = [
             [
-                [_COMBINATIONS[name](x, y, p) for x, y in zip(x_row, y_row, strict=True)]
+                [combine(x, y, p) for x, y in zip(x_row, y_row, strict=True)]
                 for x_row, y_row, p in zip(x_rows, y_rows, ring.primes, strict=True)
             ]
             for x_rows, y_rows in pairs
