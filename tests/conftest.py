@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import runpy
@@ -101,6 +102,17 @@ def tell_of_missing_extras(skipped: Iterable[tuple[str, str]]) -> list[str]:
     lines.append("To test these too: make .venv/.bench (every extra), or these alone:")
     lines.append(f"  .venv/bin/python -m pip install --constraint constraints.txt --editable '.[{wanted}]'")
     return lines
+
+
+# Modules and items stay to the end of the run: nothing among them is garbage, and every search for it would pass them.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 # Outermost, so that it comes after pytest's own summary: the last that is read.
