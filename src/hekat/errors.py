@@ -121,6 +121,11 @@ class PartyStoppedError(ChannelError):
         self.told_reason = ""
         super().__init__(f"{what}; saved: {saved}" if saved else what, cure=cure)
 
+    def with_saved(self, saved: str) -> PartyStoppedError:
+        """The same stop, where `saved` is what the whole run goes on from."""
+        what = self.what.removesuffix(f"; saved: {self.saved}")
+        return PartyStoppedError(what, party=self.party, step=self.step, saved=saved, cure=self.cure)
+
 
 class PartyLostError(ChannelError):
     """Another party that the run goes on without: names it, the last step it was in, and why it was lost."""

@@ -7,8 +7,8 @@ import contextlib
 import pytest
 
 from hekat.channel.departure import Dropout
-from hekat.channel.dropout_notice import sign_dropout
-from hekat.errors import InputError, PartyLostError, PartyStoppedError, SealError
+from hekat.channel.dropout_notice import DropoutNotice, sign_dropout
+from hekat.errors import InputError, ModelsDifferError, PartyLostError, PartyStoppedError, SealError
 
 REASON = "its shares were refused"
 
@@ -109,3 +109,15 @@ def test_a_party_that_ends_the_run_signs_it_too(make_trio) -> None:
     with pytest.raises(PartyStoppedError, match=r"'b' stopped") as told:
         trio.sealed["a"].receive("b", "step")
     assert told.value.notice.holds(trio.sealed["a"].session_id, trio.keys["b"].public)
+
+
+def test_before_a_session_is_open_nothing_that_a_relay_tells_counts_as_signed(make_trio) -> None:
+    """No signature can be bound to a session yet: a notice of any bytes would pass for a party's word."""
+    trio = make_trio(open_sessions=False)
+    hub = trio.raw["b"]._hub
+    hub.leave("b", DropoutNotice("b", "b", "ModelsDifferError", bytes(64)))
+    hub.fail("b", ModelsDifferError("made up"))
+    with pytest.raises(PartyStoppedError) as told:
+        trio.sealed["a"].open_session(timeout_s=20)
+    assert told.value.told_reason == "ModelsDifferError"
+    assert told.value.notice is None

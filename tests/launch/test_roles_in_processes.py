@@ -382,6 +382,25 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
     assert not runs.exists()
 
 
+def test_losses_are_asked_for_where_they_can_be(tmp_path, capsys) -> None:
+    apart = clinics(tmp_path, 3, 'kind = "none"')
+    folder = apart.folder_of("north")
+    words = (folder / "job.toml", "--relay", tmp_path / "relay", "--runs", folder / "runs", "--role", "north")
+    assert "--lose of a party that another process plays" in refusal(capsys, *words, "--lose", "east:2")
+    assert "protection 'none' bears no losses" in refusal(capsys, *words, "--lose", "north:2")
+    assert not (folder / "runs").exists()
+
+
+def test_a_protected_key_is_opened_in_processes_by_a_passphrase_file(tmp_path, capsys, paillier_keys) -> None:
+    """Otherwise the command would ask at the terminal, and then every process of its own again."""
+    save_private_key(tmp_path / "leader.key", paillier_keys(2048).private, b"long enough a passphrase")
+    apart = clinics(tmp_path, 2, 'kind = "paillier"\nkey_bits = 2048', key=f'paillier_key = "{tmp_path}/leader.key"')
+    runs = tmp_path / "runs"
+    told = refusal(capsys, apart.together / "job.toml", "--processes", "--runs", runs)
+    assert "add --passphrase-file FILE" in told
+    assert not runs.exists()
+
+
 def test_keys_in_a_folder_free_no_site_from_its_rules(tmp_path, capsys) -> None:
     """A launcher gives them to roles of one machine; elsewhere release records would be forgotten with the run, and
     the same update opened in two sums."""

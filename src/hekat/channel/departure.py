@@ -9,9 +9,10 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from hekat import errors
 from hekat.channel.channel import printable_reason
 from hekat.channel.dropout_notice import DropoutNotice
-from hekat.errors import HekatError, PartyLostError, PartyStoppedError
+from hekat.errors import ChannelError, HekatError, PartyLostError, PartyStoppedError
 
 
 class FailureElsewhereError(HekatError):
@@ -20,6 +21,12 @@ class FailureElsewhereError(HekatError):
     def __init__(self, kind: str, *, ends_run: bool = False) -> None:
         super().__init__(printable_reason(kind))
         self.ends_run = ends_run
+
+    @property
+    def kind(self) -> type[HekatError]:
+        """The class of that name; ChannelError where the process ended without a word."""
+        found = getattr(errors, self.what, None)
+        return found if isinstance(found, type) and issubclass(found, HekatError) else ChannelError
 
 
 @dataclass(frozen=True)

@@ -359,12 +359,15 @@ class SealedChannel:
     def _checking_dropouts(self) -> Iterator[None]:
         """Let through what the channel below tells of dropouts, where the parties named for them signed it.
 
-        Raises SealError else. Before the session is open nothing can be bound to it: then any dropout ends the opening.
+        Raises SealError else. Before the session is open no word can be bound to it: then any dropout ends the opening,
+        and goes on as nobody's word.
         """
         try:
             yield
         except (PartyLostError, PartyStoppedError) as error:
-            if self._session is not None:
+            if self._session is None:
+                error.notice = None
+            else:
                 self._check_dropout(error, self._session.session_id)
             raise
 

@@ -1,4 +1,4 @@
-"""The kinds of files that outlive a run, with the formats of each that this release reads and writes."""
+"""The kinds of files that another process or release reads, with the formats of each that this one reads and writes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hekat.job.site_file import SITE_FORMAT
 from hekat.run.horizontal.trained_model import MODEL_FORMAT
 from hekat.run.vertical_linear.part_file import PART_FORMAT
 from hekat.state import CHECKPOINT_FORMAT
+from hekat.summary.result_file import RESULT_FORMAT
 from hekat.summary.summary_format import SUMMARY_FORMAT
 
-FORMATS = (JOB_FORMAT, SITE_FORMAT, CHECKPOINT_FORMAT, MODEL_FORMAT, PART_FORMAT, SUMMARY_FORMAT)
+FORMATS = (JOB_FORMAT, SITE_FORMAT, CHECKPOINT_FORMAT, MODEL_FORMAT, PART_FORMAT, RESULT_FORMAT, SUMMARY_FORMAT)

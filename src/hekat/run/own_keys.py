@@ -13,7 +13,7 @@ from hekat.errors import HekatError, JobError
 from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.job.party_keys import ONE_PROCESS
 from hekat.protocol.role_session import PARTIES_FILE
-from hekat.state import replace_file
+from hekat.run.session_keys import save_public_keys
 
 OWN_KEY_FILE = "own.key"
 
@@ -57,8 +57,7 @@ def write_key_folder(folder: Path, own: PartyKey, public: Mapping[str, PartyPubl
     with disk_errors_as_state_errors(f"{folder} cannot be made"):
         folder.mkdir(mode=0o700)
     own.save(folder / OWN_KEY_FILE)
-    texts = {name: key.text for name, key in public.items()}
-    replace_file(folder / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o600)
+    save_public_keys(folder, public, mode=0o600)
 
 
 def read_key_folder(folder: Path, role: str, roles: tuple[str, ...]) -> OwnKeys:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from typing import Any
 
 from hekat.channel import Channel
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE, RoleSession, SessionTerms
+from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession, SessionTerms
 from hekat.run.own_keys import OwnKeys
 from hekat.run.progress import Progress
 from hekat.run.run_events import logged_run
+from hekat.run.session_keys import save_public_keys
 from hekat.state import EventLog, RunDirectory, create_named_run_directory, replace_file
 from hekat.summary.party_views import PartyView, view_of_ledger
 from hekat.summary.result_file import RESULT_FILE, encode_result
@@ -72,8 +72,7 @@ def open_role_folder(
         place.progress.open_folder(directory.path)
         with disk_errors_as_state_errors(f"{directory.path / LEDGER_FOLDER} could not be made"):
             (directory.path / LEDGER_FOLDER).mkdir()
-        texts = {name: key.text for name, key in place.keys.public.items()}
-        replace_file(directory.path / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+        save_public_keys(directory.path, place.keys.public)
         terms = SessionTerms(place.run_id, protocol, job_digest, place.keys.public)
         ledger = directory.path / LEDGER_FOLDER / f"{place.role}.jsonl"
         yield RoleFolder(directory, events, RoleSession(terms, place.keys.own, ledger))

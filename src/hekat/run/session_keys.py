@@ -19,6 +19,11 @@ def session_keys(kept: Mapping[str, PartyKey], names: Iterable[str]) -> dict[str
 def write_public_keys(run_folder: Path, keys: Mapping[str, PartyKey]) -> dict[str, PartyPublicKey]:
     """Write parties.json, by which ledgers are audited; returns what it holds. Raises StateError."""
     public = {name: key.public for name, key in keys.items()}
-    texts = {name: key.text for name, key in public.items()}
-    replace_file(run_folder / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+    save_public_keys(run_folder, public)
     return public
+
+
+def save_public_keys(folder: Path, public: Mapping[str, PartyPublicKey], *, mode: int = 0o644) -> None:
+    """Write parties.json into `folder`: every role's public key as text. Raises StateError."""
+    texts = {name: key.text for name, key in public.items()}
+    replace_file(folder / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=mode)

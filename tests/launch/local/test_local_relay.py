@@ -5,13 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from tests.launch.local.relays import JOB, Role, join, play, relay_at, serving
 
 from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
 from hekat.channel.sealing import _Session
@@ -26,11 +26,8 @@ from hekat.errors import (
     PolicyError,
     StateError,
 )
-from hekat.launch.local import JoinRequest, LocalRelay, RelayChannel, RunTerms, join_relay
+from hekat.launch.local import JoinRequest, RelayChannel, RunTerms
 from hekat.launch.local.frames import MAX_HEADER_BYTES, receive_frame, send_frame
-
-JOB = bytes(range(32))
-Role = Callable[[Channel], object]
 
 
 @pytest.fixture
@@ -41,21 +38,6 @@ def path(tmp_path_factory) -> Path:
 @pytest.fixture
 def party_key_pair() -> dict[str, PartyKey]:
     return {name: PartyKey.generate() for name in "ab"}
-
-
-@contextmanager
-def relay_at(path: Path, roles: Collection[str], timeout_s: float = 20.0, **settings) -> Iterator[LocalRelay]:
-    with LocalRelay(path, RunTerms("run-1", tuple(roles)), JOB, timeout_s=timeout_s, **settings) as relay:
-        yield relay
-
-
-def join(path: Path, role: str, **changes: str):
-    return join_relay(path, JoinRequest(**({**vars(JoinRequest.of(role, JOB)), **changes})))
-
-
-def play(path: Path, role: str, body: Role) -> object:
-    with join(path, role) as channel:
-        return body(channel)
 
 
 def over_relay(
@@ -221,7 +203,7 @@ PROCESS = """
 import os, sys
 from pathlib import Path
 from hekat.launch.local import JoinRequest, join_relay
-with join_relay(Path(sys.argv[1]), JoinRequest.of("b", bytes(range(32)))) as channel:
+with join_relay(Path(sys.argv[1]), JoinRequest.of("b", bytes(range(32))), timeout_s=20.0) as channel:
     channel.send("a", "begun", b"")
     if sys.argv[2] == "kill itself":
         os.kill(os.getpid(), 9)
@@ -260,20 +242,6 @@ def refused(path: Path, role: str, **changes: str) -> Exception:
     return caught.value
 
 
-def serving(relay: LocalRelay) -> list[BaseException]:
-    """The relay's end is put into the list that is returned."""
-    ends: list[BaseException] = []
-
-    def serve() -> None:
-        try:
-            relay.serve()
-        except BaseException as error:
-            ends.append(error)
-
-    Thread(target=serve, daemon=True).start()
-    return ends
-
-
 @pytest.mark.parametrize(
     ("role", "changes", "said"),
     [
@@ -302,7 +270,7 @@ def test_a_second_process_for_a_role_is_refused_and_the_first_goes_on(path) -> N
         assert "role 'a' is played already" in str(refused(path, "a"))
         later = pool.submit(play, path, "b", lambda channel: channel.party)
         assert receive_frame(first).header["roles"] == ["a", "b"]
-        RelayChannel(first, "a", relay.terms).finish()
+        RelayChannel(first, "a", relay.terms, timeout_s=20.0).finish()
         assert later.result() == "b"
 
 
@@ -349,14 +317,14 @@ def test_a_relay_that_goes_away_ends_the_role_by_name() -> None:
     mine, theirs = socket.socketpair()
     theirs.close()
     with mine, pytest.raises(ChannelError, match="the relay of 'a' is gone"):
-        RelayChannel(mine, "a", RunTerms("run-1", ("a", "b"))).receive("b", "number")
+        RelayChannel(mine, "a", RunTerms("run-1", ("a", "b")), timeout_s=20.0).receive("b", "number")
 
 
 @pytest.mark.parametrize("answers", [True, False])
 def test_a_role_that_fails_ends_by_its_own_error_whatever_its_relay_says(party_key_pair, answers: bool) -> None:
     """A relay that works with somebody would have a party forget what it found, such as models that differ."""
     mine, theirs = socket.socketpair()
-    keys, channel = party_key_pair, RelayChannel(mine, "a", RunTerms("run-1", ("a", "b")))
+    keys, channel = party_key_pair, RelayChannel(mine, "a", RunTerms("run-1", ("a", "b")), timeout_s=20.0)
 
     def lie() -> None:
         while answers:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
-from hekat.cli.passphrase import read_passphrase
+from hekat.cli.passphrase import read_passphrase_file
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.horizontal import gather_dropouts, has_checkpoint
 from hekat.cli.run.progress import RunProgress
-from hekat.errors import InputError
+from hekat.errors import InputError, KeyRefusedError
 from hekat.job.job_head import read_head
 from hekat.launch.horizontal.processes import run_job_in_processes
 from hekat.launch.local.processes import JobFiles
@@ -41,22 +44,24 @@ def run_processes(options: argparse.Namespace) -> int:
     files = JobFiles(options.job, options.site, options.passphrase_file)
     console = Console(stderr=options.json)
     run, may_go_on = _RUNNERS[protocol]
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, may_go_on):
+    with (
+        RunProgress(console, verbose=options.verbose) as progress,
+        going_on(progress, options, may_go_on),
+        interrupted_by_sigterm(),
+    ):
         result = run(options, files, progress)
     return show_run(result, console, options)
 
 
 def _run_horizontal(options: argparse.Namespace, files: JobFiles, progress: RunProgress) -> RunResult:
     dropouts = gather_dropouts(options.lose)
-    inputs = load_inputs(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))
+    inputs = load_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
     return run_job_in_processes(inputs, files, options.runs, progress, dropouts=dropouts)
 
 
 def _run_vertical(options: argparse.Namespace, files: JobFiles, progress: RunProgress) -> RunResult:
     refuse_options(options, "vertical_linear", "lose")
-    inputs = load_vertical_inputs(
-        options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's")
-    )
+    inputs = load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
     return run_vertical_in_processes(inputs, files, options.runs, progress)
 
 
@@ -64,6 +69,32 @@ def _run_psi(options: argparse.Namespace, files: JobFiles, progress: RunProgress
     refuse_options(options, "psi", "lose", "passphrase_file")
     inputs = load_intersection_inputs(options.job, options.site)
     return run_intersection_in_processes(inputs, files, options.runs, progress)
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does: its processes end with it, and one folder is left to go on from."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def _read_passphrase(options: argparse.Namespace, whose: str) -> bytes:
+    """From a file alone: each process opens the key for itself, and none of them has a terminal to ask at."""
+    if options.passphrase_file is None:
+        raise KeyRefusedError(
+            f"{whose} key file is protected by a passphrase, which a process of its own has to be given",
+            expected="--passphrase-file with --processes",
+            got="no --passphrase-file",
+            cure="add --passphrase-file FILE (mode 600)",
+        )
+    return read_passphrase_file(options.passphrase_file)
 
 
 _Runner = Callable[[argparse.Namespace, JobFiles, RunProgress], RunResult]

@@ -16,14 +16,16 @@ from hekat.channel import PartyKey
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.end import print_path
+from hekat.cli.run.horizontal import gather_dropouts
 from hekat.cli.run.progress import RunProgress
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, check_role_may_run, roles_of
 from hekat.job.site_file import Site
+from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.launch.local import JoinRequest, join_relay
-from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.horizontal.role_run import run_horizontal_role
 from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
 from hekat.run.own_keys import find_own_keys
@@ -60,13 +62,27 @@ def _run_horizontal(options: argparse.Namespace) -> int:
     # Keys in a folder are what a launcher on one machine gives; that it plays every party, its site file has to show.
     is_together = options.keys is not None and has_all_rows(inputs.site, inputs.job)
     inputs = replace(inputs, launched_together=is_together)
-    with _placed(options, inputs.site, inputs.job, inputs.party_keys, lambda: _check_states(inputs, options)) as place:
-        summary = run_horizontal_role(inputs, place, dropout_round=dict(options.lose).get(options.role))
+    dropouts = _own_dropout(options)
+    check_dropouts(inputs.job.settings, dropouts, 0)
+
+    def check_states() -> None:
+        check_upload_states(inputs, None, options.runs)
+
+    with _placed(options, inputs.site, inputs.job, inputs.party_keys, check_states) as place:
+        summary = run_horizontal_role(inputs, place, dropout_round=dropouts.get(options.role))
     return _show(options, place, summary)
 
 
-def _check_states(inputs: HorizontalInputs, options: argparse.Namespace) -> None:
-    check_upload_states(inputs, None, options.runs)
+def _own_dropout(options: argparse.Namespace) -> dict[str, int]:
+    dropouts = gather_dropouts(options.lose)
+    if others := dropouts.keys() - {options.role}:
+        raise InputError(
+            "--lose of a party that another process plays",
+            expected=f"--lose {options.role}:ROUND, or none",
+            got=", ".join(f"{party}:{dropouts[party]}" for party in sorted(others)),
+            cure="give --lose to the process that plays the party",
+        )
+    return dropouts
 
 
 def _run_vertical(options: argparse.Namespace) -> int:
@@ -103,7 +119,7 @@ def _placed(
     console = Console(stderr=options.json)
     with (
         declare_tenancy(site.machine.single_tenant),
-        join_relay(options.relay, JoinRequest.of(role, job.digest)) as channel,
+        join_relay(options.relay, JoinRequest.of(role, job.digest), timeout_s=job.timeout_s) as channel,
         RunProgress(console, verbose=options.verbose) as progress,
     ):
         if set(channel.parties) != set(roles_of(job)):

@@ -94,7 +94,8 @@ def play_all(
         )
     except PartyStoppedError as error:
         stop = trace_to_origin(error, dropouts, settings.aggregator)
-        raise _with_what_was_saved(stop, observer.saved) from stop.__cause__
+        # One party saves for all, so another party's stop finds its checkpoint.
+        raise (stop if stop.saved else stop.with_saved(observer.saved)) from stop.__cause__
     seconds = key_seconds + time.perf_counter() - start
     state = next((found for party in settings.parties if (found := states.get(party)) is not None), None)
     if state is None:
@@ -117,10 +118,3 @@ def play_all(
 def dropouts_of(errors: Iterable[PartyLostError]) -> tuple[Dropout, ...]:
     """The dropouts that a hub told of."""
     return tuple(Dropout(error.party, error.step, error.reason) for error in errors)
-
-
-def _with_what_was_saved(error: PartyStoppedError, saved: str) -> PartyStoppedError:
-    """The same for the whole machine: one party saves for all, so another party's stop finds its checkpoint."""
-    if error.saved or not saved:
-        return error
-    return PartyStoppedError(error.what, party=error.party, step=error.step, saved=saved, cure=error.cure)

@@ -4,42 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hekat.disk_errors import read_file
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import PartyLostError, PartyStoppedError, StateError
+from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal.comparisons import Comparer
 from hekat.launch.horizontal.in_process import dropouts_of
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
-from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses, with_saved
+from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders
+from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
+from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
+from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role_run import EXACTNESS_NEEDS_ONE_PROCESS, phase_of
-from hekat.run.horizontal.trained_model import MODEL_FILE, TENSORS_FILE
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE
 from hekat.run.horizontal.upload_states import check_upload_states
 from hekat.run.progress import Progress, Silence
-from hekat.run.run_events import EVENTS_FILE, logged_run
+from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
-from hekat.state import EventLog, RunDirectory, create_run_directory, load_checkpoint
+from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts
 from hekat.summary.horizontal.summary import summarise
 from hekat.summary.horizontal.traffic import Traffic
-from hekat.summary.result_file import RESULT_FILE, decode_result
-from hekat.summary.summary_format import SUMMARY_FILE, write_summary
-
-# Every party has these: one of each serves for all.
-_SHARED = (CHECKPOINT_FILE, DIFFERENT_FILE, MODEL_FILE, TENSORS_FILE)
-_APART = (EVENTS_FILE, RESULT_FILE, SUMMARY_FILE, *_SHARED)
+from hekat.summary.result_file import RESULT_FILE
+from hekat.summary.summary_format import write_summary
 
 
 def run_job_in_processes(
@@ -91,18 +86,17 @@ class _Run:
             on_dropout=self._note_dropout,
             on_begin=lambda: self.progress.begin(phase_of(job), job.settings.training.round_count),
             told=self._tell,
+            trace=lambda error, lost: trace_to_origin(error, lost, job.settings.aggregator),
         )
         try:
             processes.play()
-            results = self._results(processes)
+            results = self._results(processes.folders)
         except PartyStoppedError as error:
-            furthest = self._furthest(processes)
-            saved = "" if furthest is None else f"checkpoint of round {furthest[0]}"
-            raise with_saved(error, saved) from error.__cause__
+            furthest = find_furthest(processes.folders, job)
+            stop = error if furthest is None else error.with_saved(f"checkpoint of round {furthest.rounds_done}")
+            raise stop from error.__cause__
         finally:
-            processes.join_folders(_APART)
-            self._take_shared(processes)
-            processes.remove_folders()
+            join_role_folders(processes.folders, job)
         run = FinishedRun(job.settings, results, processes.seconds, dropouts_of(processes.dropouts))
         aggregator = job.settings.aggregator
         summary = summarise(
@@ -121,47 +115,17 @@ class _Run:
         self.events.write("finished", rounds=run.trained.rounds_done)
         return RunResult(folder, summary)
 
-    def _results(self, processes: RoleProcesses) -> dict[str, RoleResult]:
+    def _results(self, folders: RoleFolders) -> dict[str, RoleResult]:
         """What each role left; of a process that was killed only what is known of its table."""
         settings = self.inputs.job.settings
         results = {}
         for role in settings.everyone:
-            path = processes.folder_of(role) / RESULT_FILE
-            if path.is_file():
-                results[role] = decode_result(read_file(path), RoleResult, PROTOCOL, str(path))
+            if (folders.folder_of(role) / RESULT_FILE).is_file():
+                results[role] = folders.result_of(role, RoleResult, PROTOCOL)
             elif role in self.inputs.tables:
                 facts = TableFacts.of(self.inputs.tables[role], settings)
                 results[role] = RoleResult(role, 0.0, {}, Traffic(0, 0), facts)
         return results
-
-    def _furthest(self, processes: RoleProcesses) -> tuple[int, Path] | None:
-        """The rounds done and the folder of the party that came furthest; None where no party saved anything."""
-        found = []
-        for party in self.inputs.job.settings.parties:
-            own = processes.folder_of(party)
-            with suppress(StateError):
-                done = load_checkpoint(own / CHECKPOINT_FILE, self.inputs.job.digest).rounds_done
-                found.append((done, (own / MODEL_FILE).exists(), own))
-        if not found:
-            return None
-        done, _, folder = max(found, key=lambda one: one[:2])
-        return done, folder
-
-    def _take_shared(self, processes: RoleProcesses) -> None:
-        """One party's checkpoint and model for the run: those of the party that came furthest."""
-        for party in self.inputs.job.settings.parties:
-            different = processes.folder_of(party) / DIFFERENT_FILE
-            if different.exists():
-                # One party's word is enough: another may have stopped before it could compare.
-                different.replace(self.directory.path / DIFFERENT_FILE)
-                return
-        furthest = self._furthest(processes)
-        if furthest is None:
-            return
-        for name in _SHARED:
-            path = furthest[1] / name
-            if path.exists():
-                path.replace(self.directory.path / name)
 
     def _note_dropout(self, error: PartyLostError) -> None:
         self.events.write("lost", party=error.party, step=error.step, reason=error.reason)

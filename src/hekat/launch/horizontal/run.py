@@ -9,14 +9,16 @@ from pathlib import Path
 from hekat.channel import PartyKey
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import ModelsDifferError, PartyLostError, PartyStoppedError, StateError
+from hekat.errors import PartyLostError, PartyStoppedError, StateError
 from hekat.job.horizontal.committee_policy import check_members
 from hekat.job.horizontal.job_file import PROTOCOL
-from hekat.job.load_any_job import check_may_run
+from hekat.job.load_any_job import check_may_run, roles_of
 from hekat.launch.horizontal.comparisons import Comparer
 from hekat.launch.horizontal.in_process import SharedObserver
 from hekat.launch.horizontal.phase import Phase
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.launch.horizontal.role_folders import recover_role_folders
+from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
@@ -32,6 +34,7 @@ from hekat.run.horizontal.training_state_file import (
     Resumed,
     load_resumed,
     save_state,
+    says_models_differ,
     set_checkpoint_aside,
 )
 from hekat.run.horizontal.upload_states import (
@@ -101,6 +104,7 @@ def _run(
 
 def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, inputs.job.settings
+    recover_role_folders(RoleFolders(folder, roles_of(inputs.job)), inputs.job)
     with disk_errors_as_state_errors(f"{path} cannot be read"):
         is_there, has_model, differs = (file.is_file() for file in (path, folder / MODEL_FILE, folder / DIFFERENT_FILE))
     if differs:
@@ -221,7 +225,7 @@ class _Session:
             try:
                 return phase.play(self._note_dropout)
             except PartyStoppedError as error:
-                if isinstance(error.__cause__, ModelsDifferError):
+                if says_models_differ(error):
                     set_checkpoint_aside(folder)
                 raise
 

@@ -27,8 +27,11 @@ class Children:
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _is_over: Event = field(default_factory=Event)
 
-    def start(self, on_failed: Callable[[str], None]) -> None:
-        """Start all; `on_failed` is called, in another thread, with each role whose process ends by a failure."""
+    def start(self, on_failed: Callable[[str], None], *, inherited: int | None = None) -> None:
+        """Start all; `on_failed` is called, in another thread, with each role whose process ends by a failure.
+
+        Every process has the descriptor `inherited` open until its end.
+        """
         for role, command in self.commands.items():
             with self._words_of(role).open("wb") as words:
                 self._running[role] = subprocess.Popen(  # noqa: S603
@@ -37,6 +40,7 @@ class Children:
                     stdin=subprocess.DEVNULL,
                     stdout=words,
                     stderr=subprocess.DEVNULL,
+                    pass_fds=() if inherited is None else (inherited,),
                 )
         Thread(target=self._watch, args=(on_failed,), name="hekat-children", daemon=True).start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -12,12 +13,13 @@ from typing import Any
 from hekat.channel import InProcessHub
 from hekat.channel.departure import FailureElsewhereError
 from hekat.channel.in_process import HEAR_EVERY_S
-from hekat.errors import ChannelError, HekatError, InputError, PartyStoppedError
+from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError
 from hekat.launch.local.frames import ConnectionEndedError, Frame, receive_frame, send_frame
 from hekat.launch.local.terms import RunTerms
 from hekat.launch.local.told_errors import decode_error, decode_notice, encode_error
 
 PROCESS_ENDED = "its process ended"
+PROCESS_SILENT = "its process said nothing"
 
 
 class RoleConnection:
@@ -31,6 +33,10 @@ class RoleConnection:
         self._hub: InProcessHub | None = None
         self._role = ""
         self._is_over = False
+        # Of whose end the relay told it: only such a party may it name as the reason of its own end.
+        self._told: set[str] = set()
+        self._heard_s = time.monotonic()
+        self._is_calling = False
         self._state = Lock()
         self._reader = Thread(target=self._read, name="hekat-read", daemon=True)
         self._caller = Thread(target=self._make_calls, name="hekat-call", daemon=True)
@@ -43,14 +49,32 @@ class RoleConnection:
             is_gone = self._is_over
         if is_gone:
             hub.fail(role, FailureElsewhereError(PROCESS_ENDED))
-        with suppress(ConnectionEndedError):
+        with suppress(ChannelError):
             send_frame(self._connection, terms.to_header())
         self._caller.start()
 
     def refuse(self, error: HekatError) -> None:
         """Tell the role that the run does not begin, and why."""
-        with suppress(ConnectionEndedError):
+        with suppress(ChannelError):
             send_frame(self._connection, {"error": encode_error(error)})
+        self.close()
+
+    @property
+    def silent_s(self) -> float:
+        """For how long nothing was heard of the role, while no call of it waits here."""
+        return 0.0 if self._is_calling else time.monotonic() - self._heard_s
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the role's last call is not answered yet."""
+        return self._caller.is_alive()
+
+    def give_up(self) -> None:
+        """Take the role for lost, as one whose process ended."""
+        with self._state:
+            hub, is_over, self._is_over = self._hub, self._is_over, True
+        if hub is not None and not is_over:
+            hub.fail(self._role, FailureElsewhereError(PROCESS_SILENT))
         self.close()
 
     def join(self) -> None:
@@ -66,7 +90,9 @@ class RoleConnection:
     def _read(self) -> None:
         try:
             while True:
-                self._frames.put(receive_frame(self._connection))
+                frame = receive_frame(self._connection)
+                self._heard_s = time.monotonic()
+                self._frames.put(frame)
         except ChannelError as error:
             kind = PROCESS_ENDED if isinstance(error, ConnectionEndedError) else "its process sent no frames"
             with self._state:
@@ -81,17 +107,24 @@ class RoleConnection:
         while (frame := self._frames.get()) is not None:
             header: dict[str, Any] = {"answer": True}
             payload = b""
+            self._is_calling = True
             try:
                 payload = self._make_call(frame)
             except HekatError as error:
+                if isinstance(error, PartyStoppedError | PartyLostError):
+                    self._told.add(error.party)
                 header = {"error": encode_error(error)}
             except Exception:
                 # Such as a time-out beyond what a clock takes: no release of ours sends it.
                 header = {"error": encode_error(ChannelError("the relay cannot make this call"))}
             try:
                 send_frame(self._connection, header, payload)
-            except ConnectionEndedError:
+            except ChannelError:
+                # It takes no answer: the reader is to hear the end of the connection, too.
+                self.close()
                 return
+            finally:
+                self._heard_s, self._is_calling = time.monotonic(), False
             if self._is_over:
                 return
 
@@ -122,7 +155,7 @@ class RoleConnection:
                 None if notice is None else decode_notice(notice),
             )
         elif call in ("finish", "fail"):
-            failure = None if call == "finish" else _failure_of(frame)
+            failure = None if call == "finish" else self._failure_of(frame)
             with self._state:
                 self._is_over = True
             if failure is None:
@@ -133,12 +166,11 @@ class RoleConnection:
             raise InputError("no such call of a relay", expected="send, receive, expel, ...", got=repr(call[:32]))
         return b""
 
-
-def _failure_of(frame: Frame) -> HekatError:
-    """What the role raised: what it was only told of another party's end keeps that party's name."""
-    told = frame.header.get("told")
-    if isinstance(told, dict):
-        error = decode_error(told)
-        if isinstance(error, PartyStoppedError):
-            return error
-    return FailureElsewhereError(frame.take("kind", str), ends_run=bool(frame.header.get("ends_run")))
+    def _failure_of(self, frame: Frame) -> HekatError:
+        """What the role raised: what it was only told of another party's end keeps that party's name."""
+        told = frame.header.get("told")
+        if isinstance(told, dict):
+            error = decode_error(told)
+            if isinstance(error, PartyStoppedError) and error.party in self._told:
+                return error
+        return FailureElsewhereError(frame.take("kind", str), ends_run=bool(frame.header.get("ends_run")))

@@ -29,6 +29,10 @@ class ConnectionEndedError(ChannelError):
     """The other end closed the connection between two frames or within one."""
 
 
+class ConnectionSilentError(ChannelError):
+    """The other end sent or took nothing for the connection's time limit."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """One call or one answer."""
@@ -45,18 +49,25 @@ class Frame:
 
 
 def send_frame(connection: socket.socket, header: Mapping[str, Any], payload: bytes = b"") -> None:
-    """Send one frame whole. Raises ConnectionEndedError where the other end is gone."""
+    """Send one frame whole.
+
+    Raises ConnectionEndedError where the other end is gone, ConnectionSilentError where it takes nothing.
+    """
     packed: bytes = msgpack.packb(header, use_bin_type=True)
     try:
         connection.sendall(_LENGTHS.pack(len(packed), len(payload)) + packed)
         if payload:
             connection.sendall(payload)
     except OSError as error:
-        raise _ended() from error
+        raise _broken(error) from error
 
 
 def receive_frame(connection: socket.socket) -> Frame:
-    """The next frame. Raises ConnectionEndedError at the connection's end, ChannelError for what is no frame."""
+    """The next frame.
+
+    Raises ConnectionEndedError at the connection's end, ConnectionSilentError where nothing comes within its time
+    limit, ChannelError for what is no frame.
+    """
     header_bytes, payload_bytes = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size))
     if header_bytes > MAX_HEADER_BYTES or payload_bytes > MAX_PAYLOAD_BYTES:
         raise _malformed(
@@ -80,11 +91,20 @@ def _receive_exactly(connection: socket.socket, byte_count: int) -> bytes:
         try:
             part = connection.recv(min(byte_count - len(received), 1 << 20))
         except OSError as error:
-            raise _ended() from error
+            raise _broken(error) from error
         if not part:
             raise _ended()
         received += part
     return bytes(received)
+
+
+def _broken(error: OSError) -> ChannelError:
+    # A time limit of Python's own raises TimeoutError, one of the socket's (SO_SNDTIMEO) BlockingIOError.
+    if isinstance(error, TimeoutError | BlockingIOError):
+        return ConnectionSilentError(
+            "the connection to the relay is silent", cure="look at what the other end is doing"
+        )
+    return _ended()
 
 
 def _ended() -> ConnectionEndedError:

@@ -16,14 +16,14 @@ from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.launch.local.children import Children
 from hekat.launch.local.event_follower import EventFollower, Told
 from hekat.launch.local.relay import LocalRelay
+from hekat.launch.local.relay_channel import JOINS_WITHIN_S
+from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.local.terms import RunTerms
 from hekat.run.own_keys import write_key_folder
 from hekat.run.run_events import EVENTS_FILE
 from hekat.state import RunDirectory
 
-ROLES_FOLDER = "roles"
-# A process that ends is heard of at once; one that only loads much data is waited for.
-STARTS_WITHIN_S = 600.0
+_KEYS = "keys-"
 ROLES_AT_ONCE = "every role ran in a process of its own on this machine; they shared its processors"
 
 
@@ -52,13 +52,16 @@ class RoleProcesses:
     on_dropout: Callable[[PartyLostError], None] = lambda error: None
     on_begin: Callable[[], None] = lambda: None
     told: Told = lambda role, event: None
+    trace: Callable[[PartyStoppedError, Sequence[PartyLostError]], PartyStoppedError] = lambda error, dropouts: error
+    """Whose stop it is that ends the run, after which dropouts."""
     dropouts: list[PartyLostError] = field(default_factory=list)
     seconds: float = 0.0
     """From when every role was there until the last one had ended."""
 
-    def folder_of(self, role: str) -> Path:
-        """Where the role's own run lies until the folders are joined."""
-        return self.directory.path / ROLES_FOLDER / role / self.directory.run_id
+    @property
+    def folders(self) -> RoleFolders:
+        """Where the roles write until they have ended."""
+        return RoleFolders(self.directory.path, tuple(roles_of(self.job)))
 
     def play(self) -> None:
         """Play all roles to the end.
@@ -71,28 +74,28 @@ class RoleProcesses:
         with passing as place:
             children = Children(self._commands(Path(place)), Path(place))
             follower = EventFollower(
-                {role: self.folder_of(role) / EVENTS_FILE for role in roles_of(self.job)}, self.told
+                {role: self.folders.folder_of(role) / EVENTS_FILE for role in roles_of(self.job)}, self.told
             )
             try:
-                with self._relay(Path(place)) as relay, follower:
-                    children.start(lambda role: relay.abandon(_failure(children, role)))
-                    self._serve(relay)
+                with self.folders.held() as lock, self._relay(Path(place)) as relay, follower:
+                    children.start(lambda role: relay.abandon(_failure(children, role)), inherited=lock)
+                    self._serve(relay, lambda: remove_key_folders(Path(place)))
                 children.end()
             except PartyStoppedError as error:
                 children.end()
-                reason = children.reason_of(error.party)
-                if reason is not None:
-                    reason.ends_run = isinstance(error.__cause__, HekatError) and error.__cause__.ends_run
-                raise (error if reason is None else _with_reason(error, reason)) from reason or error.__cause__
+                stop = self.trace(error, self.dropouts)
+                stop = with_reason(stop, children.reason_of(stop.party))
+                raise stop from stop.__cause__
             finally:
                 children.kill()
 
-    def _serve(self, relay: LocalRelay) -> None:
+    def _serve(self, relay: LocalRelay, on_all_joined: Callable[[], None]) -> None:
         begun = time.perf_counter()
 
         def begin() -> None:
             nonlocal begun
             begun = time.perf_counter()
+            on_all_joined()
             self.on_begin()
 
         def note_dropout(error: PartyLostError) -> None:
@@ -111,7 +114,8 @@ class RoleProcesses:
             terms,
             self.job.digest,
             timeout_s=self.job.timeout_s,
-            join_timeout_s=max(self.job.timeout_s, STARTS_WITHIN_S),
+            # A process that ends is heard of at once; one that only loads much data has time.
+            join_timeout_s=max(self.job.timeout_s, JOINS_WITHIN_S),
             may_drop_out=self.may_drop_out,
         )
 
@@ -120,36 +124,24 @@ class RoleProcesses:
         public = {name: key.public for name, key in self.keys.items()}
         for number, role in enumerate(roles_of(self.job)):
             words: list[object] = ["run", self.files.job.absolute(), f"--role={role}", "--relay", place / "relay"]
-            words += ["--runs", self.folder_of(role).parent, "--json"]
+            words += ["--runs", self.folders.folder_of(role).parent, "--json"]
             site = self.files.site or self.files.job.parent / "site.toml"
             words += ["--site", site.absolute()]
             if self.files.passphrase is not None:
                 words += ["--passphrase-file", self.files.passphrase.absolute()]
             if not self.job.party_keys:
-                folder = place / f"keys-{number}"
+                folder = place / f"{_KEYS}{number}"
                 write_key_folder(folder, self.keys[role], public)
                 words += ["--keys", folder]
             commands[role] = [str(word) for word in (*words, *self.options.get(role, ()))]
         return commands
 
-    def join_folders(self, apart: Collection[str]) -> None:
-        """Move what the roles left into the run's folder, but files of the names in `apart`. Raises StateError.
 
-        The roles' folders stay until `remove_folders`.
-        """
-        with disk_errors_as_state_errors(f"what the roles left could not be moved into {self.directory.path}"):
-            for role in roles_of(self.job):
-                own = self.folder_of(role)
-                for path in sorted(own.rglob("*")) if own.is_dir() else ():
-                    place = self.directory.path / path.relative_to(own)
-                    if path.is_dir():
-                        place.mkdir(mode=path.stat().st_mode & 0o777, exist_ok=True)
-                    elif not (path.parent == own and (path.name in apart or place.exists())):
-                        path.replace(place)
-
-    def remove_folders(self) -> None:
-        """Remove what is left of the roles' own folders."""
-        shutil.rmtree(self.directory.path / ROLES_FOLDER, ignore_errors=True)
+def remove_key_folders(place: Path) -> None:
+    """Leave none of the run's private keys on the disk: every role has read its own by the time that it joins."""
+    with disk_errors_as_state_errors(f"the run's keys in {place} could not be removed"):
+        for folder in place.glob(f"{_KEYS}*"):
+            shutil.rmtree(folder)
 
 
 def _failure(children: Children, role: str) -> HekatError:
@@ -162,14 +154,15 @@ def _failure(children: Children, role: str) -> HekatError:
     )
 
 
-def with_saved(error: PartyStoppedError, saved: str) -> PartyStoppedError:
-    """The same for the whole machine: what any party saved is what the run goes on from."""
-    if not saved:
+def with_reason(error: PartyStoppedError, reason: HekatError | None) -> PartyStoppedError:
+    """The same stop with what the party's process said of it, as its cause; `error` where it said nothing.
+
+    Whether the party's error ends the run for all was told by the relay, and goes along.
+    """
+    if reason is None:
         return error
-    what = error.what.removesuffix(f"; saved: {error.saved}")
-    return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)
-
-
-def _with_reason(error: PartyStoppedError, reason: HekatError) -> PartyStoppedError:
+    reason.ends_run = isinstance(error.__cause__, HekatError) and error.__cause__.ends_run
     what = f"party {error.party!r} stopped in step {error.step!r}: {reason}"
-    return PartyStoppedError(what, party=error.party, step=error.step, saved=error.saved)
+    stop = PartyStoppedError(what, party=error.party, step=error.step, saved=error.saved)
+    stop.__cause__ = reason
+    return stop

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import Self
 
@@ -28,6 +29,8 @@ from hekat.launch.local.told_errors import encode_error
 # What a Unix socket's address holds, with the zero at its end.
 MAX_SOCKET_PATH_BYTES = 107
 _HANDSHAKE_S = 10.0
+# Of all roles that still play, every one computes or says nothing: by then no step of the run waits for them.
+SILENT_FOR_S = 600.0
 
 
 class LocalRelay:
@@ -44,14 +47,19 @@ class LocalRelay:
         *,
         timeout_s: float,
         join_timeout_s: float | None = None,
+        silence_s: float | None = None,
         may_drop_out: Collection[str] = (),
     ) -> None:
         """`timeout_s` is the time of one wait, `join_timeout_s` that in which every role must join (None: the same).
+
+        Roles of which none was heard for `silence_s` (None: `timeout_s`, and ten minutes at least) while no call waits
+        are taken for lost: a process that was stopped holds nobody up for good.
 
         Raises InputError where the path is too long for a socket, StateError where it cannot be made.
         """
         self.terms = terms
         self._path, self._join_timeout_s = path, join_timeout_s or timeout_s
+        self._silence_s = silence_s or max(timeout_s, SILENT_FOR_S)
         self._mine = JoinRequest.of("the relay", job_digest)
         self._hub = InProcessHub(terms.roles, timeout_s, may_be_lost=frozenset(may_drop_out))
         self._joined: dict[str, RoleConnection] = {}
@@ -78,6 +86,8 @@ class LocalRelay:
         for role, connection in connections.items():
             connection.begin(self._hub, role, self.terms)
         on_begin()
+        is_over = Event()
+        Thread(target=self._give_up_on_silent, args=(connections.values(), is_over), daemon=True).start()
         try:
             self._hub.wait_until_all_finished(on_dropout)
         except BaseException as error:
@@ -86,6 +96,7 @@ class LocalRelay:
         finally:
             for connection in connections.values():
                 connection.join()
+            is_over.set()
         self._hub.raise_first_failure()
 
     def abandon(self, error: HekatError) -> None:
@@ -124,6 +135,7 @@ class LocalRelay:
             request = JoinRequest(*(frame.take(name, str) for name in ("role", "job_digest", "release")))
             request.check_fits(self._mine, self.terms.roles)
             connection.settimeout(None)
+            _limit_sending(connection, self._silence_s)
             with self._changed:
                 if self._refusal is not None:
                     raise self._refusal
@@ -139,6 +151,13 @@ class LocalRelay:
         with self._changed:
             for role in [role for role, connection in self._joined.items() if connection is gone]:
                 del self._joined[role]
+
+    def _give_up_on_silent(self, connections: Collection[RoleConnection], is_over: Event) -> None:
+        while not is_over.wait(HEAR_EVERY_S):
+            playing = [connection for connection in connections if connection.is_served]
+            if playing and min(connection.silent_s for connection in playing) >= self._silence_s:
+                for connection in playing:
+                    connection.give_up()
 
     def _wait_until_all_joined(self) -> dict[str, RoleConnection]:
         deadline = time.monotonic() + self._join_timeout_s
@@ -191,6 +210,13 @@ def _listen_at(path: Path) -> socket.socket:
             cure="choose another path; if an earlier relay was killed, remove its socket",
         ) from error
     return listener
+
+
+def _limit_sending(connection: socket.socket, limit_s: float) -> None:
+    """Let no send wait for longer for a role that takes nothing; receiving, which shares Python's limit, has none."""
+    connection.setsockopt(
+        socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(limit_s), int(limit_s % 1 * 1e6))
+    )
 
 
 def _refuse(connection: socket.socket, error: HekatError) -> None:

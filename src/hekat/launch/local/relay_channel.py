@@ -10,18 +10,24 @@ from typing import Any
 
 from hekat.channel.channel import check_payload, check_peer, check_step, check_timeout
 from hekat.channel.dropout_notice import DropoutNotice
-from hekat.errors import ChannelError, HekatError, PartyStoppedError
-from hekat.launch.local.frames import ConnectionEndedError, receive_frame, send_frame
+from hekat.errors import ChannelError, ChannelTimeoutError, HekatError, PartyStoppedError
+from hekat.launch.local.frames import ConnectionEndedError, ConnectionSilentError, receive_frame, send_frame
 from hekat.launch.local.terms import JoinRequest, RunTerms
 from hekat.launch.local.told_errors import decode_error, encode_error, encode_notice
+
+# The relay lets every role this long to come, or its own time for one wait.
+JOINS_WITHIN_S = 600.0
+# Beyond the time of what is waited for at the relay: its own way and that of the answer.
+_ANSWERS_WITHIN_S = 30.0
 
 
 class RelayChannel:
     """`Channel` over a connection that the relay admitted; used by one thread at a time."""
 
-    def __init__(self, connection: socket.socket, role: str, terms: RunTerms) -> None:
+    def __init__(self, connection: socket.socket, role: str, terms: RunTerms, *, timeout_s: float) -> None:
+        """`timeout_s` is the time of one wait at the relay, by its word; the relay's own word is waited for longer."""
         self.terms = terms
-        self._connection, self._role = connection, role
+        self._connection, self._role, self._timeout_s = connection, role, timeout_s
 
     @property
     def party(self) -> str:
@@ -44,7 +50,8 @@ class RelayChannel:
         check_step(step)
         if timeout_s is not None:
             check_timeout(timeout_s)
-        return self._call({"call": "receive", "sender": sender, "step": step, "timeout_s": timeout_s})
+        header = {"call": "receive", "sender": sender, "step": step, "timeout_s": timeout_s}
+        return self._call(header, timeout_s=timeout_s)
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""
@@ -82,14 +89,18 @@ class RelayChannel:
     def __repr__(self) -> str:
         return f"RelayChannel({self.party!r} of {', '.join(self.parties)})"
 
-    def _call(self, header: Mapping[str, Any], payload: bytes = b"") -> bytes:
+    def _call(self, header: Mapping[str, Any], payload: bytes = b"", timeout_s: float | None = None) -> bytes:
+        limit_s = (self._timeout_s if timeout_s is None else timeout_s) + _ANSWERS_WITHIN_S
         try:
+            self._connection.settimeout(limit_s)
             send_frame(self._connection, header, payload)
             frame = receive_frame(self._connection)
         except BaseException as error:
             # A call that was cut short (Ctrl-C) leaves half a frame on the way: nothing more can be said on it.
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
+            if isinstance(error, ConnectionSilentError):
+                raise _silent(self.party, limit_s) from error
             if not isinstance(error, ConnectionEndedError):
                 raise
             raise ChannelError(
@@ -103,18 +114,22 @@ class RelayChannel:
 
 
 @contextmanager
-def join_relay(path: Path, request: JoinRequest) -> Iterator[RelayChannel]:
+def join_relay(path: Path, request: JoinRequest, *, timeout_s: float) -> Iterator[RelayChannel]:
     """The channel of one role, once every role of the run has joined; the relay is told how the block ended.
+
+    `timeout_s` is the job's time for one wait. A relay that says nothing for longer ends the role.
 
     Raises:
         ChannelError: no relay is there, or it ended before the run began.
         JobError: the job names no such role; the relay has another job or release.
         PolicyError: another process plays the role.
-        ChannelTimeoutError: other roles never came; names them.
+        ChannelTimeoutError: other roles never came; names them. Or the relay says nothing.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        channel = RelayChannel(connection, request.role, _ask_to_join(connection, path, request))
+        connection.settimeout(max(timeout_s, JOINS_WITHIN_S) + _ANSWERS_WITHIN_S)
+        terms = _ask_to_join(connection, path, request)
+        channel = RelayChannel(connection, request.role, terms, timeout_s=timeout_s)
         try:
             yield channel
         except BaseException as error:
@@ -135,10 +150,22 @@ def _ask_to_join(connection: socket.socket, path: Path, request: JoinRequest) ->
             got=error.strerror or type(error).__name__,
             cure="start the relay first, or correct the path",
         ) from error
-    send_frame(connection, {"role": request.role, "job_digest": request.job_digest, "release": request.release})
-    header = receive_frame(connection).header
+    try:
+        send_frame(connection, {"role": request.role, "job_digest": request.job_digest, "release": request.release})
+        header = receive_frame(connection).header
+    except ConnectionSilentError as error:
+        raise _silent(request.role, connection.gettimeout() or 0.0) from error
     _raise_told(header)
     return RunTerms.from_header(header)
+
+
+def _silent(role: str, limit_s: float) -> ChannelTimeoutError:
+    return ChannelTimeoutError(
+        f"the relay of {role!r} says nothing",
+        expected=f"an answer within {limit_s:g} s",
+        got="none",
+        cure="look at what the relay's process is doing, then start the run again",
+    )
 
 
 def _raise_told(header: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hekat.errors import JobError
+from hekat.errors import ChannelError, JobError
 from hekat.state.file_format import this_release
 
 
@@ -60,4 +60,14 @@ class RunTerms:
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> RunTerms:
-        return cls(str(header["run_id"]), tuple(str(role) for role in header["roles"]))
+        """The terms as the relay told them: its claim, held against the job by who plays a role. Raises ChannelError
+        for what tells none."""
+        run_id, roles = header.get("run_id"), header.get("roles")
+        if not isinstance(run_id, str) or not isinstance(roles, list):
+            raise ChannelError(
+                "the relay does not say what it serves",
+                expected="the run's id and its roles",
+                got="something else",
+                cure="find out who serves the relay",
+            )
+        return cls(run_id, tuple(str(role) for role in roles))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.disk_errors import read_file
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.load_any_job import check_may_run
 from hekat.job.psi.job_file import PROTOCOL
@@ -19,7 +18,7 @@ from hekat.state import create_run_directory
 from hekat.summary.party_views import views_of_parties
 from hekat.summary.psi.role_result import IntersectionResult
 from hekat.summary.psi.summary import summarise
-from hekat.summary.result_file import RESULT_FILE, decode_result
+from hekat.summary.result_file import RESULT_FILE
 from hekat.summary.summary_format import SUMMARY_FILE, write_summary
 
 
@@ -41,15 +40,13 @@ def run_intersection_in_processes(
             keys = session_keys(inputs.party_keys, settings.parties)
             public = write_public_keys(folder, keys)
             processes = RoleProcesses(files, job, directory, keys)
-            results = {}
+            folders = processes.folders
             try:
                 processes.play()
-                for party in settings.parties:
-                    path = processes.folder_of(party) / RESULT_FILE
-                    results[party] = decode_result(read_file(path), IntersectionResult, PROTOCOL, str(path))
+                results = {name: folders.result_of(name, IntersectionResult, PROTOCOL) for name in settings.parties}
             finally:
-                processes.join_folders((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
-                processes.remove_folders()
+                folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
+                folders.remove()
             summary = summarise(
                 job,
                 directory.run_id,

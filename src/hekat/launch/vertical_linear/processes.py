@@ -6,26 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from hekat.disk_errors import read_file
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyStoppedError
 from hekat.job.load_any_job import check_may_run
 from hekat.job.vertical_linear.job_file import PROTOCOL
-from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses, with_saved
+from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
 from hekat.launch.run_result import RunResult
+from hekat.launch.vertical_linear.role_folders import join_role_folders
 from hekat.launch.vertical_linear.run import ON_ONE_MACHINE
 from hekat.protocol.vertical_linear.timing_labels import TRAINING
 from hekat.run.numbered_files import numbers_of
 from hekat.run.progress import Progress, Silence
-from hekat.run.run_events import EVENTS_FILE, logged_run
+from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.role_run import EXACTNESS_NEEDS_ONE_PROCESS
 from hekat.state import create_run_directory
 from hekat.summary.party_views import views_of_parties
-from hekat.summary.result_file import RESULT_FILE, decode_result
-from hekat.summary.summary_format import SUMMARY_FILE, write_summary
+from hekat.summary.summary_format import write_summary
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.role_result import VerticalResult
 from hekat.summary.vertical_linear.summary import summarise_vertical
@@ -71,22 +70,19 @@ def run_vertical_in_processes(
                 on_begin=lambda: shown.begin(TRAINING, settings.training.epochs),
                 told=tell,
             )
-            results = {}
+            folders = processes.folders
             try:
                 processes.play()
-                for role in settings.everyone:
-                    path = processes.folder_of(role) / RESULT_FILE
-                    results[role] = decode_result(read_file(path), VerticalResult, PROTOCOL, str(path))
+                results = {role: folders.result_of(role, VerticalResult, PROTOCOL) for role in settings.everyone}
             except PartyStoppedError as error:
                 epochs = [
-                    max(numbers_of(processes.folder_of(party) / CHECKPOINTS_FOLDER, party, "epoch"), default=0)
+                    max(numbers_of(folders.folder_of(party) / CHECKPOINTS_FOLDER, party, "epoch"), default=0)
                     for party in settings.parties
                 ]
-                saved = f"checkpoints of epoch {min(epochs)}" if min(epochs) else ""
-                raise with_saved(error, saved) from error.__cause__
+                stop = error.with_saved(f"checkpoints of epoch {min(epochs)}") if min(epochs) else error
+                raise stop from error.__cause__
             finally:
-                processes.join_folders((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
-                processes.remove_folders()
+                join_role_folders(folders)
             run = FinishedVerticalRun(job, results, processes.seconds)
             summary = summarise_vertical(
                 run,

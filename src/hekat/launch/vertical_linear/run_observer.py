@@ -60,6 +60,4 @@ class RunObserver(VerticalObserver):
     def with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
         """The same for the whole machine: a run goes on from the last epoch that every party saved."""
         epoch = min(self._saved.get(name, 0) for name in self._job.settings.parties)
-        saved = f"checkpoints of epoch {epoch}" if epoch else ""
-        what = error.what.removesuffix(f"; saved: {error.saved}")
-        return PartyStoppedError(what, party=error.party, step=error.step, saved=saved, cure=error.cure)
+        return error.with_saved(f"checkpoints of epoch {epoch}" if epoch else "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hekat.errors import BoundError, ChannelError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.channel.departure import FailureElsewhereError
+from hekat.errors import BoundError, ChannelError, HekatError, PartyLostError, PartyStoppedError, ProtocolError
 
 
 def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError], aggregator: str) -> PartyStoppedError:
@@ -14,11 +15,16 @@ def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError]
     up on and sums that do not open.
     """
     before = [dropout for dropout in dropouts if not dropout.after_stop]
-    if not before or error.party != aggregator or not isinstance(error.__cause__, ProtocolError):
+    if not before or error.party != aggregator or not _is_raised(error.__cause__, ProtocolError):
         return error
     last = before[-1]
-    if last.__cause__ is None or isinstance(last.__cause__, (BoundError, ChannelError, ProtocolError)):
+    if last.__cause__ is None or _is_raised(last.__cause__, BoundError, ChannelError, ProtocolError):
         return error
     stop = PartyStoppedError(last.what, party=last.party, step=last.step, saved=error.saved)
     stop.__cause__ = last.__cause__
     return stop
+
+
+def _is_raised(cause: BaseException | None, *kinds: type[HekatError]) -> bool:
+    """Whether the cause is of these kinds, raised here or told by its kind from another process."""
+    return issubclass(cause.kind if isinstance(cause, FailureElsewhereError) else type(cause), kinds)

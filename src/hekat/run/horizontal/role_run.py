@@ -15,7 +15,12 @@ from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import describe_round, write_round
 from hekat.run.horizontal.trained_model import save_trained_model
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, save_state, set_checkpoint_aside
+from hekat.run.horizontal.training_state_file import (
+    CHECKPOINT_FILE,
+    save_state,
+    says_models_differ,
+    set_checkpoint_aside,
+)
 from hekat.run.horizontal.upload_states import keep_states_in, open_states, roles_without_own_folder
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
@@ -89,7 +94,7 @@ def run_horizontal_role(
             try:
                 state = played.play(place.channel)
             except PartyStoppedError as error:
-                if isinstance(error.__cause__, ModelsDifferError) or error.told_reason == ModelsDifferError.__name__:
+                if says_models_differ(error):
                     set_checkpoint_aside(folder.path)
                 raise
             except ModelsDifferError:

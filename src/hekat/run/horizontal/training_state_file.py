@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import StateError
+from hekat.errors import ModelsDifferError, PartyStoppedError, StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
@@ -62,6 +62,15 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
             releases=tuple(dict.fromkeys([*releases, this_release()])),
         ),
     )
+
+
+def says_models_differ(error: PartyStoppedError) -> bool:
+    """Whether a role, this one or one that signed it, ended the run because parties ended with different models.
+
+    Unsigned, it is a relay's word: whoever believed it would let a relay take the checkpoint of any run.
+    """
+    is_signed = error.notice is not None and error.told_reason == ModelsDifferError.__name__
+    return is_signed or isinstance(error.__cause__, ModelsDifferError)
 
 
 def set_checkpoint_aside(run_folder: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hekat.channel.departure import FailureElsewhereError
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.secure_sum.masked.messages import IncludedMessage, ReleasedMessage
@@ -268,3 +269,14 @@ def test_a_run_is_not_said_to_end_by_what_was_lost_only_after_its_end() -> None:
     assert trace_to_origin(stop, [loss], "hub").party == "e"
     loss.after_stop = True
     assert trace_to_origin(stop, [loss], "hub") is stop
+
+
+@pytest.mark.parametrize(
+    ("raised", "origin"), [("InputError", "e"), ("ChannelError", "hub"), ("its process ended", "hub")]
+)
+def test_the_party_whose_error_ended_a_run_in_processes_is_named_by_its_kind(raised: str, origin: str) -> None:
+    stop = PartyStoppedError("too few parties are left", party="hub")
+    stop.__cause__ = FailureElsewhereError("ProtocolError")
+    loss = PartyLostError("party 'e' was lost", party="e")
+    loss.__cause__ = FailureElsewhereError(raised)
+    assert trace_to_origin(stop, [loss], "hub").party == origin

@@ -1,0 +1,88 @@
+"""RUN/roles/ROLE/RUN_ID/: where roles in processes of their own write, until their launcher makes one folder of all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from hekat.disk_errors import disk_errors_as_state_errors, read_file
+from hekat.errors import StateError
+from hekat.summary.result_file import RESULT_FILE, decode_result
+
+T = TypeVar("T")
+
+ROLES_FOLDER = "roles"
+
+
+@dataclass(frozen=True)
+class RoleFolders:
+    """The folders of `roles` within the run's folder `run`, whose name is the run's id."""
+
+    run: Path
+    roles: tuple[str, ...]
+
+    @property
+    def are_left(self) -> bool:
+        """Whether a launcher that was killed left them behind."""
+        return self._place.is_dir()
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Hold the folders for this process and for every one that inherits the descriptor.
+
+        Raises StateError where other processes hold them: the run is still going on.
+        """
+        with disk_errors_as_state_errors(f"{self._place} cannot be made"):
+            self._place.mkdir(exist_ok=True)
+            lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise StateError(
+                    f"the run in {self.run} is still going on",
+                    expected="a run whose processes have all ended",
+                    got="a process that plays one of its roles",
+                    cure="wait for its end, or end its processes",
+                ) from None
+            yield lock
+        finally:
+            os.close(lock)
+
+    def folder_of(self, role: str) -> Path:
+        """Where the role's own run lies until the folders are joined."""
+        return self._place / role / self.run.name
+
+    def result_of(self, role: str, kind: type[T], protocol: str) -> T:
+        """The result, of class `kind`, that the role left. Raises StateError where it is not there or damaged."""
+        path = self.folder_of(role) / RESULT_FILE
+        return decode_result(read_file(path), kind, protocol, str(path))
+
+    def join(self, apart: Collection[str]) -> None:
+        """Move what the roles left into the run's folder, except the files named in `apart`. Raises StateError.
+
+        The roles' folders stay until `remove`.
+        """
+        with disk_errors_as_state_errors(f"what the roles left could not be moved into {self.run}"):
+            for role in self.roles:
+                own = self.folder_of(role)
+                for path in sorted(own.rglob("*")) if own.is_dir() else ():
+                    place = self.run / path.relative_to(own)
+                    if path.is_dir():
+                        place.mkdir(mode=path.stat().st_mode & 0o777, exist_ok=True)
+                    elif not (path.parent == own and (path.name in apart or place.exists())):
+                        path.replace(place)
+
+    def remove(self) -> None:
+        """Remove what is left of the roles' own folders."""
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    @property
+    def _place(self) -> Path:
+        return self.run / ROLES_FOLDER

@@ -1,0 +1,67 @@
+"""Which of the roles' checkpoints and models the run's folder gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.job.horizontal.job_file import Job, load_job
+from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders
+from hekat.launch.local.role_folders import RoleFolders
+from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
+
+JOB = Path(__file__).parents[3] / "examples" / "hospitals" / "job.toml"
+
+
+@pytest.fixture(scope="module")
+def job() -> Job:
+    return load_job(JOB)
+
+
+@pytest.fixture
+def folders(tmp_path, job) -> RoleFolders:
+    found = RoleFolders(tmp_path / "run", job.settings.everyone)
+    for role in found.roles:
+        found.folder_of(role).mkdir(parents=True)
+    return found
+
+
+def save(folders: RoleFolders, job: Job, party: str, rounds: int, *, model: bool = False) -> None:
+    folder = folders.folder_of(party)
+    save_checkpoint(folder / "checkpoint.npz", Checkpoint(job.digest, rounds, {"weights": np.full(3, float(rounds))}))
+    if model:
+        (folder / "model.npz").write_text(party)
+
+
+def test_the_run_gets_the_checkpoint_and_the_model_of_the_party_that_came_furthest(folders, job) -> None:
+    first, second, third, *_ = job.settings.parties
+    save(folders, job, first, 2)
+    save(folders, job, second, 3)
+    save(folders, job, third, 3, model=True)
+    furthest = find_furthest(folders, job)
+    assert furthest is not None
+    assert (furthest.rounds_done, furthest.folder) == (3, folders.folder_of(third))
+    join_role_folders(folders, job)
+    assert load_checkpoint(folders.run / "checkpoint.npz", job.digest).rounds_done == 3
+    assert (folders.run / "model.npz").read_text() == third
+    assert not folders.are_left
+
+
+def test_where_one_party_found_that_models_differ_the_run_gets_no_checkpoint_of_another(folders, job) -> None:
+    """Another stopped before it could compare, and still has one that all here would go on from."""
+    first, second, *_ = job.settings.parties
+    save(folders, job, first, 3, model=True)
+    (folders.folder_of(second) / "checkpoint.different.npz").write_text("of one of them")
+    join_role_folders(folders, job)
+    assert (folders.run / "checkpoint.different.npz").exists()
+    assert not (folders.run / "checkpoint.npz").exists()
+    assert not (folders.run / "model.npz").exists()
+
+
+def test_without_a_checkpoint_there_is_nothing_to_take(folders, job) -> None:
+    (folders.folder_of(job.settings.parties[0]) / "checkpoint.npz").write_text("damaged")
+    assert find_furthest(folders, job) is None
+    join_role_folders(folders, job)
+    assert not (folders.run / "checkpoint.npz").exists()

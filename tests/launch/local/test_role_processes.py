@@ -1,0 +1,55 @@
+"""What the launcher of a run in processes gives them, takes from the disk, and says of their ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hekat.channel import PartyKey
+from hekat.errors import InputError, ModelsDifferError, PartyStoppedError
+from hekat.job.load_any_job import load_any_job, roles_of
+from hekat.launch.local.processes import JobFiles, RoleProcesses, remove_key_folders, with_reason
+from hekat.state import create_run_directory
+
+INTERSECTION = Path(__file__).parents[3] / "examples" / "intersection"
+
+
+@pytest.fixture
+def processes(tmp_path, monkeypatch) -> RoleProcesses:
+    """Of a job file that is a link, named from another folder."""
+    (tmp_path / "job.toml").symlink_to(INTERSECTION / "job.toml")
+    monkeypatch.chdir(tmp_path)
+    job = load_any_job(Path("job.toml"))
+    keys = {role: PartyKey.generate() for role in roles_of(job)}
+    return RoleProcesses(JobFiles(Path("job.toml")), job, create_run_directory(tmp_path / "runs"), keys)
+
+
+def test_every_process_reads_the_files_that_were_checked(processes, tmp_path) -> None:
+    """The site file lies beside the job as it was named, and not beside what a link leads to."""
+    for role, words in processes._commands(tmp_path).items():
+        assert words[:3] == ["run", str(tmp_path / "job.toml"), f"--role={role}"]
+        assert words[words.index("--site") + 1] == str(tmp_path / "site.toml")
+
+
+def test_no_key_of_the_run_is_left_on_the_disk_once_every_role_has_read_its_own(processes, tmp_path) -> None:
+    processes._commands(tmp_path)
+    (tmp_path / "0.json").touch()
+    assert len(list(tmp_path.glob("keys-*/own.key"))) == len(processes.keys)
+    remove_key_folders(tmp_path)
+    assert not list(tmp_path.glob("keys-*"))
+    assert (tmp_path / "0.json").exists()
+
+
+@pytest.mark.parametrize("cause", [ModelsDifferError("other models"), InputError("label missing in row 17")])
+def test_the_reason_that_a_process_told_keeps_whether_it_ends_the_run_for_all(cause) -> None:
+    """The relay knows only the kind of an error; the words lie with the process."""
+    error = PartyStoppedError("party 'a' stopped", party="a", step="s", saved="checkpoint of round 1")
+    error.__cause__ = cause
+    assert with_reason(error, None) is error
+    told = InputError("in the words of its process")
+    stop = with_reason(error, told)
+    assert stop.__cause__ is told
+    assert told.ends_run == cause.ends_run
+    assert "in the words of its process" in str(stop)
+    assert (stop.party, stop.step, stop.saved) == ("a", "s", "checkpoint of round 1")
