@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
+from tests.launch.forked_roles import OUTPUT, Fork, RoleProcesses
 
 from hekat.channel import PartyKey
 from hekat.errors import HekatError
 from hekat.job.approvals import approve
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.site_file import load_site
-from hekat.launch.local import LocalRelay, RunTerms
+from hekat.launch.local import LocalRelay, RunTerms, relay
 
 RUN_ID = "20260101T000000Z-0123ab"
+LONG_S = 1e6
 
 
 @dataclass
@@ -73,38 +80,45 @@ class RolesApart:
     def job(self) -> AnyJob:
         return load_any_job(self.together / "job.toml")
 
-    def play(self, *, may_drop_out: tuple[str, ...] = (), timeout_s: float = 60.0) -> dict[str, Ended]:
+    def play(self, fork: Fork, *, may_drop_out: tuple[str, ...] = (), timeout_s: float = 60.0) -> dict[str, Ended]:
         """Start a process for each role, carry their messages until all have ended, and say how each ended."""
         socket = self.place / "relay"
         job = self.job
         terms = RunTerms(RUN_ID, roles_of(job))
-        with LocalRelay(socket, terms, job.digest, timeout_s=timeout_s, may_drop_out=may_drop_out) as relay:
-            processes = {role: self.start(role, socket) for role in self.roles}
-            try:
-                relay.serve()
-            except HekatError:
-                pass  # what ended the run is told by the processes
-            finally:
-                ended = {role: self._end(process) for role, process in processes.items()}
-        return ended
+        with (
+            LocalRelay(socket, terms, job.digest, timeout_s=timeout_s, may_drop_out=may_drop_out) as local_relay,
+            RoleProcesses(fork) as processes,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            for role in self.roles:
+                processes.start(role, self.folder_of(role), self._command(role, socket), self.preludes.get(role, ""))
+            clock = _Clock(local_relay, processes)
+            patch.setattr(relay, "time", SimpleNamespace(monotonic=clock.monotonic))
+            with suppress(HekatError):  # what ended the run is told by the processes
+                local_relay.serve()
+            codes = processes.wait()
+        return {role: self._read_answer(role, code) for role, code in codes.items()}
 
-    def start(self, role: str, socket: Path, *options: str) -> subprocess.Popen[str]:
-        """One role's process; its answer is JSON."""
-        folder = self.folder_of(role)
+    def _read_answer(self, role: str, code: int) -> Ended:
+        out = (self.folder_of(role) / OUTPUT).read_text()
+        return Ended(code, json.loads(out) if out.strip() else {})
+
+    def start(self, role: str, socket: Path) -> subprocess.Popen[str]:
+        """One role's process by its command alone; its answer is JSON."""
         program = f"{self.preludes.get(role, '')}\nimport sys\nfrom hekat.cli.main import main\nsys.exit(main())"
-        words = ["run", str(folder / "job.toml"), f"--role={role}", "--relay", str(socket), "--json"]
-        words += ["--runs", str(folder / "runs"), *self.options.get(role, ()), *options]
         return subprocess.Popen(
-            [sys.executable, "-c", program, *words],
+            [sys.executable, "-c", program, *self._command(role, socket)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            cwd=folder,
+            cwd=self.folder_of(role),
         )
 
-    def _end(self, process: subprocess.Popen[str]) -> Ended:
-        out, _ = process.communicate(timeout=120)
-        return Ended(process.returncode, json.loads(out) if out.strip() else {})
+    def _command(self, role: str, socket: Path) -> list[str]:
+        """The words of one role's command; its answer is JSON."""
+        folder = self.folder_of(role)
+        words = ["run", str(folder / "job.toml"), f"--role={role}", "--relay", str(socket), "--json"]
+        return [*words, "--runs", str(folder / "runs"), *self.options.get(role, ())]
 
     def _write(self, folder: Path, job_text: str, roles: list[str]) -> None:
         """Job, site file, keys and approvals of these roles; `@` in a site's lines is the folder with the data."""
@@ -122,4 +136,14 @@ class RolesApart:
                 approve(site, role, job.digest, job.name)
 
 
-Tables = Callable[[Path], None]
+@dataclass
+class _Clock:
+    """Time that is over for all who have not joined, once every other process has joined or ended."""
+
+    local_relay: LocalRelay
+    processes: RoleProcesses
+
+    def monotonic(self) -> float:
+        came = set(self.local_relay._joined)
+        is_settled = all(role in came or code is not None for role, code in self.processes.poll().items())
+        return time.monotonic() + (LONG_S if is_settled else 0.0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.launch.forked_roles import Fork
 from tests.launch.roles_apart import RUN_ID, RolesApart
 
 from hekat.cli.main import main
@@ -66,6 +68,13 @@ RecordedChannel.send = send_or_die
 """
 
 
+@pytest.fixture(scope="module")
+def fork() -> Iterator[Fork]:
+    """What the processes of all runs here are forked from."""
+    with Fork() as fork:
+        yield fork
+
+
 def clinics(place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "") -> RolesApart:
     """A horizontal job of `count` parties; `key` is a line of the leader's site."""
     parties = PARTIES[:count]
@@ -109,14 +118,14 @@ def assert_reported_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
-def test_horizontal_roles_train_what_one_process_trains(tmp_path, paillier_keys, protection) -> None:
+def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, protection) -> None:
     key = ""
     if protection == "paillier":
         save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
         key = f'paillier_key = "{tmp_path}/leader.key"'
     lines = f'kind = "{protection}"' + ("\nkey_bits = 2048" if protection == "paillier" else "")
     apart = clinics(tmp_path, 3 if protection == "lattice" else 2, lines, key=key)
-    ended = apart.play()
+    ended = apart.play(fork)
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(
         apart.roles, (0, None)
     )
@@ -136,20 +145,20 @@ def test_horizontal_roles_train_what_one_process_trains(tmp_path, paillier_keys,
     assert not (apart.run_of("hub") / "model.npz").exists()
 
 
-def test_a_killed_party_drops_out_as_a_lost_one_does(tmp_path) -> None:
+def test_a_killed_party_drops_out_as_a_lost_one_does(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 5, 'kind = "lattice"', rounds=3)
     apart.preludes["west"] = KILLED_IN_ROUND_2
-    ended = apart.play(may_drop_out=apart.job.settings.parties)
+    ended = apart.play(fork, may_drop_out=apart.job.settings.parties)
     assert {role: one.code for role, one in ended.items()} == {**dict.fromkeys(apart.roles, 0), "west": -9}
     together = run_job(load_inputs(apart.together / "job.toml"), tmp_path / "runs", dropouts={"west": 2})
     for party in ("north", "east", "south", "middle"):
         assert_same_arrays(model_in(apart.run_of(party)), model_in(together.folder))
 
 
-def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(tmp_path) -> None:
+def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     apart.preludes["east"] = KILLED_AT_ITS_UPDATE
-    ended = apart.play()
+    ended = apart.play(fork)
     assert ended["east"].code == -9
     for role in ("north", "hub"):
         assert ended[role].code == 2
@@ -164,7 +173,7 @@ def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(tmp
 
 
 @pytest.mark.parametrize("kind", ["ecdh", "rsa_blind"])
-def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
+def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> None:
     sites = {}
     for party, numbers in {"bank": range(30), "insurer": range(44, 9, -1)}.items():
         rows = "".join(f"client{number},{number % 7}\n" for number in numbers)
@@ -178,7 +187,7 @@ def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
     if kind == "rsa_blind":
         text += "key_bits = 3072\n"
     apart = RolesApart(tmp_path, text, ("bank", "insurer"), sites)
-    ended = apart.play()
+    ended = apart.play(fork)
     assert {role: (one.code, one.told.get("common")) for role, one in ended.items()} == dict.fromkeys(
         apart.roles, (0, 20)
     )
@@ -198,7 +207,7 @@ def test_parties_of_an_intersection_find_the_same_rows(tmp_path, kind) -> None:
 
 
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
-def test_vertical_roles_train_what_one_process_trains(tmp_path, paillier_keys, form) -> None:
+def test_vertical_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, form) -> None:
     rng = np.random.default_rng(5)
     values = {"bank": rng.normal(size=(40, 2)), "insurer": rng.normal(size=(40, 2))}
     score = values["bank"][:, 0] - values["insurer"][:, 1]
@@ -231,7 +240,7 @@ def test_vertical_roles_train_what_one_process_trains(tmp_path, paillier_keys, f
         text += '[column_leak]\naccepted = "the guest may learn columns of hosts"\n'
     policy = 'protections = ["paillier"]\nmin_key_bits = 2048\nlabel_leak_waiver = true\ncolumn_leak_waiver = true'
     apart = RolesApart(tmp_path, text, roles, sites, policy)
-    ended = apart.play()
+    ended = apart.play(fork)
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(roles, (0, None))
     together = run_vertical_job(load_vertical_inputs(apart.together / "job.toml"), tmp_path / "runs")
     for role in roles:
@@ -407,23 +416,23 @@ def test_keys_in_a_folder_free_no_site_from_its_rules(tmp_path, capsys) -> None:
     assert not runs.exists()
 
 
-def test_a_party_that_never_comes_is_named_by_all_others(tmp_path) -> None:
+def test_a_party_that_never_comes_is_named_by_all_others(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     apart.preludes["east"] = "import sys; sys.exit(0)"
-    ended = apart.play(timeout_s=20.0)
+    ended = apart.play(fork, timeout_s=20.0)
     for role in ("north", "hub"):
         assert ended[role].code == 2
         assert "no east" in ended[role].told["error"]
         assert not (apart.folder_of(role) / "runs").exists()
 
 
-def test_another_job_at_one_party_is_told_to_it(tmp_path) -> None:
+def test_another_job_at_one_party_is_told_to_it(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     job = apart.folder_of("east") / "job.toml"
     job.write_text(job.read_text().replace("rounds = 2", "rounds = 3"))
     site = load_site(apart.folder_of("east") / "site.toml")
     approve(site, "east", load_job(job).digest, "clinics")
-    ended = apart.play(timeout_s=20.0)
+    ended = apart.play(fork, timeout_s=20.0)
     assert ended["east"].code == 2
     assert "'east' was given another job" in ended["east"].told["error"]
     assert not any((apart.folder_of(role) / "runs").exists() for role in apart.roles)

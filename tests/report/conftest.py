@@ -5,12 +5,27 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.kept_drawings import kept_plots
 
 SAMPLE = Path(__file__).with_name("sample_summary.json")
+
+
+@cache
+def plots() -> list[tuple[dict[str, Any], str, Callable[..., str | None]]]:
+    return list(kept_plots())
+
+
+@pytest.fixture(autouse=True)
+def shared_drawings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests marked `drawn` draw everything themselves."""
+    if request.node.get_closest_marker("drawn") is None:
+        for place, name, plot in plots():
+            monkeypatch.setitem(place, name, plot)
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ def test_a_run_without_protection_says_so_first(unprotected: dict[str, Any], run
     assert 0 < html.index("This run was NOT protected.") < html.index("<table>")
 
 
+@pytest.mark.drawn
 def test_without_matplotlib_tables_are_shown_and_the_cure(run: RunReport, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)

@@ -87,6 +87,7 @@ def test_plots_take_their_colours_from_the_page(sample: dict[str, Any]) -> None:
         assert f"var(--{variable})" in drawings
 
 
+@pytest.mark.drawn
 def test_the_same_summary_gives_the_same_page(sample: dict[str, Any]) -> None:
     assert render_page(sample) == render_page(sample)
 
@@ -142,6 +143,7 @@ def test_nothing_measured_draws_nothing(nothing_measured: dict[str, Any]) -> Non
     assert "<svg" not in render_page(nothing_measured)
 
 
+@pytest.mark.drawn
 def test_plots_leave_matplotlib_as_it_was(sample: dict[str, Any]) -> None:
     import matplotlib
 
@@ -161,6 +163,7 @@ def test_no_plot_is_squeezed_or_lacks_a_letter(variant: dict[str, Any]) -> None:
     assert all(drawing is None or drawing.startswith('<svg role="img" aria-label=') for drawing in drawn)
 
 
+@pytest.mark.drawn
 def test_without_matplotlib_the_cure_is_named_and_nothing_written(
     sample: dict[str, Any], run_folder: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
@@ -207,6 +206,8 @@ def _random_table(
     row_count = max(row_count, 2)
     features = rng.normal(size=(row_count, len(like.feature_names)))
     if not is_dense(like.features):
+        from scipy import sparse
+
         density = like.features.nnz / max(1, like.features.shape[0] * like.features.shape[1])
         kept = rng.random(features.shape) < density
         kept[0] = True  # no column is all zeros

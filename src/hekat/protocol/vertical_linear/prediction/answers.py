@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -29,6 +28,9 @@ def answers_of(classes: Sequence[str] | None, scores: FloatArray) -> tuple[npt.N
 def probabilities_of(scores: FloatArray) -> FloatArray:
     """Sigmoids of `scores` (rows, K): one score gives the pair 1 - p, p; more are normalised to add up to 1 in a
     row."""
+    # Imported here: it takes nearly as long as everything else that a command imports, and only predictions need it.
+    from scipy.special import expit
+
     each: FloatArray = expit(scores)
     if scores.shape[1] == 1:
         return np.hstack([expit(-scores), each])
