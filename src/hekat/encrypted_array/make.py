@@ -49,7 +49,7 @@ def array(
         pack: Values to one ciphertext along the last axis; None gives each its own.
         lane_bits: Bits of one packed value's slot; by default as wide as the key allows.
         variant: How ciphertexts are randomised: "standard", "djn", or with the private key "crt".
-        engine: What encrypts; the selected engine if None, the GPU of `values` where they lie on one.
+        engine: The engine that encrypts; the selected engine if None, the GPU of `values` where they lie on one.
 
     Returns:
         The encrypted array, in the shape of `values`.
