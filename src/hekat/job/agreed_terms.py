@@ -72,7 +72,7 @@ def _of_horizontal_job(job: Job) -> Iterator[Term]:
     if compared:
         yield "compared, in one process", ", ".join(compared)
     if job.check_exactness:
-        yield "exactness", "every sum is held against that of floats, in one process"
+        yield "exactness", "every sum is compared with the sum of floats, in one process"
 
 
 def _protection_of(settings: HorizontalSettings) -> str:

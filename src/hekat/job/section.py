@@ -87,8 +87,8 @@ class Section:
             kind = "an empty list" if value == [] else _TYPE_NAMES.get(type(value), "a date or time")
             raise JobError(
                 f"{self._name(key)} refused",
-                expected="a text in quotes, or a list of different ones",
-                got="one that is there twice" if texts else kind,
+                expected="a text in quotes, or a list of different texts",
+                got="one of them twice" if texts else kind,
                 cure=f"correct {self._name(key)}",
             )
         return texts

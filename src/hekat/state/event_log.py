@@ -30,7 +30,7 @@ class EventLog:
                 )
             except FileExistsError:
                 raise StateError(
-                    f"{path} is already there and is not written over",
+                    f"{path} is already there and is not overwritten",
                     expected="a new run's folder",
                     cure="begin a new run",
                 ) from None

@@ -27,4 +27,4 @@ def say_colluders(settings: HorizontalSettings) -> str:
     if not parties:
         return "alone"
     limit = f"together with up to {parties} {'party' if parties == 1 else 'parties'}"
-    return limit if members == parties else f"{limit}, of whom up to {members} members"
+    return limit if members == parties else f"{limit}, up to {members} of them members"

@@ -84,7 +84,7 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> R
         if ready[party].schema != ready[first].schema:
             raise InputError(
                 f"parties {first} and {party} do not have the same kind of labels or rows",
-                expected=f"labels as at {first}, and rows as there, dense or sparse",
+                expected=f"the kind of labels at {first}, and rows dense or sparse as there",
                 got="another kind",
                 cure="load every table with the job's classes (or numbers for a regression) and the job's sparse",
             )

@@ -35,7 +35,7 @@ def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: 
     """
     value_count = sum(value_count_of(tensor) for tensor in tensors)
     if value_count > MOST_VALUES:
-        raise InputError("tensors of more values than any upload has", expected=f"at most {MOST_VALUES}", got="more")
+        raise InputError("the tensors have more values than any upload", expected=f"at most {MOST_VALUES}", got="more")
     counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + score_count
     # Standardising has a value of each column, and for each exponent a counter of one digit.
     columns = column_count * (1 + _EXPONENTS)

@@ -75,7 +75,7 @@ def _load(folder: Path, job: Job, party: str, number: int, shapes: Shapes) -> Ow
         is_there, others = path.is_file(), numbers_of(folder, party, _WORD)
     if not is_there:
         raise StateError(
-            f"what {party} alone kept of the run is missing",
+            f"the file that {party} alone kept of the run is missing",
             expected=f"{path.name} in {folder}",
             got=f"that of round {' and '.join(map(str, others))}" if others else "no file of that party",
             cure=_CURE,
@@ -101,4 +101,4 @@ def _check(path: Path, arrays: Mapping[str, npt.NDArray[Any]], shapes: Shapes) -
 
 
 def _refuse(path: Path, expected: str, got: str) -> StateError:
-    return StateError(f"{path} cannot be taken up", expected=expected, got=got, cure=_CURE)
+    return StateError(f"{path} cannot be used to resume", expected=expected, got=got, cure=_CURE)

@@ -139,8 +139,8 @@ def _is_used(folder: Path) -> bool:
 def _no_folder(role: str) -> JobError:
     return JobError(
         f"the site file names no state folder for {role}",
-        expected="a folder outside of all run folders, for upload numbers and for what was opened",
-        got="none, in a job that not this process alone plays",
+        expected="a folder outside all run folders, for upload numbers and records of opened sums",
+        got="none, in a job whose roles do not all run in this process",
         cure=f'add to [{toml_key("party", role)}] of the site file: state = "state/{role}"',
     )
 

@@ -194,7 +194,7 @@ class VerticalRole:
             return RowIdentity.of(rows)
         if not earlier.rows.fits(rows):
             raise StateError(
-                f"the run that is resumed trained on other rows of {self._context.role}",
+                f"the resumed run trained on other rows of {self._context.role}",
                 expected="the same common rows with the same values, in the same order",
                 got=f"{len(rows)} rows that differ",
                 cure="put the data of every party back as it was, or begin a new run",

@@ -51,7 +51,7 @@ def refuse_two_beginnings(resume_from: Path | None, start_from: Path | None) -> 
     """Raise InputError where both are given: what is resumed has begun already."""
     if resume_from is not None and start_from is not None:
         raise InputError(
-            "--resume goes on with a training that has begun, so it starts from no other",
+            "--resume continues a run, so it cannot also start from another",
             expected="--start-from or --resume",
             got="both",
             cure="leave one of them out; a run that was started from another is resumed by --resume alone",

@@ -52,7 +52,7 @@ def list_caveats(
     if run.resumed_after is not None:
         caveats.append(
             f"resumed after round {run.resumed_after}: rounds, seconds, bytes and clipped values of the {run.name} "
-            "run are those of the rounds after it"
+            "run count only the rounds after it"
         )
     earlier = [release for release in run.releases if release != this_release()]
     if earlier:

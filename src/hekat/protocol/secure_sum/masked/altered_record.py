@@ -41,11 +41,11 @@ class AlteredRecord:
             )
         raise StateError(
             f"a sum of this job was altered in an earlier run, in {step}",
-            expected="a job of which no sum was altered",
+            expected="a job without an altered sum",
             got=f"the note of it in {self.path}",
-            cure="compare that run's ledgers with those of the aggregator and the other parties. A new job is safe to "
-            f"begin once the cause is gone; to go on with this one all the same, remove {self.path}, which is of this "
-            "job alone: each altered sum may tell whoever altered it one more bit of the updates",
+            cure="compare that run's ledgers with the aggregator's and the other parties' ledgers. A new job is safe "
+            f"to begin once the cause is gone; to go on with this one all the same, remove {self.path}, which belongs "
+            "to this job alone: each altered sum may tell whoever altered it one more bit of the updates",
         )
 
     def note(self, step: str) -> None:

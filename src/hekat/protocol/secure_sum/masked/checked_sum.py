@@ -131,7 +131,7 @@ class SumChecking:
             except InputError as error:
                 raise ProtocolError(
                     f"the aggregator states inner products that {party!r} did not sign",
-                    expected=f"those of every upload of {leg.step}, signed for this sum",
+                    expected=f"numbers of every upload of {leg.step}, signed for this sum",
                     got="others",
                     cure="ask the aggregator's operator; resume from the last checkpoint",
                 ) from error

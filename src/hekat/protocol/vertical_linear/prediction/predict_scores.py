@@ -96,7 +96,9 @@ def predict_scores(
 
 def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> None:
     if part.party != party:
-        raise InputError("a part of another party", expected=f"the part of {party!r}", got=f"that of {part.party!r}")
+        raise InputError(
+            "a part of another party", expected=f"the part of {party!r}", got=f"the part of {part.party!r}"
+        )
     if (part.guest, part.hosts) != (settings.guest, settings.hosts):
         raise InputError(
             "a model of other parties",
@@ -115,7 +117,7 @@ def _arrange(part: ModelPart, table: Table) -> Table:
             f"{table.name} has other columns than {part.party} trained with",
             expected=f"{len(part.columns)} columns, found by their names",
             got=difference,
-            cure="bring the table into the columns of training, or ignore columns in the site file",
+            cure="give the table the columns of training, or ignore columns in the site file",
         )
     check_finite(rows)
     if not len(rows):
