@@ -27,9 +27,9 @@ LEAST_BYTES: Final = 1 << 19
 class ResultMemory:
     """Lends memory to results and keeps the newest `limit_bytes` of the memory that came back.
 
-    There is no lock: kept buffers change only by single dictionary operations, each of which happens whole or not at
-    all. So memory may come back from any thread, in a garbage collection in the middle of anything here, after an
-    interrupt and after a fork.
+    There is no lock: kept buffers change only by single dictionary operations, and each happens whole or not at all. So
+    memory may come back from any thread, in a garbage collection in the middle of anything here, after an interrupt and
+    after a fork.
     """
 
     def __init__(self, limit_bytes: int) -> None:

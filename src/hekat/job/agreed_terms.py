@@ -1,4 +1,4 @@
-"""What a site agrees to when it approves a job, in short: who, how it is protected, who opens what, what is told."""
+"""What a site agrees to when it approves a job, in short: the roles, the protection, the openers, and what is told."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Section:
         return Section(self.take(key, dict, {}), self._name(key))
 
     def take_sections(self) -> dict[str, Section]:
-        """Every remaining key, each of which must be a table."""
+        """Every remaining key; each must be a table."""
         for key in self.remaining():
             _check_text(key, f"a name under {self.place or 'the top of the file'}")
         return {key: self.take_section(key) for key in self.remaining()}

@@ -67,7 +67,7 @@ class Roster:
         return message, digest
 
     def left_of(self, parties: Collection[str]) -> tuple[str, ...]:
-        """Of these parties, the ones that still take part."""
+        """The given parties that still take part."""
         return tuple(party for party in self.parties if party in parties)
 
     def receive_from_all(

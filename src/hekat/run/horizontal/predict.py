@@ -62,7 +62,7 @@ class Predictions:
 def rebuild_model(trained: TrainedModel, site: Site | None, party: str | None) -> PartyModel:
     """The model of a file: Hekat's own by its name, else from the code that the site keeps for `party` or for all.
 
-    Raises JobError where the site has no such code, InputError where its code or tensors are not those of training.
+    Raises JobError where the site has no such code, InputError where its code or tensors differ from training.
     """
     column_count = len(trained.columns)
     class_count = None if trained.classes is None else len(trained.classes)

@@ -40,7 +40,7 @@ def load_warm_start(run_folder: Path, inputs: VerticalInputs) -> WarmStart:
     saved = load_parts(run_folder)
     settings = inputs.job.settings
     for one in saved.values():
-        # Of a part of other parties there is no table; it is refused before its columns are looked at.
+        # There is no table for a part of other parties; it is refused before its columns are checked.
         table = inputs.tables.get(one.part.party)
         columns = () if table is None else table.feature_names
         check_warm_start(one.part, settings, columns, begin_anew="leave out --start-from")
@@ -79,7 +79,7 @@ def _run_id_of(run_folder: Path) -> str:
 
 
 def _read_head(path: Path) -> tuple[str, str]:
-    """Protocol and run id of a summary; that of a horizontal run names no protocol."""
+    """Protocol and run id of a summary; a horizontal run's summary names no protocol."""
     try:
         summary = json.loads(read_file(path))
         protocol, run_id = summary.get("protocol", "horizontal"), summary["run_id"]

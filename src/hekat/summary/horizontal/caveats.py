@@ -30,7 +30,7 @@ def list_caveats(
     compares_plain: bool = False,
     compares_bits: bool = False,
 ) -> list[str]:
-    """The caveats of a finished run of the job; its sums were held against those of floats where it has checks.
+    """The caveats of a finished run of the job; where it has checks, its sums were compared with sums of floats.
 
     `compares_plain`, `compares_bits`: the job was trained in the clear, or at other bits per value, as well.
     """

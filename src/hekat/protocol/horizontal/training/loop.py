@@ -110,7 +110,7 @@ class TrainingState:
 class LocalRun:
     """What a training loop needs beside settings and data; the callbacks never see another party's values.
 
-    `on_compared` is told of the parties with which the final model could not be compared.
+    `on_compared` gets the parties with which the final model could not be compared.
     `save_own` receives what this party alone carries on, once the round's sum holds its update and before any party
     saves the round; `own` belongs to the round named in `resume_from`.
     """

@@ -71,7 +71,7 @@ def predict_scores(
         whose scores are in units of its target, else the number of classes.
 
     Raises:
-        InputError: there is no row, or columns are not those of the part, or hold NaN or infinity.
+        InputError: There is no row, or columns differ from the part's columns, or hold NaN or infinity.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         BoundError: a score is beyond the range of the fixed point.
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
