@@ -6,9 +6,9 @@
 3. serve the standardiser's four sums, and scaffold's one
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
-6. where rows are held out, serve one sum more: the validation of the model that training ended with
+6. where rows are held out, serve one more sum: the validation of the final model
 
-Then the parties compare their models among themselves. A run that stopped before that is resumed with 1 and 2 alone.
+Then the parties compare their models among themselves. A run that stopped before that resumes with only 1 and 2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hekat.protocol.stopwatch import Stopwatch
 
 @dataclass(frozen=True)
 class AggregatorRun:
-    """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message.
+    """What the machine gives the aggregator. `rounds_done` above 0 resumes; `step_timeout_s` is the time for a message.
 
     `rounds_finished`: the stop rule ended the rounds before. `is_validated`: the last validation was made before, and
     is not served again.

@@ -24,7 +24,7 @@ _DOMAIN: Final = b"hekat/psi/pair/1"
 
 @dataclass(frozen=True)
 class IntersectionRun:
-    """What a role's machine gives it; nothing of it changes the messages.
+    """What a role's machine gives it; none of it changes the messages.
 
     `progress(what, done, total)` is called some times a second. `key_pair` replaces the fresh key of the answerer, in
     tests and benchmarks only: where a key signs in two runs, the asker of the second run can ask about the first.

@@ -1,4 +1,4 @@
-"""What a party keeps on disk of an altered sum, so that it answers to one such sum in a job and to no second one.
+"""A party's note on disk about an altered sum, so that it answers only one such sum in a job, and no second one.
 
 Whether an altered sum opens may depend on the updates, so each answer can tell a bit of them. Otherwise a resumed run
 would answer again. There is one file for a job: `hekat altered sum 1`, a line "job DIGEST" in hex and a line "step
