@@ -34,7 +34,7 @@ def create_file(path: Path, data: bytes, *, mode: int) -> None:
 def already_there(path: Path) -> StateError:
     """The refusal to write over `path`."""
     return StateError(
-        f"{path} is already there and is not written over",
+        f"{path} is already there and is not overwritten",
         expected="a path where no file is",
         cure="choose another path, or move the old file away first",
     )

@@ -149,7 +149,7 @@ def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys)
 
 @pytest.fixture
 def five(workplace: Workplace) -> Workplace:
-    """Five parties, so a committee of five of whom four open, three rounds, every sum held against that of floats."""
+    """Five parties, so a committee of five where four open, three rounds, every sum compared with the sum of floats."""
     workplace.edit("job.toml", '"south"', '"south", "west", "middle"')
     workplace.edit("job.toml", "rounds = 2", "rounds = 3")
     workplace.edit("job.toml", r"\[protection\]", "[checks]\nexactness = true\n\n[protection]")

@@ -359,7 +359,7 @@ def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
         ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nlable = 'y'", "lable is not a setting"),
         ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nlabel = 'y'", "label is not a setting"),
         ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = []", "party.a.data.rows.id refused.*got an empty list"),
-        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = ['x', 'x']", "rows.id refused.*got one that is there"),
+        ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = ['x', 'x']", "rows.id refused.*got one of them twice"),
         ("[party.a.data.rows]\nsource = 'csv'\npath = 'a'\nid = 7", "rows.id refused.*or a list.*got a whole number"),
         ("[party.a.data.rows]\nsource = 'npz'\npath = 'a'\nids = 'b'", "ids is not a setting"),
         ("[party.a.data.rows]\nsource = 'npy'\nlabels = 'b'", "party.a.data.rows.features is missing"),

@@ -47,7 +47,7 @@ def test_a_run_without_protection_says_that_nothing_is_protected(unprotected) ->
     [
         ("alone", "Each party's update, from the aggregator as long as no party works with it."),
         ("together with up to 2 parties", "even from the aggregator together with up to 2 parties."),
-        ("together with up to 3 parties, of whom up to 1 members", "up to 3 parties, of whom up to 1 members."),
+        ("together with up to 3 parties, up to 1 of them members", "up to 3 parties, up to 1 of them members."),
     ],
 )
 def test_a_committee_is_told_with_whom_the_aggregator_may_work(lattice, whom, told) -> None:

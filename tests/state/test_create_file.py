@@ -53,7 +53,7 @@ def test_the_file_is_on_disk_before_it_has_its_name_and_the_name_before_the_call
 
 def test_never_over_another_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"old")
-    with pytest.raises(StateError, match=r"already there and is not written over.*cure: choose another path"):
+    with pytest.raises(StateError, match=r"is already there and is not overwritten.*cure: choose another path"):
         create_file(tmp_path / "key", DATA, mode=0o600)
     assert (tmp_path / "key").read_bytes() == b"old"
     assert listing(tmp_path) == ["key"]

@@ -89,7 +89,7 @@ def test_threads_never_mix_their_lines(tmp_path: Path) -> None:
 def test_an_event_log_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text("old\n")
-    with pytest.raises(StateError, match="already there and is not written over"):
+    with pytest.raises(StateError, match="is already there and is not overwritten"):
         EventLog(path)
     assert path.read_text() == "old\n"
 

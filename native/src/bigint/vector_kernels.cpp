@@ -184,8 +184,8 @@ HEKAT_IFMA_INLINE void first_steps(State& state, std::index_sequence<Starts...>)
     (slide_step<Starts>(state), ...);
 }
 
-// A block of a reduction: t += m n for the K limbs m of which `clear_low_words` made t's lowest K words
-// vanish; t has n.limbs + K words. As soon as the Next words above are complete, the next block's limbs are
+// A block of a reduction: t += m n for the K limbs m that `clear_low_words` found, which clears t's lowest K
+// words; t has n.limbs + K words. As soon as the Next words above are complete, the next block's limbs are
 // made of them: that chain runs beside the multiply-adds that are left here.
 template <std::size_t K, std::size_t Next>
 HEKAT_IFMA void reduce_rows(Limb* t, Limb* m, const Modulus& modulus) {

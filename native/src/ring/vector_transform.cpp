@@ -1,6 +1,7 @@
-// Negacyclic transforms, eight coefficients at a time and several levels in one pass over them: those that
-// join coefficients 64 or more apart two or three at a time, the last six within blocks of 64, of which three
-// lie transposed, so that lanes never meet. Values are below 4 p in between (see transform.cpp).
+// Negacyclic transforms, eight coefficients at a time and several levels in one pass over them. Levels that
+// join coefficients 64 or more apart run two or three at a time; the last six levels run within blocks of 64,
+// three of them on transposed blocks, so that lanes never meet. Values are below 4 p in between (see
+// transform.cpp).
 #include "bigint/vector_transpose.hpp"
 #include "ring/vector_prime.hpp"
 #include "ring/vectors.hpp"

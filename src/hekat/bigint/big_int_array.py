@@ -25,9 +25,9 @@ SHOWN_BITS = 128
 class BigIntArray:
     """Signed integers that never wrap: the result of each operation is as wide as it needs.
 
-    Does not change after it is made. Operators take BigIntArrays, Python ints, nested lists of ints and integer
-    ndarrays, and broadcast as in NumPy; `//`, `%` and `divmod` round as Python's: the quotient towards minus infinity,
-    the remainder with the divisor's sign. The selected engine computes them.
+    Immutable. Operators take BigIntArrays, Python ints, nested lists of ints and integer ndarrays, and broadcast as in
+    NumPy; `//`, `%` and `divmod` round as Python's: the quotient towards minus infinity, the remainder with the
+    divisor's sign. The selected engine computes them.
 
     Args:
         values: An int, nested lists of ints, an integer ndarray, or a BigIntArray.
@@ -57,10 +57,10 @@ class BigIntArray:
 
     @classmethod
     def from_signed(cls, values: Signed) -> BigIntArray:
-        """The array of integers that are in normal form already.
+        """An array from integers that are already in normal form.
 
         Args:
-            values: Sign and magnitude, as the operations make them.
+            values: Sign and magnitude, as the operations return them.
 
         Returns:
             The array.
@@ -71,7 +71,7 @@ class BigIntArray:
 
     @property
     def signed(self) -> Signed:
-        """Sign and magnitude; shared with the array, not to be written to."""
+        """Sign and magnitude; shared with the array, so read only."""
         return self._signed
 
     # --- shape and elements ----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class BigIntArray:
 
     @property
     def bits(self) -> int:
-        """Bits of the largest magnitude; 0 where there is none but zeros."""
+        """Bits of the largest magnitude; 0 where all integers are 0."""
         limbs = self._signed.magnitude
         top = int(limbs[..., -1].max()) if limbs.size else 0
         return LIMB_BITS * int(limbs.shape[-1] - 1) + top.bit_length()

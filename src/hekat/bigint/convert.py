@@ -42,7 +42,7 @@ def _from_machine_integers(values: npt.NDArray[Any]) -> Signed:
     if values.dtype.kind == "u":
         return make_signed(limbs.astype(np.uint64), np.zeros(values.shape, np.bool_))
     negative = np.asarray(values < 0)
-    # Two's complement: the wrapping negation of the bits is the magnitude, of the lowest int64 too.
+    # Two's complement: the wrapping negation of the bits is the magnitude, even for the lowest int64.
     bits = limbs.astype(np.int64).view(np.uint64)
     return make_signed(np.where(negative[..., None], ~bits + np.uint64(1), bits), negative)
 

@@ -1,4 +1,4 @@
-"""Powers and inverses mod 2^s, and joining them with the ones mod t, the odd part of an even modulus t * 2^s.
+"""Powers and inverses mod 2^s, joined with powers and inverses mod t, the odd part of an even modulus t * 2^s.
 
 Symbols: t the odd part, s the number of factors 2. Variable time in the exponents.
 """
@@ -29,7 +29,7 @@ def power_mod_two_to(engine: Engine, a: Signed, exponents: LimbArray, s: int) ->
 def inverse_mod_two_to(engine: Engine, a: Signed, s: int) -> Signed:
     """a^-1 mod 2^s by Newton's iteration x <- x (2 - a x), which doubles the number of right bits.
 
-    Raises InputError naming the first even a, which has none.
+    Raises InputError naming the first even a, which has no inverse.
     """
     base = _residues_mod_two_to(engine, a, s)
     even = np.flatnonzero(base[..., 0].reshape(-1) % np.uint64(2) == 0)

@@ -122,7 +122,7 @@ def _inverses(a: Signed, n: int) -> Signed:
 
 
 def _invert_where(bases: Signed, wanted: BoolArray, n: int) -> Signed:
-    """`bases` with the `wanted` ones inverted mod n; an index in a refusal counts in the whole array."""
+    """`bases`, inverted mod n where `wanted`; an index in an error counts in the whole array."""
     one = make_signed(np.ones((*bases.shape, 1), np.uint64), np.zeros(bases.shape, np.bool_))
     inverses = _inverses(_choose(wanted, bases, one), n)
     return _choose(wanted, inverses, bases)

@@ -69,10 +69,11 @@ class Channel(Protocol):
     def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """Give up on `party`: this end neither sends to it nor receives from it any more, and it is lost to all.
 
-        It is told so, with this party's name and `reason`, at its next call or in the one it waits in. `reason` is
-        told to every party, so it holds nothing of anybody's data; at most 1024 characters of it, "?" for each that
-        does not print. `notice` is the same, signed; it goes with the loss to all. What `party` sent to others stays
-        readable to them. Nothing changes where it is lost already, except that what it sent here is dropped.
+        That party gets an error with this party's name and `reason`, at its next call or in the call where it waits.
+        `reason` is told to every party, so it holds nothing of anybody's data; at most 1024 characters of it, "?" for
+        each that does not print. `notice` is the same, signed; it goes with the loss to all. What `party` sent to
+        others stays readable to them. Nothing changes where it is lost already, except that what it sent here is
+        dropped.
 
         Raises:
             InputError: `party` is no other party of the run, or may not be lost in it (then raise instead, which ends

@@ -75,7 +75,7 @@ class Dropout:
     """The signed word of the party that gave up on it, or the party's own word where it could still give it."""
 
     def to_caller(self) -> PartyLostError:
-        """What the run's caller is told; its cause is `error`."""
+        """The error for the run's caller; its cause is `error`."""
         reason = self._expelled if self.error is None else _reason(self.error)
         error = self._error(reason, f": {reason}")
         error.__cause__ = self.error
@@ -83,7 +83,7 @@ class Dropout:
         return error
 
     def to_others(self, consequence: str) -> PartyLostError:
-        """What another party is told; `consequence` says what that means for its own call."""
+        """The error for another party; `consequence` says what that means for its own call."""
         reason = self._expelled if self.error is None else _kind(self.error)
         error = self._error(reason, f" ({reason}) {consequence}")
         error.notice, error.expelled_by = self.notice, self.expelled_by
@@ -91,7 +91,7 @@ class Dropout:
         return error
 
     def to_itself(self) -> PartyStoppedError:
-        """What the party is told at its next call, or in the one it waits in."""
+        """The error for the party itself, at its next call or in the call where it waits."""
         if self.error is not None:
             what = f"party {self.party!r} has left the run in step {self.step!r} ({_kind(self.error)})"
             return PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)

@@ -211,7 +211,7 @@ def _decode_line(text: str, prefix: str, what: str) -> bytes:
 
 
 def _decode_base64(body: str, byte_count: int) -> bytes:
-    """So many bytes, or none: of base64's several spellings of some strings the one that is written is read."""
+    """Exactly so many bytes, or None; accepts only the canonical one of base64's several spellings."""
     try:
         raw = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):

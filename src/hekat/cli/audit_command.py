@@ -76,7 +76,7 @@ def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
 
 
 def _tell_notes(reports: list[AuditReport]) -> None:
-    """What roles noted that they learned, such as equations over rows: each fact once, with those who noted it."""
+    """What roles noted that they learned, such as equations over rows: each fact once, with the roles that noted it."""
     found: dict[str, list[str]] = {}
     for report in reports:
         for note in report.notes:

@@ -44,7 +44,8 @@ class BalancedLayout(Layout):
         limbs = self._fitting_limbs(plain.limbs)
         if len(limbs) == 0:
             raise InputError("no plaintexts hold no count", expected="at least one plaintext", got="none")
-        # The slots below are in total less than half a count either way: adding half a count rounds to the count.
+        # All slots below together are less than half a count, positive or negative: adding half a count rounds to the
+        # count.
         counts = (read_from_bit(limbs, self.slot_bits * self.slots - 1) + np.uint64(1)) >> np.uint64(1)
         lowest, highest = int(counts.min()), int(counts.max())
         if lowest != highest:

@@ -1,4 +1,4 @@
-"""Bounds real values before quantisation, and counts what lay beyond the bound."""
+"""Clips real values to a bound before quantisation, and counts the values beyond it."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def clip(x: npt.ArrayLike, alpha: float) -> tuple[FloatArray, int]:
 def quantile_alpha(x: npt.ArrayLike, fraction: float, *, fixed_alpha: float | None = None) -> float:
     """The smallest observed magnitude that at least `fraction` of the values do not exceed, 0 < fraction <= 1.
 
-    `fixed_alpha` is used where there is no such positive magnitude (no values, or too many zeros).
-    Raises InputError there without `fixed_alpha`, for a fraction out of range, and for values that `clip` refuses.
+    Where no positive magnitude qualifies (no values, or too many zeros), the result is `fixed_alpha`. Raises InputError
+    where `fixed_alpha` is needed and not given, for a fraction out of range, and for values that `clip` refuses.
     """
     if not 0.0 < fraction <= 1.0:
         raise InputError(
@@ -110,7 +110,7 @@ def quantile_alpha(x: npt.ArrayLike, fraction: float, *, fixed_alpha: float | No
 
 
 def fall_back(fixed_alpha: float | None, reason: str) -> float:
-    """The fixed alpha that stands in where none can be estimated. Raises InputError where none was given."""
+    """The fixed alpha, where nothing can be estimated. Raises InputError where the caller gave none."""
     if fixed_alpha is None:
         raise InputError(
             "no clipping bound can be estimated from these values",

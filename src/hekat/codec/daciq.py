@@ -1,4 +1,4 @@
-"""Estimates the clipping bound that loses least, from a layer's range and size alone (dACIQ)."""
+"""Estimates the clipping bound with the smallest error, from a layer's range and size alone (dACIQ)."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def daciq_alpha(
 ) -> float:
     """The clipping bound for one layer from the parties' joint minimum, maximum and size.
 
-    `count` is the number of values in the layer, `party_count` the parties that hold one each. One value in all, or
-    minimum = maximum, tells nothing of the spread: then `fixed_alpha` is returned. Where quantisation shall cover a sum
+    `count` is the number of values in the layer, and each of `party_count` parties holds such a layer. A single value,
+    or minimum = maximum, says nothing about the spread: then the result is `fixed_alpha`. To quantise for a sum
     ("advance scaling"), clip at alpha and quantise over party_count * alpha.
 
     Raises InputError for a range that is not finite and ordered, for counts below 1, for bits outside 1 to 32, and

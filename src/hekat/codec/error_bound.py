@@ -1,4 +1,4 @@
-"""How far a decoded sum or mean can be from the float one: the bound that runs check and reports state.
+"""How far a decoded sum or mean can be from the float sum or mean: the bound that runs check and reports state.
 
 Symbols: L levels to each side, h = 1/2 step (nearest) or 1 step (stochastic), P addends, u = 2^-53.
 
@@ -50,10 +50,10 @@ def error_bound_sum(
 ) -> float:
     """The largest |scale * decoded sum - scale * float sum| of `addend_count` contributors, per value.
 
-    The float sum is of the clipped values, added in float64 in any order: what clipping removed is counted by `clip`,
-    not covered here. For a mean of weighted updates pass the factor the sum is multiplied with, 1 / weight sum; for a
-    plain mean 1 / addend_count. Rounding in float64 is included (module text). `offset` is off by half a step at zero
-    in the same direction for every contributor: that bias is within the bound and reaches it.
+    The float sum adds the clipped values in float64 in any order; the bound does not cover what clipping removed
+    (`clip` counts that). `scale` is the factor on the sum: 1 / weight sum for a mean of weighted updates, 1 /
+    addend_count for a plain mean. The bound includes rounding in float64 (module text). `offset` is off by half a step
+    at zero in the same direction for every contributor: the bound includes this bias, and the bias reaches it.
 
     Raises InputError for an alpha, bits, count, name or scale out of range.
     """

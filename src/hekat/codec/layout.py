@@ -1,4 +1,4 @@
-"""What every packing layout has in common: its sizes, its checks before packing and after decryption."""
+"""The base of every packing layout: its sizes, its checks before packing and after decryption."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ class Layout(ABC):
     def unpack(self, plain: PackedPlaintext, value_count: int, addend_count: int | None = None) -> IntArray:
         """The `value_count` sums in decrypted plaintexts, int64; any number of limbs is read.
 
-        `addend_count`, where given, is how many contributors were added. Raises InputError for a count that does not
-        fit the layout or the plaintexts, BoundError for plaintexts that no such contributors can have made.
+        `addend_count`, where given, is the number of contributors in the sum. Raises InputError for a count that does
+        not fit the layout or the plaintexts, BoundError for plaintexts that so many contributors cannot have made.
         """
         self._check_plaintext_count(plain, value_count)
         if addend_count is not None:
@@ -230,7 +230,7 @@ def check_count(what: str, count: int, lowest: int, highest: int | None) -> None
 
 
 def malformed_sum(what: str) -> BoundError:
-    """The refusal of a decrypted sum that contributors of this layout cannot have made."""
+    """The error for a decrypted sum that contributors with this layout cannot have made."""
     return BoundError(
         f"a decrypted sum was refused: {what}",
         expected="the sum of plaintexts packed by this layout under this key",

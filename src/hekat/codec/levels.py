@@ -20,7 +20,7 @@ LevelArray = npt.NDArray[np.int32]
 AnyFloatArray = npt.NDArray[np.floating[Any]]
 
 MAX_LEVEL = (1 << 31) - 1
-# The float64 of so many values stay in the processor's second cache from one pass to the next.
+# So many float64 values stay in the processor's second-level cache from one pass to the next.
 BLOCK_VALUES = 32768
 
 
@@ -37,7 +37,7 @@ def quantise_levels(
     `values` and `out` are vectors of one length, 1 <= level < 2^31. With factor = level / alpha these are the levels
     of `quantise` for values within alpha, at two bits and more. Rounding and `rng` as there.
     Raises InputError for NaN, infinite and non-numeric values, for other arrays, and for a factor that is not finite
-    and positive; `out` may then be written in part.
+    and positive; part of `out` may be written by then.
     """
     check_rounding(rounding)
     factor = _check_factor(factor)
@@ -54,7 +54,7 @@ def quantise_levels(
     for start in range(0, values.size, max(block_values, 1)):
         block = values[start : start + block_values]
         scaled = scratch[: block.size]
-        # A finite value may overflow to infinity here: it is one to be limited.
+        # A finite value may overflow to infinity here; such a value is limited anyway.
         with np.errstate(over="ignore", invalid="ignore"):
             xp.copyto(scaled, block)
             xp.multiply(scaled, factor, out=scaled)
@@ -62,7 +62,8 @@ def quantise_levels(
                 xp.rint(scaled, out=scaled)
             else:
                 _round_at_random(scaled, generator)
-            # Rounding passes no integer, so extremes within the level stay there. No comparison with NaN is true.
+            # Rounding never crosses an integer, so extremes within the level stay there. No comparison with NaN is
+            # true.
             within = float(block.max()) * factor <= level and float(block.min()) * factor >= -level
         if not within:
             if not xp.isfinite(block).all():

@@ -34,7 +34,7 @@ def make_layout(name: str, *, value_bits: int, max_addends: int, plaintext_bits:
 
 
 def compression_ratio(value_count: int, layout: Layout) -> float:
-    """Values to one ciphertext, all told: value_count over the plaintexts `layout` takes for them.
+    """Values for each ciphertext on average: value_count over the plaintexts that `layout` needs for them.
 
     Source: FLBooster (ICDE 2023), Eq. 11, with the layout's own slots.
     """
@@ -43,7 +43,7 @@ def compression_ratio(value_count: int, layout: Layout) -> float:
 
 
 def plaintext_space_use(value_count: int, key_bits: int, layout: Layout) -> float:
-    """The part of all plaintext bits that slots of values fill, in (0, 1]; a count slot does not count as use.
+    """The share of all plaintext bits that slots of values fill, in (0, 1]; a count slot does not count.
 
     Source: FLBooster (ICDE 2023), Eq. 12, with the layout's own slot_bits in place of r + ceil(log2 p).
     """

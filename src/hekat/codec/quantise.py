@@ -36,7 +36,10 @@ def check_rounding(rounding: str) -> None:
 
 
 def level_bound(bits: int) -> int:
-    """The largest level L: values become integers in [-L, L]. 2^(bits-1) - 1; for one bit 1 (levels -1 and +1 only)."""
+    """The largest level L; values become integers in [-L, L].
+
+    L = 2^(bits-1) - 1, or 1 for one bit (levels -1 and +1).
+    """
     check_value_bits(bits)
     return 1 if bits == 1 else (1 << (bits - 1)) - 1
 
@@ -52,9 +55,9 @@ def quantise(
     """The levels of values in [-alpha, alpha]: x * L / alpha rounded, int64 in [-L, L], shape of `x`.
 
     `nearest` takes ties to the even level; `stochastic` rounds up with the probability that makes the mean exact, with
-    randomness from `rng` (by default a generator seeded by the operating system); for values on a GPU that is a
-    cupy.random.Generator, and levels are the same only by `nearest`. One bit: `nearest` is the sign
-    (zero counts as positive), `stochastic` is +1 with probability (1 + x / alpha) / 2.
+    randomness from `rng` (by default a generator seeded by the operating system). Values on a GPU need a
+    cupy.random.Generator, and only `nearest` gives the same levels there. One bit: `nearest` is the sign (zero counts
+    as positive), `stochastic` is +1 with probability (1 + x / alpha) / 2.
 
     Raises InputError for values beyond alpha (clip first), NaN, infinite, and for alpha or bits out of range.
     """
@@ -64,7 +67,7 @@ def quantise(
     floats = _within(x, alpha)
     if bits > 1:
         return _round(floats * (level / alpha), -level, level, rounding, rng)
-    # One bit is the offset form with two levels, 0 and 1, spread to -1 and +1.
+    # One bit: the offset form with levels 0 and 1, mapped to -1 and +1.
     if rounding == "nearest":
         upper = (floats >= 0).astype(np.int64)
     else:
@@ -77,7 +80,7 @@ def quantise_offset(
 ) -> IntArray:
     """The offset levels of values in [-alpha, alpha]: (x + alpha)(2^bits - 1)/(2 alpha) rounded, in [0, 2^bits - 1].
 
-    Zero is no level: it lies half a step from its neighbours. Rounding and Raises as `quantise`.
+    Zero is no level: it lies half a step from the nearest ones. Rounding and Raises as `quantise`.
     Source: FLBooster (ICDE 2023), Eqs. 6-7, with the division by 2 alpha that makes the range the bits' own.
     """
     check_value_bits(bits)
@@ -94,7 +97,7 @@ def dequantise(levels: IntArray, alpha: float, bits: int) -> FloatArray:
 
 
 def dequantise_offset(sums: IntArray, alpha: float, bits: int, addend_count: int) -> FloatArray:
-    """Sums of offset levels of exactly `addend_count` contributors as float64: their share of the offset taken out.
+    """Sums of offset levels of exactly `addend_count` contributors as float64, without the contributors' offsets.
 
     Source: FLBooster (ICDE 2023), Eqs. 6-7, inverted for a sum.
     """
@@ -106,10 +109,10 @@ def dequantise_offset(sums: IntArray, alpha: float, bits: int, addend_count: int
 
 
 def generator_for(values: npt.NDArray[Any], rng: Any) -> Any:
-    """What makes randomness where `values` lie: `rng`, or a generator seeded by the operating system where it is None.
+    """A generator that works where `values` lie: `rng`, or one seeded by the operating system where `rng` is None.
 
-    Raises InputError for a generator of the host where values are on a GPU: random numbers do not travel. Raises
-    EngineError where that GPU has none of its own.
+    Raises InputError for a host generator with values on a GPU: random numbers are not copied between devices. Raises
+    EngineError where the GPU has no generator of its own.
     """
     random = array_module(values).random
     if on_host(values):

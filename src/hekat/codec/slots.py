@@ -1,7 +1,7 @@
 """Moves fields of up to 64 bits into and out of the slots of multi-limb integers, across limb borders.
 
-Slot i of an integer is its bits [i * slot_bits, (i + 1) * slot_bits). All arrays are unsigned; the loops run over slots
-and limbs, each step over a block of plaintexts at once.
+Slot i of an integer is its bits [i * slot_bits, (i + 1) * slot_bits). All arrays are unsigned. The loops run over slots
+and limbs; each step handles a block of plaintexts at once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def add_constant(limbs: LimbArray, constant: int) -> LimbArray:
 
 
 def _blocks(integers: LimbArray) -> Iterator[slice]:
-    """Slices of plaintexts to work on at once; on a device all of them, as every step is a kernel there."""
+    """Slices of plaintexts to work on at once; one slice on a device, because each step there is a kernel."""
     step = _BLOCK if on_host(integers) else max(integers.shape[0], 1)
     for start in range(0, integers.shape[0], step):
         yield slice(start, start + step)

@@ -20,7 +20,7 @@ class TwoSignBitsLayout(Layout):
     """A slot is a field of w = 1 + bitlength(P * L) bits and ceil(log2 P) carry bits above it, P = max_addends.
 
     A contributor writes its value mod 2^w. The sum of P fields is the sum of values mod 2^w plus 2^w for each negative
-    value but those that cancelled: it stays inside the slot, and its lowest w bits, read with a sign, are the sum.
+    value that did not cancel: it stays inside the slot, and its lowest w bits, read with a sign, are the sum.
 
     Source: BatchCrypt (ATC 2020), section 4.2, with a field wide enough for the sum and room for its carries.
     """
@@ -34,7 +34,7 @@ class TwoSignBitsLayout(Layout):
 
     @property
     def carry_bits(self) -> int:
-        """Bits above the field that catch what the sum of the fields carries out of it."""
+        """Bits above the field that catch the carries of the fields' sum."""
         return ceil_log2(self.max_addends)
 
     @property

@@ -1,7 +1,7 @@
 """How fast this machine is at what one sum takes: measured in a second or two, on the job's own parameters and key.
 
 The work is real, of random numbers, on the thread pool that a run uses; nothing of it leaves this process, and keys and
-secrets made here are thrown away. Seconds are those of one role by itself.
+secrets made here are thrown away. Seconds are for one role by itself.
 """
 
 from __future__ import annotations

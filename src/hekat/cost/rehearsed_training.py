@@ -32,7 +32,7 @@ class RoundSums:
     after: tuple[SumShape, ...]
 
     def of_round(self, number: int, every: int) -> SumShape:
-        """The sum of round `number`, of which every `every`-th one, from the first on, may carry a validation."""
+        """The sum of round `number`; from the first on, every `every`-th round's sum may carry a validation."""
         shape = self.validated if (number - 1) % every == 0 else self.plain
         return shape.at(f"round-{number}")
 

@@ -153,7 +153,7 @@ def _passing_keys(job: VerticalJob) -> dict[str, KeyPair]:
 def _rehearse(
     inputs: VerticalInputs, batch_rows: int, batches: int, keys: Mapping[str, KeyPair]
 ) -> dict[str, tuple[Cost, Cost]]:
-    """Of each role the cost up to the end of the first epoch, and of the second."""
+    """Each role's cost up to the end of the first epoch, and of the second."""
     settings = _rehearsed_settings(inputs.job.settings, batch_rows)
     rng = np.random.default_rng(batches)
     tables = {

@@ -110,7 +110,7 @@ def _as_number(text: str) -> float:
 
 
 def _dense_rows(patterns: Patterns) -> Iterator[bytes]:
-    """Of each row the pairs (column, bits) that are not 0: what sparse rows hold."""
+    """For each row the pairs (column, bits) that are not 0: the content of sparse rows."""
     rows, columns = np.nonzero(patterns)
     pairs = np.stack([columns.astype("<u8"), patterns[rows, columns].astype("<u8")], axis=1)
     ends = np.cumsum(np.bincount(rows, minlength=patterns.shape[0]))

@@ -1,4 +1,4 @@
-"""Arrays of encrypted numbers with NumPy's manners: what `hekat.array` returns."""
+"""Arrays of encrypted numbers that behave like NumPy's: what `hekat.array` returns."""
 
 from hekat.encrypted_array.array_class import EncryptedArray
 from hekat.encrypted_array.indexing import concatenate, stack

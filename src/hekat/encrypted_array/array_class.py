@@ -1,4 +1,4 @@
-"""EncryptedArray: what it holds, how it reads, and its methods; the work is in the files beside it."""
+"""EncryptedArray: its fields, its repr, and its methods; the files beside it do the work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
 
     Made by `hekat.array` or `EncryptedArray.from_bytes`; never changes. Behaves as a NumPy array does for what Paillier
     can compute: addition and subtraction, products with plain numbers, sums, and everything that only moves values.
-    Anything else raises an error that says what to do.
+    Any other operation raises an error that says what to do instead.
 
     Attributes:
         ciphertexts: The Paillier ciphertexts, and the engine that holds them.
@@ -32,8 +32,8 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
         encoding: What the encrypted integers stand for: scale, kind, and packing.
         scaled_bound: |value * 2^scale_bits| <= scaled_bound for every value (for every slot where packed). An operation
             that could pass the key's plaintext space, or a slot, is refused before it computes.
-        bound_is_public: False once the bound came from the values of a plain operand. `to_bytes` then sends no bound
-            but the key's, unless the caller states a public one.
+        bound_is_public: False once the bound depends on the values of a plain operand. `to_bytes` then sends only the
+            key's own bound, unless the caller states a public one.
         is_fresh: True while every ciphertext is a new encryption in its own place; `to_bytes` re-randomises the others.
 
     Examples:
@@ -218,7 +218,7 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
     def decrypt(self, key: PrivateKey, *, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
         """The values that the ciphertexts stand for.
 
-        The type follows the bound, never the values, so that a program does not break on one rare value.
+        The bound decides the type, never the values, so that a program does not break on one rare value.
 
         Args:
             key: The private key that belongs to the array.
@@ -231,8 +231,8 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
         Raises:
             KeyRefusedError: The key does not belong to the array.
             InputError: The values do not convert to `dtype`.
-            BoundError: A value does not fit `dtype`, or passes the bound that the array claims: then its maker broke
-                the rules.
+            BoundError: A value does not fit `dtype`, or exceeds the bound that the array claims, so that its maker
+                broke the rules.
         """
         return decrypt_array(self, key, dtype)
 
@@ -251,8 +251,9 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
     def to_bytes(self, *, bound: int | float | None = None) -> bytes:
         """A self-describing message with the ciphertexts, re-randomised unless fresh, and what everybody may see.
 
-        The receiver sees shape, scale, slots and a bound. A bound that came from a plain operand's values is not sent:
-        the message then claims all that the key (or slot) can hold, which decrypts but cannot be added to.
+        The receiver sees shape, scale, slots and a bound. A bound that depends on a plain operand's values is not sent:
+        the message then claims all that the key (or slot) can hold, so the receiver can decrypt the array but not add
+        to it.
 
         Args:
             bound: A public bound to state instead, in the values' own units.
@@ -278,7 +279,7 @@ class EncryptedArray(EncryptedValues, NumpyProtocol, Refusals):
             The array, with the bound that the sender claims; decryption checks it.
 
         Raises:
-            WireError: `data` is no such message, or is under another key.
+            WireError: `data` is no such message, or its ciphertexts are under another key.
         """
         return serialise.from_bytes(cls, data, key, engine)
 

@@ -1,4 +1,4 @@
-"""What the encrypted integers stand for: scale, kind and slots. Public, carried by every array."""
+"""What the encrypted integers stand for: scale, kind and slots. Public; every array carries it."""
 
 from __future__ import annotations
 

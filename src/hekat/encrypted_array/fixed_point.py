@@ -1,4 +1,4 @@
-"""Numbers to integers at a public scale and back: round(x * 2^scale_bits), exact in both directions otherwise."""
+"""Numbers to integers at a public scale and back: round(x * 2^scale_bits), exact apart from this rounding."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _largest_float(values: NumberArray) -> float:
 
 
 def _check_on_host(values: NumberArray, scale_bits: int) -> None:
-    """Raise InputError for values of a GPU that need more than its words hold: Python integers are the host's."""
+    """Raise InputError for values on a GPU that need more than 64 bits: only the host has Python integers."""
     if not on_host(values):
         raise InputError(
             "values on a GPU are too large for this scale",
@@ -124,7 +124,7 @@ def max_magnitude(integers: IntegerArray) -> int:
 
 
 def negate_integers(integers: IntegerArray) -> IntegerArray:
-    """-v for each, exact. Raises InputError for -2^63 on a GPU, whose opposite its words do not hold."""
+    """-v for each, exact. Raises InputError for -2^63 on a GPU, because its words cannot hold 2^63."""
     if integers.dtype != object and max_magnitude(integers) <= INT64_LIMIT:
         return -integers
     _check_on_host(integers, 0)

@@ -32,14 +32,14 @@ def gather(x: Array, positions: Positions, operation: str) -> Array:
 
 
 def _whole_ciphertexts(positions: Positions, row_length: int, packing: SlotPacking, operation: str) -> Positions:
-    """Which ciphertexts hold the values at `positions`, if these are whole ciphertexts in slot order."""
+    """The ciphertexts that hold the values at `positions`, if these are whole ciphertexts in slot order."""
     if positions.ndim == 0:
         raise _split(operation)
     new_length = positions.shape[-1]
     count = packing.ciphertext_count(new_length)
     starts = positions[..., :: packing.slots]
     row, column = np.divmod(starts, max(row_length, 1))
-    # What a run of slots must be: from a ciphertext's first slot, in order, to its last slot in use.
+    # A run of slots must go from a ciphertext's first slot, in order, to its last slot in use.
     in_order = np.repeat(starts, packing.slots, axis=-1)[..., :new_length] + np.arange(new_length) % packing.slots
     lengths = np.minimum(packing.slots, new_length - packing.slots * np.arange(count))
     in_use = np.minimum(packing.slots, row_length - column)

@@ -37,19 +37,19 @@ def array(
     """Encrypt numbers under `key`, one to a ciphertext or several.
 
     Integers of any size are exact. Floats become round(x * 2^scale_bits): off by at most 2^-(scale_bits + 1). A torch
-    tensor or CuPy array on a GPU is encoded and encrypted there, and stays there; what is beyond 64 bits at its scale
-    is then refused. bfloat16 counts as float32.
+    tensor or CuPy array on a GPU is encoded and encrypted there, and stays there; values beyond 64 bits at their scale
+    are refused then. bfloat16 counts as float32.
 
     Args:
         values: Numbers, nested lists of them, a NumPy or CuPy array, or a torch tensor.
         key: The public key; with the private key encryption is faster.
-        scale_bits: Bits behind the point that floats keep.
-        bound: What no |x| passes, in the values' own units; public, never taken from the values. By default what the
-            dtype can hold for integer arrays, 2^63 for Python integers, 2^31 for floats.
+        scale_bits: How many bits after the binary point floats keep.
+        bound: The largest allowed |x|, in the values' own units; public, never taken from the values. The default is
+            the largest value of the dtype for integer arrays, 2^63 for Python integers, 2^31 for floats.
         pack: Values to one ciphertext along the last axis; None gives each its own.
         lane_bits: Bits of one packed value's slot; by default as wide as the key allows.
         variant: How ciphertexts are randomised: "standard", "djn", or with the private key "crt".
-        engine: What encrypts; the selected engine if None, the GPU of `values` where they lie on one.
+        engine: The engine that encrypts; the selected engine if None, the GPU of `values` where they lie on one.
 
     Returns:
         The encrypted array, in the shape of `values`.

@@ -1,4 +1,4 @@
-"""NumPy's functions on encrypted arrays: those that ciphertexts have, and an answer for all the others."""
+"""NumPy's functions on encrypted arrays: the functions that ciphertexts support, and a helpful error for all others."""
 
 from __future__ import annotations
 

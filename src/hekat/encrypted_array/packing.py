@@ -19,8 +19,8 @@ MIN_SLOT_BITS = 2
 class SlotPacking:
     """`slots` values v_j with |v_j| <= limit in one plaintext: the sum of v_j * 2^(slot_bits * j).
 
-    A slot never carries into its neighbour: the digits are balanced, so the sum stands for one tuple of values
-    only. Arrays check their bound against `limit` before they compute.
+    No slot carries into its neighbour: the digits are balanced, so each sum stands for exactly one tuple of values.
+    Arrays check their bound against `limit` before they compute.
     """
 
     slots: int

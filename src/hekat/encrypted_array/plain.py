@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hekat.array_module import array_module, as_array, copy_to_host, on_host
 from hekat.errors import InputError
 
-# int64, or object holding Python integers, or float64. Those of a GPU are never Python integers.
+# int64, or object holding Python integers, or float64. Arrays on a GPU never hold Python integers.
 NumberArray = npt.NDArray[Any]
 
 PYTHON_INTEGER_BOUND = 1 << 63
@@ -43,7 +43,7 @@ class PlainValues:
 def read_plain(values: Any, *, allow_bool: bool, resident: bool = False) -> PlainValues:
     """The numbers in `values`: an array, a tensor, a number, or nested lists of numbers.
 
-    Those on a GPU stay there where `resident`, else they are copied to the host.
+    Numbers on a GPU stay there where `resident` is true; otherwise they are copied to the host.
     Raises InputError for NaN, infinities, complex numbers, text, ragged lists and other objects, and for booleans
     unless `allow_bool` (then they count as 0 and 1, as in NumPy's arithmetic).
     """
@@ -87,7 +87,7 @@ def _read_typed(array: npt.NDArray[Any], allow_bool: bool) -> PlainValues:
 
 
 def _nested_to_array(values: Any) -> npt.NDArray[Any]:
-    """As an object array: NumPy's own guess turns integers beyond 64 bits into floats and so rounds them."""
+    """As an object array, because NumPy's own guess turns integers beyond 64 bits into floats and so rounds them."""
     try:
         return np.array(values, dtype=object)
     except ValueError:

@@ -26,5 +26,5 @@ def plaintext_from_integers(integers: IntegerArray, bound: int) -> PackedPlainte
 
 def integers_from_plaintext(plain: PackedPlaintext) -> IntegerArray:
     """The signed integers, shape (count,): int64 where one limb holds them, else Python integers."""
-    # Limbs beyond those that the bound needs hold copies of the sign.
+    # Limbs beyond the bound's own limbs hold copies of the sign.
     return integers_from_limbs(plain.limbs[:, : limbs_for_bits(plain.bound.bit_length() + 1)])

@@ -46,7 +46,7 @@ def multiply(x: Array, other: Any, scale_bits: int | None = None) -> Array:
 
 
 def rescale_up(x: Array, bits: int) -> Array:
-    """The values of x held at `bits` more of scale; the factor is public, and so the bound stays what it is."""
+    """The values of x at a scale of `bits` more; the factor is public, so a public bound stays public."""
     bits = check_scale_bits(bits)
     if bits == 0:
         return x

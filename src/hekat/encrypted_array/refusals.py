@@ -1,4 +1,4 @@
-"""What an encrypted array refuses, each time with what to do instead: Python's side of it."""
+"""The Python operators that an encrypted array refuses, each with what to do instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hekat.errors import InputError
 
 
 def refuse(what: str, cure: str) -> NoReturn:
-    """Raise the InputError of an operation that ciphertexts do not have."""
+    """Raise the InputError for an operation that ciphertexts do not support."""
     raise InputError(what, cure=cure)
 
 

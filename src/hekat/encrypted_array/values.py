@@ -14,7 +14,7 @@ from hekat.scheme.paillier import Ciphertexts, PublicKey
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncryptedValues:
-    """The fields of `EncryptedArray`, and what follows from them: all that operations on encrypted arrays take."""
+    """The fields of `EncryptedArray`, and facts that follow from them: all that its operations need."""
 
     ciphertexts: Ciphertexts
     shape: tuple[int, ...]

@@ -1,1 +1,1 @@
-"""Batched modular and multi-precision integer arithmetic: no keys and no meaning."""
+"""Batched modular and multi-precision integer arithmetic; engines know nothing of keys or of what numbers mean."""

@@ -1,4 +1,4 @@
-"""Uninitialised words that begin with a cache line, so that no row of residues is torn over one more than it needs."""
+"""Uninitialised words that begin at a cache line, so that no row of residues touches one line more than it needs."""
 
 from __future__ import annotations
 

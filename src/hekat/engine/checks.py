@@ -32,7 +32,7 @@ MAX_TABLE_EXPONENT_BITS = 1 << 20
 def check_limbs(limbs: LimbArray, what: str) -> Shape:
     """The leading shape of canonical limbs. Raises InputError unless they are a (..., k >= 1) array of uint64.
 
-    The array may be one of the host or of a device: an engine refuses those that it cannot reach.
+    The array may lie on the host or on a device: an engine refuses arrays that it cannot reach.
     """
     if not is_array(limbs) or limbs.dtype != np.uint64 or limbs.ndim < 1 or limbs.shape[-1] < 1:
         raise InputError(
@@ -45,7 +45,7 @@ def check_limbs(limbs: LimbArray, what: str) -> Shape:
 
 
 def refuse_device_limbs(limbs: Any) -> None:
-    """Raise EngineError for limbs on a device: what an engine of the host says of them."""
+    """Raise EngineError for limbs on a device, which an engine on the host cannot reach."""
     if not on_host(limbs):
         raise EngineError(
             "limbs on a device do not reach an engine of the host",
@@ -58,7 +58,7 @@ def refuse_device_limbs(limbs: Any) -> None:
 def check_load(limbs: LimbArray, modulus: Modulus) -> Shape:
     """The leading shape of limbs to load. Raises InputError for a wrong layout or more limbs than the modulus has.
 
-    The engine itself checks whether each value is below the modulus, and refuses with `refuse_not_below_modulus`.
+    The engine itself checks whether each value is below the modulus, and raises `refuse_not_below_modulus`.
     """
     shape = check_limbs(limbs, "residues")
     if limbs.shape[-1] > modulus.limb_count:
@@ -87,7 +87,7 @@ def check_reduce(limbs: LimbArray, modulus: Modulus) -> Shape:
 def check_one_plus(a: ResidueArray, values: LimbArray) -> tuple[Shape, LimbArray]:
     """The shape of the products a (1 + v root), and the root, shape (limbs,).
 
-    The engine itself checks whether each value is below the root, and refuses with `refuse_not_below_root`. Raises
+    The engine itself checks whether each value is below the root, and raises `refuse_not_below_root`. Raises
     InputError where there is no root, for values with more limbs than it, and for shapes that do not broadcast.
     """
     shape = broadcast_shape(a.shape, check_limbs(values, "values"))
@@ -244,7 +244,7 @@ def broadcast_shape(a: Shape, b: Shape) -> Shape:
 
 
 def refuse_not_below_modulus(index: int, shape: Shape, modulus: Modulus) -> InputError:
-    """The refusal of a value to load that reaches the modulus, at flat `index` of `shape`."""
+    """The error for a value to load that is not below the modulus, at flat `index` of `shape`."""
     return _at(
         index,
         f"value at index {index_text(index, shape)} is not below its modulus",
@@ -255,7 +255,7 @@ def refuse_not_below_modulus(index: int, shape: Shape, modulus: Modulus) -> Inpu
 
 
 def refuse_not_below_root(index: int, shape: Shape, modulus: Modulus) -> InputError:
-    """The refusal of a value that reaches the root of the modulus, at flat `index` of `shape`."""
+    """The error for a value that is not below the root of the modulus, at flat `index` of `shape`."""
     return _at(
         index,
         f"value at index {index_text(index, shape)} is not below the root of its modulus",
@@ -265,7 +265,7 @@ def refuse_not_below_root(index: int, shape: Shape, modulus: Modulus) -> InputEr
 
 
 def refuse_not_invertible(index: int, shape: Shape) -> InputError:
-    """The refusal of a residue that shares a factor with the modulus, at flat `index` of `shape`."""
+    """The error for a residue that shares a factor with the modulus, at flat `index` of `shape`."""
     return _at(
         index,
         f"residue at index {index_text(index, shape)} has no inverse",
@@ -275,7 +275,7 @@ def refuse_not_invertible(index: int, shape: Shape) -> InputError:
 
 
 def refuse_wide_exponent(index: int, shape: Shape, table: FixedBaseTable) -> InputError:
-    """The refusal of an exponent beyond the table's bits, at flat `index` of `shape`."""
+    """The error for an exponent beyond the table's bits, at flat `index` of `shape`."""
     return _at(
         index,
         f"exponent at index {index_text(index, shape)} is wider than its fixed-base table",
@@ -286,19 +286,19 @@ def refuse_wide_exponent(index: int, shape: Shape, table: FixedBaseTable) -> Inp
 
 
 def refuse_zero_divisor(index: int, shape: Shape) -> InputError:
-    """The refusal of a zero divisor, at flat `index` of `shape`."""
+    """The error for a zero divisor, at flat `index` of `shape`."""
     return _at(index, f"divisor at index {index_text(index, shape)} is zero", expected="divisors above 0", got="0")
 
 
 def index_text(index: int, shape: Shape) -> str:
-    """A flat index as one reads it in an array of `shape`: `4`, or `(1, 0)` for several axes."""
+    """A flat index in the notation of an array of `shape`: `4`, or `(1, 0)` for several axes."""
     if len(shape) < 2:
         return str(index)
     return str(tuple(int(i) for i in np.unravel_index(index, shape)))
 
 
 def describe(value: Any) -> str:
-    """Shape and type of an array, or the class of anything else: what a refusal may say of it."""
+    """Shape and type of an array, or the class of anything else: all that an error may say about it."""
     if is_array(value):
         return f"shape {value.shape} of {value.dtype}"
     return type(value).__name__

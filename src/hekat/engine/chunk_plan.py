@@ -1,4 +1,4 @@
-"""How an engine wants a long batch worked through."""
+"""How an engine wants its callers to cut a long batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ChunkPlan:
-    """Chunks of `factor` times the items that suit a CPU, and how many of them are worked on at once, a thread each.
+    """Chunks of `factor` times the items that suit a CPU, and how many of them run at once, each on its own thread.
 
     An engine on a GPU takes several at once, so that copies, kernels and the host's work of different chunks overlap.
     Source: FLBooster (ICDE 2023), section V.

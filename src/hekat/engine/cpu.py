@@ -58,7 +58,7 @@ from hekat.errors import EngineError
 
 THREADS_VARIABLE = "HEKAT_THREADS"
 PATH_VARIABLE = "HEKAT_CPU"
-# What each path is made of.
+# The instructions that each path uses.
 ARITHMETIC = {
     "portable": "plain C++",
     "x86": "mulx, adcx, adox, AVX2",
@@ -68,7 +68,7 @@ MAX_THREADS = 1024
 
 
 class _TableData(NamedTuple):
-    """What a FixedBaseTable of this engine is made of; `factored`: its entries are factors (native: factors.hpp)."""
+    """The data of this engine's FixedBaseTable; `factored`: the entries are factors (native: factors.hpp)."""
 
     memory: LimbArray
     factored: bool
@@ -78,11 +78,11 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine` in native code, constant-time as the interface says.
 
     A ResidueArray's data is a contiguous uint64 array, shape + (row_limbs,), in Montgomery form: one number, or two
-    halves modulo the root of a square modulus where that is faster; the native modulus says how many row_limbs.
-    Operations release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a
-    second. `path` is one of `usable_paths()`; None asks the variable HEKAT_CPU, then takes the fastest. Raises
-    EngineError for another. Raises EngineError too from an operation whose threads the system does not start.
-    `single_tenant` says that nobody else's code runs on this machine.
+    halves modulo the root of a square modulus where that is faster; the native modulus sets row_limbs. Operations
+    release the interpreter lock, may be called from several threads at once, and answer Ctrl-C within a second. `path`
+    is one of `usable_paths()`; None takes the path in the variable HEKAT_CPU, else the fastest. Raises EngineError for
+    another path; so does an operation whose threads the system does not start. `single_tenant` says that nobody else's
+    code runs on this machine.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
 
     @property
     def chunk_plan(self) -> ChunkPlan:
-        """One chunk after the other: a call takes all processors."""
+        """One chunk after the other, because a call uses all processors."""
         return ChunkPlan()
 
     def describe(self) -> dict[str, str]:
@@ -182,7 +182,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         check_indices(indices, a.size)
         rows = _flat(a.data)
         out = self._results.empty(indices.shape, rows.shape[-1])
-        # The indices are in range; without a mode NumPy would first copy into memory of its own.
+        # The indices are in range; without a mode NumPy would copy the result once more.
         np.take(rows, indices, axis=0, out=out, mode="clip")
         return ResidueArray(self, a.modulus, indices.shape, out)
 
@@ -262,7 +262,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
             exponent_bits,
             lambda window: native.table_words(exponent_bits, window, constant_time),
             window_bits=window_bits,
-            # Beyond it, reading a position whole costs more than the products it saves.
+            # Beyond this size, reading all entries of a position costs more than the products it saves.
             widest_bits=native.table_window_bits if constant_time else MAX_WINDOW_BITS,
             uses=uses,
             entry_products=native.table_entry_products,
@@ -379,7 +379,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
         return quotients, remainders
 
     def _native_modulus(self, modulus: Modulus) -> _native.Modulus:
-        """What the native core precomputes for `modulus`: made once, kept as long as the modulus lives."""
+        """The native core's constants for `modulus`: made once, kept as long as the modulus lives."""
         with self._lock:
             native = self._moduli.get(modulus)
             if native is None:
@@ -397,7 +397,7 @@ def choose_thread_count() -> tuple[int, str]:
     if not text:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return cores, "one per core"
-    # The length first: int refuses thousands of digits with an error of its own.
+    # The length first, because int() refuses thousands of digits with an error of its own.
     digits = text if text.isdecimal() and len(text) <= len(str(MAX_THREADS)) else "0"
     if not 1 <= int(digits) <= MAX_THREADS:
         raise EngineError(
@@ -410,14 +410,14 @@ def choose_thread_count() -> tuple[int, str]:
 
 
 def usable_paths() -> list[str]:
-    """The paths of arithmetic that this build holds and this processor has, slowest first."""
+    """The paths of arithmetic that this build contains and this processor supports, slowest first."""
     return [path for path in _native.built_paths() if not _native.lacks_for(path)]
 
 
 def choose_path(asked: str | None = None) -> tuple[str, str]:
     """The path to take, and why: `asked`, otherwise HEKAT_CPU, otherwise the fastest of `usable_paths()`.
 
-    Raises EngineError for a path that is none of them; never falls back to another.
+    Raises EngineError for any other path; never falls back to another.
     """
     why, source = "asked for", "path"
     if asked is None:
@@ -453,7 +453,7 @@ def _flat(limbs: LimbArray) -> LimbArray:
 
 
 def _items(limbs: LimbArray, shape: Shape) -> LimbArray:
-    """`limbs` broadcast to `shape` as (count, limbs); a single item stays one, the native core repeats it."""
+    """`limbs` broadcast to `shape` as (count, limbs); a single item stays single: the native core repeats it."""
     if prod(limbs.shape[:-1]) == 1 and prod(shape) > 0:
         return _flat(limbs)
     return _flat(np.broadcast_to(limbs, (*shape, limbs.shape[-1])))

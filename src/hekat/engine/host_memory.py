@@ -1,4 +1,4 @@
-"""What engines that compute on the host say of limbs and where they lie: on the host, all of them."""
+"""Where engines that compute on the host keep limbs: all of them on the host."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hekat.engine.limbs import LimbArray
 
 
 class HostMemory:
-    """The operations of an engine that tell host from device, for one without a device."""
+    """The operations of an engine that distinguish host and device, for an engine without a device."""
 
     def limbs_of(self, a: ResidueArray) -> LimbArray:
         """As `store`."""
         return cast(Engine, self).store(a)
 
     def to_host(self, array: Any) -> Any:
-        """`array` itself. Raises EngineError for one on a device, which this engine does not reach."""
+        """`array` itself. Raises EngineError for an array on a device, which this engine cannot reach."""
         refuse_device_limbs(array)
         return array
 

@@ -1,8 +1,8 @@
-"""The operations every engine has, each with its contract: the two operators and what is built of them.
+"""The operations of every engine, each with its contract: the two operators and the operations built from them.
 
 Big integers cross this interface in one canonical form only: little-endian uint64 limbs along the last axis
-(`hekat.engine.limbs`). `load` and `store` are the two functions where host and engine meet; between them
-residues stay in the engine's own form (Montgomery, split, resident on a device) inside a `ResidueArray`.
+(`hekat.engine.limbs`). `load` and `store` convert between host and engine; between them residues stay in the engine's
+own form (Montgomery, split, resident on a device) inside a `ResidueArray`.
 
 An operation is constant-time in its operands unless its contract says "variable time"; sizes, shapes and
 exponent widths are public. `reference` is the specification: every engine agrees with it bit for bit.
@@ -34,8 +34,8 @@ MAX_MODULUS_BITS = 16384
 class Modulus:
     """An odd modulus > 1; may be secret, so it never prints its value. Compared by identity.
 
-    `root`, where given, is the number whose square `value` is: an engine may compute faster by it, results are the
-    same. Engines keep what they precompute per modulus for as long as this object lives.
+    `root`, where given, is the square root of `value`: an engine may use it to compute the same results faster. Engines
+    keep their constants of a modulus for as long as this object lives.
     """
 
     __slots__ = ("__weakref__", "bits", "limb_count", "root", "value")
@@ -82,7 +82,7 @@ class Modulus:
 
 @dataclass(frozen=True, eq=False)
 class ResidueArray:
-    """Residues modulo one modulus in one engine's own form. `data` is that engine's business alone."""
+    """Residues modulo one modulus in one engine's own form. Only that engine reads `data`."""
 
     engine: Engine
     modulus: Modulus
@@ -106,8 +106,8 @@ class ResidueArray:
 class FixedBaseTable:
     """Powers of one base for `mod_exp_fixed`: entry (i, j) is base^(j * 2^(window_bits * i)).
 
-    `constant_time`: powers read all entries of a position. Where it is False they read the one they need, and which
-    memory they touch tells the exponents to anybody who shares the machine's caches.
+    `constant_time`: powers read all entries of a position. Where it is False they read only the entry they need, and
+    the memory they touch tells the exponents to anybody who shares the machine's caches.
     """
 
     engine: Engine
@@ -123,12 +123,12 @@ class FixedBaseTable:
         return -(-self.exponent_bits // self.window_bits)
 
     def __repr__(self) -> str:
-        # Without its entries: two of them give the primes of a private key.
+        # Without the entries, because two of them give the primes of a private key.
         return f"FixedBaseTable({self.engine.name}, {self.exponent_bits} bits by {self.window_bits}, {self.modulus!r})"
 
 
 class Engine(RingEngine, Protocol):
-    """Batched modular, multi-precision integer and ring arithmetic. Knows no keys and no meaning."""
+    """Batched modular, multi-precision integer and ring arithmetic; knows nothing of keys or of what numbers mean."""
 
     @property
     def name(self) -> str: ...
@@ -140,7 +140,7 @@ class Engine(RingEngine, Protocol):
 
     @property
     def chunk_plan(self) -> ChunkPlan:
-        """How batches are cut that are too long for one call after the other, and how many calls may run at once."""
+        """How to cut batches that are too long for one call, and how many calls may run at once."""
         ...
 
     def describe(self) -> dict[str, str]:
@@ -167,18 +167,18 @@ class Engine(RingEngine, Protocol):
     # --- limbs where the engine computes -----------------------------------------------------------------
 
     def limbs_of(self, a: ResidueArray) -> LimbArray:
-        """As `store`, in the engine's own memory: for the engine's own operations, which take it where it is."""
+        """As `store`, but in the engine's own memory, for its own operations, which take limbs where they lie."""
         ...
 
     def to_host(self, array: Any) -> Any:
-        """Limbs or flags of this engine as an array of the host; the same array if it lies there."""
+        """Limbs or flags of this engine as an array on the host; the same array if it lies there."""
         ...
 
     def active(self, *arrays: Any) -> AbstractContextManager[Any]:
-        """Within it, operators and functions of the arrays' module may be used on `arrays` and on this engine's limbs.
+        """Within it, operators and functions of the arrays' module work on `arrays` and on this engine's limbs.
 
-        They take their turn with the engine's own work, whichever thread made the arrays. Changes nothing for an
-        engine without a device.
+        They are ordered with the engine's own work, whichever thread made the arrays. Changes nothing for an engine
+        without a device.
         """
         ...
 
@@ -205,8 +205,8 @@ class Engine(RingEngine, Protocol):
     def mod_mul_one_plus(self, a: ResidueArray, values: LimbArray) -> ResidueArray:
         """Element-wise a (1 + v n) mod n^2 for a modulus whose root n is known; shapes broadcast as in NumPy.
 
-        `values` is (..., k) limbs, no more than n has, each value below n. Constant time, except for whether a value
-        reaches n. Raises InputError for a modulus without a root and for a value that reaches it.
+        `values` is (..., k) limbs, no more than n has, each value below n. Constant time, except that an error shows a
+        value of n or more. Raises InputError for a modulus without a root and for a value that is not below the root.
         """
         ...
 
@@ -233,21 +233,19 @@ class Engine(RingEngine, Protocol):
     ) -> FixedBaseTable:
         """The full-window table of one base (shape (k,), value < modulus) for exponents of up to `exponent_bits` bits.
 
-        Built in constant time; whether the base has an inverse may show in the time. `exponent_bits` from 1 to 2^20,
-        `window_bits` from 1 to 16 (InputError otherwise).
+        x
 
-        Where `window_bits` is None the engine takes the window that suits `uses` expected powers (None: some
-        thousands) and the memory left to it. `constant_time=False` makes a table of plain look-ups, with wider
-        windows: for exponents that may be told by memory access. Raises InputError where not even the smallest
-        table fits the engine's memory.
+        Where `window_bits` is None the engine takes the window that suits `uses` expected powers (None: some thousands)
+        and its free memory. `constant_time=False` makes a table of plain look-ups, with wider windows: for exponents
+        that memory access may reveal. Raises InputError where not even the smallest table fits the engine's memory.
         """
         ...
 
     def mod_exp_fixed(self, table: FixedBaseTable, exponents: LimbArray) -> ResidueArray:
         """base^e for (..., e_limbs) exponents below 2^table.exponent_bits, no squarings.
 
-        Constant-time if the table is; else memory access tells the exponents. Raises InputError where an exponent
-        has more bits than the table.
+        Constant-time if the table is; otherwise memory access reveals the exponents. Raises InputError where an
+        exponent has more bits than the table.
         """
         ...
 
@@ -261,8 +259,8 @@ class Engine(RingEngine, Protocol):
         """For a of shape (k,) and exponents of shape (k, m, e_limbs): the (m,) products over i of a_i^(+-E_ij).
 
         `negative` (k, m) marks exponents taken with a minus sign; these need a_i invertible (InputError if not).
-        SparseExponents hold only the entries that are there, by result, and carry their signs; a result without
-        entries is 1. Variable time in the exponents.
+        SparseExponents hold only nonzero entries, by result, with their signs; a result without entries is 1. Variable
+        time in the exponents.
         """
         ...
 
@@ -297,16 +295,16 @@ class Engine(RingEngine, Protocol):
     def random_bits(self, count: int, bits: int) -> LimbArray:
         """Fresh uniform integers below 2^bits, shape (count, limbs of `bits`), in this engine's own memory.
 
-        From the operating system's randomness, or from ChaCha20 under a seed that it gives for this call alone.
-        Raises InputError for count < 0 or bits < 1.
+        From the operating system's randomness, or from ChaCha20 under a fresh seed from the operating system for this
+        call. Raises InputError for count < 0 or bits < 1.
         """
         ...
 
     def random_below(self, count: int, bound: int) -> LimbArray:
         """As `random_bits`, in [0, bound), exactly uniform: by rejection, shape (count, limbs of `bound`).
 
-        Time shows how many tries were refused, and the integers do not depend on that. Raises InputError for count < 0
-        or bound < 1.
+        The time shows how many tries were rejected; the integers do not depend on this number. Raises InputError for
+        count < 0 or bound < 1.
         """
         ...
 

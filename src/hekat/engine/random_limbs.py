@@ -1,4 +1,4 @@
-"""Random integers as limbs, from the operating system's randomness: what schemes draw their secrets with."""
+"""Random integers as limbs, from the operating system's randomness: schemes draw their secrets here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which residues are multiplied together: groups of members, for engines that plan on the host."""
+"""Groups of residues to multiply together, for engines that plan on the host."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> tuple[IndexArray, IndexArr
 
 
 def segment_groups(segments: IndexArray, segment_count: int) -> tuple[IndexArray, IndexArray]:
-    """The same for segments, each in the order of its members; an empty segment is an empty group."""
-    # In as few bits as hold the segments: NumPy sorts 8 and 16 by radix.
+    """As `axis_groups`, for segments, each in the order of its members; an empty segment is an empty group."""
+    # In as few bits as the segments need, because NumPy sorts 8 and 16 bits by radix.
     members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
     return members, offsets_of(np.bincount(segments, minlength=segment_count))
 
 
 def offsets_of(lengths: IndexArray) -> IndexArray:
-    """Where each of the groups of these lengths begins, and behind them where the last one ends."""
+    """Where each group of these lengths begins, followed by the end of the last one."""
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -39,7 +39,7 @@ def groups_of_members(offsets: IndexArray) -> IndexArray:
 
 
 def renumber(numbers: IndexArray, count: int) -> tuple[IndexArray, IndexArray]:
-    """The different ones of `numbers`, all in [0, count), rising; and for each its place among them.
+    """The distinct `numbers`, all in [0, count), ascending; and for each number its place among them.
 
     As np.unique, without sorting.
     """

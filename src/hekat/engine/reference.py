@@ -52,7 +52,7 @@ DEFAULT_WINDOW_BITS = 4
 class ReferenceEngine(ReferenceRing, HostMemory, HostRandom):
     """Implements `hekat.engine.interface.Engine`; a ResidueArray's data is the flat list of its ints in C order.
 
-    Python integers are not constant-time: this engine is for tests and for checking other engines.
+    Python integers are not constant-time, so this engine is only for tests and for checking other engines.
     """
 
     def __init__(self, *, single_tenant: bool = False) -> None:

@@ -1,11 +1,11 @@
-"""The memory of an engine's large results: a new one is written where one that nobody keeps any more has been.
+"""The memory of an engine's large results: a new result reuses the buffer of one that nobody keeps any more.
 
-Memory fresh from the system costs a page fault for every page, which products of ciphertexts feel. What comes back is
-kept as it is, up to a limit, and lent to the next result of about its size, which overwrites it.
+Fresh memory from the system costs a page fault for every page, which slows products of ciphertexts. Returned buffers
+are kept unchanged, up to a limit, and lent to the next result of about their size, which overwrites them.
 
-So what is kept holds residues that nobody needs any more, as freed memory does that nobody wipes, until it is lent
-again, makes room for newer, or the engine goes: ciphertexts, but randomisers too, and what is computed modulo secret
-primes (SECURITY.md says what follows from them). Integers are not put here, among them plaintexts and exponents.
+So kept buffers hold residues that nobody needs any more, as freed and unwiped memory does, until a result overwrites
+them, newer buffers replace them, or the engine goes: ciphertexts, but also randomisers and results modulo secret primes
+(SECURITY.md says what follows from them). Integers, among them plaintexts and exponents, never lie here.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import numpy as np
 from hekat.engine.aligned import empty_aligned
 from hekat.engine.limbs import LIMB_BYTES, LimbArray
 
-# Below it NumPy's own memory is as fast: the C library keeps it too.
+# Below this size NumPy's own memory is as fast, because the C library keeps it too.
 LEAST_BYTES: Final = 1 << 19
 
 
 class ResultMemory:
-    """Lends memory to results and keeps at most `limit_bytes` of what came back, the newest of it.
+    """Lends memory to results and keeps the newest `limit_bytes` of the memory that came back.
 
-    There is no lock: what is kept changes by single operations of a dictionary, and each of them happens whole or not
-    at all. So memory may come back from any thread, in a garbage collection in the middle of anything here, after an
-    interrupt and after a fork.
+    There is no lock: kept buffers change only by single dictionary operations, and each happens whole or not at all. So
+    memory may come back from any thread, in a garbage collection in the middle of anything here, after an interrupt and
+    after a fork.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -55,10 +55,10 @@ class ResultMemory:
         return np.asarray(_Loan(buffer, (*shape, limb_count), self._take_back))
 
     def _find(self, words: int) -> LimbArray | None:
-        # The newest first: most of it is still in the caches.
+        # The newest first, because most of it is still in the caches.
         for key in reversed(list(self._kept)):
             if key[1] == words:
-                buffer = self._kept.pop(key, None)  # None where another thread was faster
+                buffer = self._kept.pop(key, None)  # None where another thread took it first
                 if buffer is not None:
                     return buffer
         return None
@@ -72,7 +72,7 @@ class ResultMemory:
 
 
 class _Loan:
-    """The base of an array on lent memory: every view holds it, and with the last of them the buffer goes back."""
+    """The base of an array on lent memory: every view holds it, and the buffer returns with the last view."""
 
     __slots__ = ("__array_interface__", "_buffer", "_give_back")
 

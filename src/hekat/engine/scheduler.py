@@ -18,7 +18,7 @@ from hekat.engine.workload import ROUND_ROBIN, Clock, EngineLoad, Workload, choo
 from hekat.errors import EngineError, InputError
 
 DEFAULT_CHUNK_COUNT = 16
-# The smallest chunk of a batch against the mean: so much of the work is left when the last one is begun.
+# The smallest chunk over the mean chunk: the share of the work that is left when the last chunk begins.
 SMALLEST_TO_MEAN = 1 / 4
 
 ChunkFunction = Callable[[Engine, slice], LimbArray]
@@ -29,13 +29,13 @@ _Finished = Generator[tuple[int, LimbArray], None, None]
 class Scheduler:
     """Cuts a batch along its first axis into `chunk_count` chunks and gives each to one of the engines.
 
-    Residues live in one engine and cannot be joined across engines. So the work is a function that loads its slice
-    of the canonical operands into the engine it is given, computes there, and stores: canonical limbs come back,
-    and those join. An engine works on one chunk at a time.
+    Residues live in one engine and cannot be joined across engines. So the work is a function that loads its slice of
+    the canonical operands into its engine, computes there, and stores: it returns canonical limbs, which the scheduler
+    joins. An engine works on one chunk at a time.
 
-    `policy`: `least_loaded` serves the engine that is free first, for several engines in chunks of falling sizes of
-    which a slow engine takes the small ones (`ChunkQueue`); `round_robin` gives engine after engine one of equal
-    chunks. None asks the variable HEKAT_SCHEDULE, then takes `least_loaded`.
+    `policy`: `least_loaded` serves the first free engine; with several engines the chunks get smaller, and slow engines
+    take the small ones (`ChunkQueue`). `round_robin` gives the engines equal chunks in turn. None takes the policy in
+    the variable HEKAT_SCHEDULE, else `least_loaded`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Scheduler:
         self._workload = Workload([getattr(engine, "name", "") for engine in engines], clock)
 
     def loads(self) -> tuple[EngineLoad, ...]:
-        """What each engine was given and has done over all runs, in the order of the engines."""
+        """The load of each engine over all runs, in the order of the engines."""
         return self._workload.loads()
 
     def run(self, function: ChunkFunction, count: int, progress: Progress | None = None) -> LimbArray:
@@ -118,20 +118,20 @@ class Scheduler:
         finally:
             stop.set()
             for worker in workers:
-                if worker.is_alive():  # else it ended, or never began
+                if worker.is_alive():  # otherwise it has ended, or never began
                     worker.join()
             waiting.withdraw()
 
 
 class ChunkQueue:
-    """The chunks that wait, by `sizes` that never grow, and which of them an engine that is free takes next.
+    """The waiting chunks, of non-increasing `sizes`, and the choice of a free engine's next chunk.
 
-    Least loaded first: a free engine takes the largest chunk that it can end, at the speed it has shown in this
-    queue, by the time all engines together could have done all that waits; the smallest one if none is so small. So
-    large chunks go while there is much to do, and a slow engine does not hold the last one. An engine that has shown
-    no speed yet is taken for a middling one. Sources: guided self-scheduling (Polychronopoulos, Kuck 1987) in the
-    fixed sizes of trapezoid self-scheduling (Tzeng, Ni 1993).
-    Round-robin: chunk i is engine i mod (engines)'s, whatever else that engine has to do.
+    Least loaded first: all engines together could finish the waiting work by a certain time; a free engine takes the
+    largest chunk that it can finish by then, at its speed in this queue, or the smallest chunk if none is so small. So
+    large chunks go first, and a slow engine does not hold the last one. An engine without a measured speed counts as
+    average. Sources: guided self-scheduling (Polychronopoulos, Kuck 1987) in the fixed sizes of trapezoid
+    self-scheduling (Tzeng, Ni 1993). Round-robin: chunk i goes to engine i mod (engines), whatever else that engine has
+    to do.
     """
 
     def __init__(self, sizes: Sequence[int], workload: Workload, policy: str) -> None:
@@ -140,14 +140,14 @@ class ChunkQueue:
         self._lock = Lock()
         count = len(workload.loads())
         self._rounds: list[list[int]] | None = None
-        # Of what waits: the numbers of the chunks, and their sizes with the sign changed, so that both rise.
+        # The numbers of the waiting chunks, and their negated sizes, so that both ascend.
         self._numbers, self._negated = list(range(len(sizes))), [-size for size in sizes]
         self._left = sum(sizes)
         if policy == ROUND_ROBIN:
             self._rounds = [list(range(engine, len(sizes), count))[::-1] for engine in range(count)]
             for engine, numbers in enumerate(self._rounds):
                 workload.give(engine, sum(sizes[number] for number in numbers))
-        # Items of the chunk that each engine took last, and of all before it: a free engine has done both.
+        # Items of the chunk that each engine took last, and of all earlier ones: a free engine has finished both.
         self._last, self._done = [0] * count, [0] * count
         self._busy_before = [workload.busy_seconds(engine) for engine in range(count)]
 
@@ -169,12 +169,12 @@ class ChunkQueue:
             return number
 
     def withdraw(self) -> None:
-        """Give back what no engine will take any more."""
+        """Withdraw the chunks that no engine will take any more."""
         for engine, numbers in enumerate(self._rounds or []):
             self._workload.withdraw(engine, sum(self._sizes[number] for number in numbers))
 
     def _most_items(self, engine: int) -> float:
-        """Items that `engine` ends by the time all engines together have done all that waits."""
+        """Items that `engine` can finish by the time all engines together have finished the waiting work."""
         busy = [self._workload.busy_seconds(other) - before for other, before in enumerate(self._busy_before)]
         speeds = [done / seconds if seconds > 0 else 0.0 for done, seconds in zip(self._done, busy, strict=True)]
         known = [speed for speed in speeds if speed]
@@ -201,7 +201,7 @@ def cut_falling(count: int, chunk_count: int) -> list[slice]:
     step = 2 * (mean - least) / (parts - 1)
     sizes = [int(2 * mean - least - i * step) for i in range(parts)]
     short = count - sum(sizes)
-    # What rounding down left out, fewer than the parts, goes to the first ones.
+    # Rounding down left out fewer items than there are parts; the first parts take them.
     sizes = sorted((size + (i < short) for i, size in enumerate(sizes)), reverse=True)
     return [slice(start, stop) for start, stop in pairwise(accumulate(sizes, initial=0))]
 

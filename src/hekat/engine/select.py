@@ -1,4 +1,4 @@
-"""The only place an engine is chosen: by name, by HEKAT_ENGINE, or the default; for this machine's tenancy."""
+"""The only place that chooses an engine: by name, by HEKAT_ENGINE, or the default; for this machine's tenancy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIRST_GPU = "cuda:0"
 ENGINE_VARIABLE = "HEKAT_ENGINE"
 READY = "ready"
 _GPU_NAME = re.compile(r"cuda(?::(0|[1-9][0-9]{0,2}))?")
-# Two threads that ask for an engine get the same one.
+# Threads that ask for an engine get the same one.
 _lock = threading.Lock()
 
 
@@ -33,9 +33,9 @@ def get_engine(name: str | None = None) -> Engine:
     """The engine `name`; None asks the variable HEKAT_ENGINE, then takes `cpu`. One instance per process and tenancy.
 
     GPUs are `cuda:0`, `cuda:1` and so on; `cuda` is `cuda:0`. Several names joined by + are one engine that spreads
-    batches over them, in any order the same one; `cuda:all` stands for all GPUs.
-    Raises EngineError for an unknown name, for an engine that is not available, for one that is named twice, and for
-    a malformed variable; never falls back to another.
+    batches over them, the same engine in any order; `cuda:all` stands for all GPUs. Raises EngineError for an unknown
+    name, for an engine that is not available, for an engine named twice, and for a malformed variable; never falls back
+    to another engine.
     """
     what = "there is no such engine"
     if name is None:
@@ -64,7 +64,7 @@ def _check_name(name: str, what: str) -> str:
 
 
 def _join_names(names: str, what: str) -> str:
-    """The full names of several engines in the one order that stands for all; of a single GPU its name alone."""
+    """The full names of several engines, in one canonical order; for a single GPU its name alone."""
     found: list[str] = []
     for name in names.split(JOIN):
         found += _gpu_names() if name == ALL_GPUS else [_check_name(name, what)]
@@ -117,7 +117,7 @@ def _instance(name: str, single_tenant: bool) -> Engine:
     if JOIN in name:
         from hekat.engine.spread.engine import SpreadEngine
 
-        # The instances that their own names give too: memory and tables of a device are counted once.
+        # The same instances as for their own names, so that a device's memory and tables count once.
         return SpreadEngine([_instance(member, single_tenant) for member in name.split(JOIN)])
     return _MAKERS.get(name, partial(_make_cuda, name))(single_tenant)
 
@@ -139,7 +139,7 @@ def _make_reference(single_tenant: bool) -> Engine:
 def _make_cuda(name: str, single_tenant: bool) -> Engine:
     from hekat.engine.cuda.availability import check_device
 
-    # Before the packages that are not there without a GPU.
+    # Checked before the packages, which a machine without a GPU lacks.
     check_device(_index_of(name))
     try:
         from hekat.engine.cuda.engine import CudaEngine

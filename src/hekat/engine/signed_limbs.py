@@ -33,7 +33,7 @@ def limbs_from_signed_ints(values: Sequence[int], limb_count: int) -> LimbArray:
 
 
 def integers_from_limbs(limbs: LimbArray) -> IntegerArray:
-    """What limbs (count, limbs) hold, shape (count,): int64 for one limb, Python integers for more."""
+    """The integers in limbs (count, limbs), shape (count,): int64 for one limb, Python integers for more."""
     if limbs.shape[-1] == 1:
         return np.ascontiguousarray(limbs)[:, 0].view(np.int64)
     width = LIMB_BITS * limbs.shape[-1]

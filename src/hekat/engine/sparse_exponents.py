@@ -1,4 +1,4 @@
-"""Exponents of a multi-exponentiation when most of them are zero: the others alone are kept, result by result."""
+"""Exponents of a multi-exponentiation when most of them are zero: only the others are kept, result by result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class SparseExponents:
-    """A sparse matrix by rows (CSR), one row per result, as `mod_multi_exp` takes it.
+    """A sparse matrix by rows (CSR), one row per result, for `mod_multi_exp`.
 
     Result j is the product of a[bases[i]]^(+-limbs[i]) over the entries i from offsets[j] to offsets[j + 1] - 1, in
     any order; where a base comes several times in a row its powers multiply. Shapes: limbs (entries, e_limbs) uint64,

@@ -1,6 +1,6 @@
-"""The memory for an engine's fixed-base tables: what is alive, the room left to new ones, and the windows that fit.
+"""The memory for an engine's fixed-base tables: the live tables, the room for new ones, and the windows that fit.
 
-On the host it is part of a cap: three quarters for live tables, an eighth for scratch, an eighth for results.
+On the host a cap divides into three quarters for live tables, an eighth for scratch and an eighth for results.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _MIB = 1 << 20
 
 
 class TableRoom:
-    """Counts the tables that are alive and the room left to new ones; a table that nobody keeps is no longer counted.
+    """Counts the live tables and the room for new ones; a table that nobody keeps does not count.
 
-    `table_bytes` are for all tables together; `variable` is the one that raises them.
+    `table_bytes` limits all tables together; `variable` is the environment variable that raises the limit.
     """
 
     def __init__(self, table_bytes: int, variable: str, empty: Callable[[int], Any]) -> None:
-        """`empty(words)` makes the memory of a table of as many 64-bit words: an array that knows its nbytes."""
+        """`empty(words)` makes the memory of a table of so many 64-bit words: an array with `nbytes`."""
         self.table_bytes = table_bytes
         self._variable = variable
         self._empty = empty
@@ -56,12 +56,12 @@ class TableRoom:
         uses: int | None,
         entry_products: float = 1.0,
     ) -> tuple[int, Any]:
-        """A window and an uninitialised table for it, flat, counted from now on for as long as the caller keeps it.
+        """A window and an uninitialised flat table for it, which counts for as long as the caller keeps it.
 
-        The window is `window_bits`, or the one up to `widest_bits` that makes the table and `uses` powers with the
-        fewest products among those that leave as much for other tables; a table takes words_for(window) words, and an
-        entry as long to make as entry_products products of a power. Raises InputError where the given one, or the
-        smallest table there is, does not fit.
+        The window is `window_bits`. Where that is None, it is the window up to `widest_bits` that makes the table and
+        `uses` powers with the fewest products, among the windows whose table leaves as much room for other tables. A
+        table takes words_for(window) words, and making an entry costs entry_products products of a power. Raises
+        InputError where the given window's table, or the smallest one, does not fit.
         """
         with self._lock:
             free_bytes = self.table_bytes - self._sum_live()
@@ -93,8 +93,8 @@ class TableRoom:
 class TableMemory(TableRoom):
     """The host's memory of one engine: tables start with a cache line.
 
-    `cap_bytes` are for tables, scratch and unused results: `table_bytes` for all tables together, `scratch_bytes` for
-    what one operation's scratch may grow to with the size of its input, the rest for the memory that `results` keeps.
+    `cap_bytes` limits tables, scratch and unused results: `table_bytes` all tables together, `scratch_bytes` one
+    operation's scratch where that grows with its input; `results` keeps the rest.
     """
 
     def __init__(self) -> None:
@@ -116,11 +116,11 @@ class TableMemory(TableRoom):
 
 
 def read_cap_mib(variable: str = MEMORY_VARIABLE, default_mib: int = DEFAULT_CAP_MIB) -> int:
-    """The cap in MiB: what `variable` says, or the default. Raises EngineError for what is no whole number in range."""
+    """The cap in MiB from `variable`, or the default. Raises EngineError unless it is a whole number in range."""
     text = os.environ.get(variable, "").strip()
     if not text:
         return default_mib
-    # The length first: int refuses thousands of digits with an error of its own.
+    # The length first, because int() refuses thousands of digits with an error of its own.
     digits = text if text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_CAP_MIB)) else "0"
     if not 1 <= int(digits) <= MAX_CAP_MIB:
         raise EngineError(
@@ -133,22 +133,22 @@ def read_cap_mib(variable: str = MEMORY_VARIABLE, default_mib: int = DEFAULT_CAP
 
 
 def source_of(variable: str) -> str:
-    """Where a cap comes from, as users are told."""
+    """Where a cap comes from, in words for users."""
     asked = os.environ.get(variable, "").strip()
     return f"{variable}={asked}" if asked else "the default"
 
 
 def _count_products(exponent_bits: int, uses: int, entry_products: float, window_bits: int) -> float:
-    """Products that a table and `uses` powers from it take: one for each position of a power, and the entries'."""
+    """Products for a table and `uses` powers from it: one for each position of a power, and the entries' own."""
     return -(-exponent_bits // window_bits) * (entry_products * (1 << window_bits) + uses)
 
 
 def _choose_window(
     products_for: Callable[[int], float], words_for: Callable[[int], int], widest_bits: int, free_bytes: int
 ) -> int:
-    """The window of fewest products whose table takes at most half of the free memory, or the smallest table's.
+    """The window with the fewest products whose table takes at most half of the free memory, else the smallest table's.
 
-    The narrowest window does not always give the smallest table: an engine may pad positions to a least size.
+    The narrowest window need not give the smallest table, because an engine may pad positions to a minimum size.
     """
     windows = range(MIN_WINDOW_BITS, max(widest_bits, MIN_WINDOW_BITS) + 1)
     fitting = [window for window in windows if 2 * words_for(window) * LIMB_BYTES <= free_bytes]

@@ -1,6 +1,7 @@
-"""Whether nobody else's code runs on this machine: then memory access tells nobody anything.
+"""Whether nobody else's code runs on this machine; if so, nobody can watch its memory access.
 
-A property of the machine, not of a job: its owner says so in HEKAT_SINGLE_TENANT, or in the site file of a run.
+A property of the machine, not of a job: the machine's owner declares it in HEKAT_SINGLE_TENANT, or in a run's site
+file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PLAIN_TABLES = "plain look-ups (single tenant)"
 
 
 def describe_constant_time(single_tenant: bool) -> str:
-    """Which operations of an engine take time that depends on what they compute on, for `hekat doctor`."""
+    """The operations of an engine whose time depends on values, for `hekat doctor`."""
     exceptions = "operations named vartime, mod_multi_exp and int_divmod"
     return f"yes, but for {exceptions}" + (", and for randomiser tables" if single_tenant else "")
 
@@ -29,12 +30,12 @@ def describe_tables(single_tenant: bool) -> str:
 
 
 _lock = threading.Lock()
-# What those who are within `declare_tenancy` said, all of them the same.
+# The declarations of all callers within `declare_tenancy`, which are all equal.
 _declared: list[bool] = []
 
 
 def is_single_tenant() -> bool:
-    """What HEKAT_SINGLE_TENANT says; where it is not set, what `declare_tenancy` said, else False.
+    """The value of HEKAT_SINGLE_TENANT; where it is not set, the value of `declare_tenancy`, else False.
 
     Raises EngineError for a value that is neither 0 nor 1.
     """
@@ -46,8 +47,9 @@ def is_single_tenant() -> bool:
 def declare_tenancy(single_tenant: bool) -> Iterator[None]:
     """Within it, engines are chosen for such a machine, in all threads, unless HEKAT_SINGLE_TENANT says otherwise.
 
-    Raises EngineError where somebody else in this process is within it and said the opposite: a run must not get the
-    tables that another one allows. Where the variable is set nobody's word counts, and so nobody is refused.
+    Raises EngineError where another caller in this process is within it and declared the opposite, because a run must
+    not get the tables that another run allows. Where the variable is set, declarations do not count, so none is
+    refused.
     """
     if _read_variable() is not None:
         yield

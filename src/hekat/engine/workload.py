@@ -1,4 +1,4 @@
-"""What each of several engines was given, has done and still holds, so which is free first, and each one's share."""
+"""The load of each of several engines, given, done and waiting: from it, the first free engine and each one's share."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ POLICIES = (LEAST_LOADED, ROUND_ROBIN)
 
 Clock = Callable[[], float]
 
-# Shares follow what was measured in about the last so many seconds of work, all engines' together.
+# Shares follow measurements of about the last so many seconds of work, all engines together.
 MEMORY_SECONDS: Final = 10.0
-# Measured shares replace those in use when one moved by more: arrays cut alike need no moving, so cuts seldom change.
+# Measured shares replace the shares in use only where one differs by more: arrays with equal cuts need no moving, so
+# cuts should seldom change.
 SHARE_STEP: Final = 1 / 16
-# No engine's share falls below it: one that is given nothing is never measured again.
+# No engine's share falls below this: an engine without work would never be measured again.
 LEAST_SHARE: Final = 1 / 64
 
 
 @dataclass(frozen=True)
 class EngineLoad:
-    """One engine's load: chunks and items it finished, seconds it was busy with them, items it was given besides."""
+    """One engine's load: chunks and items it finished, its busy seconds, and items that still wait for it."""
 
     name: str
     chunks: int
@@ -42,7 +43,7 @@ class EngineLoad:
 
 
 class Workload:
-    """The load of each of several engines, told by number, and their measured shares; for any threads."""
+    """The load of each of several engines, by number, and their measured shares; safe for threads."""
 
     def __init__(self, names: Sequence[str], clock: Clock = perf_counter) -> None:
         self._names = tuple(names)
@@ -56,18 +57,18 @@ class Workload:
         self._seen: set[Hashable] = set()
 
     def give(self, engine: int, items: int) -> None:
-        """Note `items` as waiting for `engine`; `work` or `withdraw` takes them off again."""
+        """Note that `items` wait for `engine`; `work` or `withdraw` removes them again."""
         with self._lock:
             self._waiting[engine] += items
 
     def withdraw(self, engine: int, items: int) -> None:
-        """Note that `items` given to `engine` will not be worked on."""
+        """Note that `engine` will not work on `items` that were given to it."""
         with self._lock:
             self._waiting[engine] -= items
 
     @contextmanager
     def work(self, engine: int, items: int) -> Iterator[None]:
-        """Within it `engine` works on a chunk of `items` given to it; a chunk that fails counts as seconds alone."""
+        """Within it `engine` works on a chunk of `items` given to it; for a chunk that fails only the seconds count."""
         start, done = self._clock(), False
         try:
             yield
@@ -92,14 +93,14 @@ class Workload:
             return self._busy_seconds[engine]
 
     def first_free(self, among: Sequence[int]) -> int:
-        """Of the engines `among`, the one that has done first what waits for it; the first of several."""
+        """The engine of `among` that finishes its waiting work first; the first such engine where several do."""
         with self._lock:
             return min(among, key=lambda engine: self._waiting[engine] / self._shares[engine])
 
     def observe(self, kind: Hashable, items: Mapping[int, int], seconds: Mapping[int, float]) -> None:
-        """Measure shares by one operation that was cut over all engines: `items` and `seconds` of each.
+        """Measure shares by one operation that was cut over all engines, with `items` and `seconds` of each.
 
-        An operation counts by the seconds it took, and the first of its `kind` not at all: kernels are compiled in it.
+        An operation counts by its seconds; the first of its `kind` does not count, because it compiles kernels.
         """
         if not all(items.get(engine) and seconds.get(engine, 0) > 0 for engine in range(len(self._names))):
             return
@@ -121,15 +122,15 @@ class Workload:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The part of a batch each engine takes so that all end together; equal until something was measured."""
+        """The share of a batch for each engine so that all end together; equal until something was measured."""
         with self._lock:
             return self._shares
 
 
 def choose_policy(asked: str | None = None) -> tuple[str, str]:
-    """The policy to give out work by, and why: `asked`, else HEKAT_SCHEDULE, else least loaded first.
+    """The policy for giving out work, and why: `asked`, else HEKAT_SCHEDULE, else least loaded first.
 
-    Raises EngineError for another; never falls back.
+    Raises EngineError for an unknown policy; never falls back.
     """
     why, source = "asked for", "the schedule"
     if asked is None:

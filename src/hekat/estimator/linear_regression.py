@@ -14,7 +14,7 @@ from hekat.protocol.vertical_linear.settings import Task
 class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ignore[misc]
     """Linear regression by gradient descent on the mean squared error, trained by all parties together.
 
-    Its parameters are those of VerticalParameters. `score` of scikit-learn gives R^2.
+    VerticalParameters lists its parameters. `score` of scikit-learn gives R^2.
 
     Attributes:
         parts_: Each party's part of the model, by party.
@@ -58,7 +58,7 @@ class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ign
             Numbers in units of y, float64 (rows,), in the order of the guest's rows.
 
         Raises:
-            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            InputError: Columns are missing or differ from `fit`, or not every party has the guest's rows.
             PolicyError: more rows than `max_predictions` since `fit`.
         """
         return self._scores(X)[:, 0]

@@ -18,8 +18,8 @@ from hekat.protocol.vertical_linear.settings import Task
 class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: ignore[misc]
     """Logistic regression by its Taylor loss, trained by all parties together.
 
-    Two classes have one score; of more classes each has a score of its own, against all others. Its parameters are
-    those of VerticalParameters. `score` of scikit-learn gives the accuracy.
+    Two classes have one score; of more classes each has a score of its own, against all others. VerticalParameters
+    lists its parameters. `score` of scikit-learn gives the accuracy.
 
     Attributes:
         classes_: The classes, sorted.
@@ -68,7 +68,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
             Classes, (rows,), in the order of the guest's rows.
 
         Raises:
-            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            InputError: Columns are missing or differ from `fit`, or not every party has the guest's rows.
             PolicyError: more rows than `max_predictions` since `fit`.
         """
         numbers, _ = answers_of(self._class_names(), self._scores(X))
@@ -84,7 +84,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
             Probabilities, float64 (rows, classes) in the order of `classes_`; each row adds up to 1.
 
         Raises:
-            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            InputError: Columns are missing or differ from `fit`, or not every party has the guest's rows.
             PolicyError: more rows than `max_predictions` since `fit`.
         """
         return probabilities_of(self._scores(X))
@@ -99,7 +99,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
             Scores, float64: (rows,) of the second of two classes, (rows, classes) of more.
 
         Raises:
-            InputError: columns are missing or are not those of `fit`, or not every party has the guest's rows.
+            InputError: Columns are missing or differ from `fit`, or not every party has the guest's rows.
             PolicyError: more rows than `max_predictions` since `fit`.
         """
         scores = self._scores(X)

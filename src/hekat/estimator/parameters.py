@@ -21,7 +21,7 @@ from hekat.scheme.paillier import KeyPair
 
 
 class VerticalParameters(BaseEstimator):  # type: ignore[misc]
-    """The parameters of a vertical regression: those of a job file, by plain names, checked when `fit` begins.
+    """The parameters of a vertical regression: a job file's settings under plain names, checked when `fit` begins.
 
     Args:
         columns: Who holds which columns, where X is one array: `{party: slice, positions, mask or names}`.

@@ -32,7 +32,7 @@ PROTOCOL = "vertical_linear"
 
 
 class VerticalRegression(VerticalParameters, ABC):
-    """Training and prediction of both regressions; its parameters are those of VerticalParameters."""
+    """Training and prediction of both regressions; VerticalParameters lists its parameters."""
 
     # --- all roles on this machine -----------------------------------------------------------------------------
 

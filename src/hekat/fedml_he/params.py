@@ -25,7 +25,7 @@ class Params:
         value_bits: With "lattice": bits of one value, signed.
         alpha: With "lattice": what no |value| passes.
         weight_max: With "lattice": the largest whole weight. A client of half that weight has half as many levels.
-        allow_two_clients: Allow two clients, of whom each learns the other's model.
+        allow_two_clients: Allow two clients, where each learns the other's model.
         ckks_parameters: With "ckks": the parameter set.
         sharing: With "ckks": how `dec` opens, as `hekat.scheme.ckks.decrypt` says. FedML-HE's own set
             (`ckks_parameters=FEDML_HE`) opens only by "rounding", or "raw_reveals_key" where nobody but the key's

@@ -1,4 +1,4 @@
-"""What a site agrees to when it approves a job, in short: who, how it is protected, who opens what, what is told."""
+"""What a site agrees to when it approves a job, in short: the roles, the protection, the openers, and what is told."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _of_horizontal_job(job: Job) -> Iterator[Term]:
     if compared:
         yield "compared, in one process", ", ".join(compared)
     if job.check_exactness:
-        yield "exactness", "every sum is held against that of floats, in one process"
+        yield "exactness", "every sum is compared with the sum of floats, in one process"
 
 
 def _protection_of(settings: HorizontalSettings) -> str:

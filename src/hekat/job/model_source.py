@@ -52,7 +52,7 @@ def read_model_sources(section: Section) -> dict[str, ModelSource]:
     for name, source in section.take_sections().items():
         if name in MODEL_NAMES:
             raise JobError(
-                f"{source.place} takes the name of a model of Hekat's own",
+                f"{source.place} has the name of one of Hekat's own models",
                 expected=f"another name than {', '.join(MODEL_NAMES)}",
                 got=name,
                 cure="rename it in the site file and in the job",

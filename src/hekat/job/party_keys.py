@@ -1,8 +1,8 @@
 """Party keys that stand in a job: its digest covers them, so that a name in the job is a key and no claim.
 
-The whole public key is written, not its fingerprint: those are 128 bits of a digest, of which a party that makes its
+The whole public key is written, not its fingerprint: a fingerprint is 128 bits of a digest, and a party that makes its
 own keys finds two that are alike in 2^64 steps, and would then be another one to each of the others. Beside it stands a
-signature of the private half: who writes a job cannot give a role a key that its owner does not hold.
+signature of the private half: the writer of a job cannot give a role a key that its owner does not hold.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ class Section:
             kind = "an empty list" if value == [] else _TYPE_NAMES.get(type(value), "a date or time")
             raise JobError(
                 f"{self._name(key)} refused",
-                expected="a text in quotes, or a list of different ones",
-                got="one that is there twice" if texts else kind,
+                expected="a text in quotes, or a list of different texts",
+                got="one of them twice" if texts else kind,
                 cure=f"correct {self._name(key)}",
             )
         return texts
@@ -129,7 +129,7 @@ class Section:
         return Section(self.take(key, dict, {}), self._name(key))
 
     def take_sections(self) -> dict[str, Section]:
-        """Every remaining key, each of which must be a table."""
+        """Every remaining key; each must be a table."""
         for key in self.remaining():
             _check_text(key, f"a name under {self.place or 'the top of the file'}")
         return {key: self.take_section(key) for key in self.remaining()}

@@ -109,7 +109,7 @@ def check_holds_nothing(site: Site, name: str, role: str) -> None:
             f"the {role} is given a private key",
             expected="an aggregator that can add ciphertexts and open none"
             if role == "aggregator"
-            else "an authority without keys: it is sent what it opens",
+            else "an authority without keys: it receives the numbers that it opens",
             got=f"paillier_key under [{toml_key('party', name)}]",
             cure=f"remove the key from the {role}'s site",
         )

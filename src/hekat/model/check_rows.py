@@ -1,4 +1,4 @@
-"""What every model asks of rows and labels before it computes with them."""
+"""The checks of rows and labels that every model makes before it computes."""
 
 from __future__ import annotations
 

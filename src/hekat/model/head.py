@@ -1,4 +1,4 @@
-"""What turns a model's outputs into a loss, its slope, and predictions: one class per kind of label.
+"""Heads turn a model's outputs into a loss, its slope, and predictions: one class per kind of label.
 
 Every head takes `outputs` of shape (rows, output_count), finite or not, and never overflows on finite ones.
 Losses are means over rows; slopes are the derivative of that mean by each output.

@@ -1,4 +1,4 @@
-"""What all models with a head have in common: losses and predictions follow from their outputs."""
+"""The base of all models with a head: losses and predictions follow from the model's outputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HeadedModel(ABC):
 
     @abstractmethod
     def _penalty(self, params: Parameters) -> float:
-        """What the weights add to the loss."""
+        """The penalty that the weights add to the loss."""
 
     @property
     def task(self) -> Task:

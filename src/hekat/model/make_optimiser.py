@@ -1,4 +1,4 @@
-"""Makes an optimiser by name, with an answer for names and settings that are misspelt."""
+"""Makes an optimiser by name; errors help with misspelt names and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ OPTIMISER_NAMES = tuple(_OPTIMISERS)
 
 
 def make_optimiser(name: str, **settings: float) -> Optimiser:
-    """The optimiser called `name` with `settings`; what is left out keeps its default. Raises InputError with the cure.
+    """The optimiser called `name` with `settings`; missing settings keep their defaults. Raises InputError with the
+    cure.
 
     All take learning_rate and decay; momentum also momentum, rmsprop also rho and epsilon, adagrad also epsilon, adam
     and yogi also beta_1, beta_2 and epsilon.

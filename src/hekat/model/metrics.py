@@ -1,4 +1,4 @@
-"""How good a model is on rows it has not seen: the numbers of the tables and reports."""
+"""How good a model is on rows it has not seen: the numbers in tables and reports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evaluate(model: Model, params: Parameters, X: Features, y: Labels) -> dict[s
 def evaluate_probabilities(probabilities: FloatArray, y: Labels) -> dict[str, float]:
     """As `evaluate`, for given answers: `probabilities` (rows, classes) against class numbers (rows,).
 
-    A probability of 0 for what is true counts as the least number above it, so that `log_loss` is finite.
+    A probability of 0 for the true class counts as the smallest number above 0, so that `log_loss` is finite.
     """
     true = probabilities[np.arange(len(y)), y]
     metrics = {

@@ -1,4 +1,4 @@
-"""What every model offers, and how one is made by name."""
+"""The interface of every model, and a function that makes one by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL_NAMES = ("logistic", "linear", "mlp")
 
 
 class Model(Protocol):
-    """A trainable model without state: parameters go in, results come out.
+    """A trainable model without state: methods take parameters and return results.
 
     Features are float64 (rows, columns), an array or a scipy.sparse.csr_array; labels are int64 class numbers or
     float64 numbers, shape (rows,).
@@ -36,12 +36,12 @@ class Model(Protocol):
 
     @property
     def parameter_shapes(self) -> Shapes:
-        """Name and shape of every tensor of real numbers: weights, those that are frozen, statistics."""
+        """Name and shape of every tensor of real numbers: weights, frozen weights, statistics."""
         ...
 
     @property
     def averaged(self) -> frozenset[str]:
-        """Tensors that are statistics and not weights, such as the running mean of a batch normalisation.
+        """Names of tensors that are statistics and not weights, such as the running mean of a batch normalisation.
 
         Their entry in a gradient is (value before - value after): a slope to be taken with step 1.
         """
@@ -49,7 +49,7 @@ class Model(Protocol):
 
     @property
     def frozen(self) -> frozenset[str]:
-        """Tensors that are part of the model and never trained; their entry in a gradient is zero."""
+        """Names of tensors that are part of the model and never trained; their entry in a gradient is zero."""
         ...
 
     def init(self, seed: int) -> Parameters:

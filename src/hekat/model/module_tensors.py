@@ -1,4 +1,4 @@
-"""What the tensors of a PyTorch module's state dict are: weights, frozen weights, statistics, or a party's own."""
+"""The kinds of tensors in a PyTorch module's state dict: weights, frozen weights, statistics, or a party's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class ModuleTensors:
 
     @classmethod
     def of(cls, module: Any, name: str) -> ModuleTensors:
-        """The tensors of `module`; refusals call the model `name`. Raises InputError for what cannot be trained."""
+        """The tensors of `module`; refusals call the model `name`.
+
+        Raises InputError for a module that cannot be trained.
+        """
         torch = import_torch()
         shared: dict[str, Any] = {}
         local: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Dense layers with their loss and gradient: what the linear models (no hidden layer) and the MLP have in common."""
+"""Dense layers with their loss and gradient: the base of the linear models (no hidden layer) and the MLP."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class DenseModel(HeadedModel):
         return self._forward(params, X)[-1]
 
     def _forward(self, params: Parameters, X: Features) -> list[Features]:
-        """What each layer reads, then the outputs."""
+        """The input of each layer, then the outputs."""
         values = [X]
         for number, layer in enumerate(self._layers):
             output = values[-1] @ params[layer.weight] + params[layer.bias]

@@ -1,9 +1,9 @@
 """First-order optimisers as pure functions: (parameters, direction, state) -> (parameters, state).
 
-Every party applies one of these to the same bytes and must end with the same bytes, whatever its machine: only
-additions, products, quotients and square roots are used, which IEEE 754 rounds one way, and no power or exponential.
-Parameters, direction and state are read, never changed. The state is a flat dict of float64 arrays: "step_count"
-(a scalar array) and one entry per moment and parameter, "first_moment/weight" and so on.
+Every party applies an optimiser to the same bytes and must end with the same bytes, whatever its machine. So optimisers
+use only additions, products, quotients and square roots, whose rounding IEEE 754 fixes, and no power or exponential.
+Parameters, direction and state are read, never changed. The state is a flat dict of float64 arrays: "step_count" (a
+scalar array) and one entry per moment and parameter, "first_moment/weight" and so on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Optimiser(Protocol):
 
 
 class _Stepper:
-    """What the optimisers share: the learning rate and its decay, the step count, the checks.
+    """The base of the optimisers: the learning rate and its decay, the step count, the checks.
 
     The rate of step t (0 for the first) is learning_rate / (1 + decay * t).
     """
@@ -140,7 +140,7 @@ class RmsProp(_Stepper):
 
 
 class _TwoMoments(_Stepper):
-    """What Adam and Yogi share: means of the direction and of its square, with their rates of forgetting."""
+    """The base of Adam and Yogi: means of the direction and of its square, with their rates of forgetting."""
 
     moments = ("first_moment", "second_moment")
 

@@ -1,4 +1,4 @@
-"""Named float64 arrays, the form in which models, optimisers and updates meet, and the checks they share."""
+"""Named float64 arrays, the common form of models, optimisers and updates, and their checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Labels = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 Parameters = dict[str, FloatArray]
 Shapes = dict[str, tuple[int, ...]]
 
-# A large network has hundreds of tensors; an error shows so many of their names.
+# A large network has hundreds of tensors; an error shows at most so many of their names.
 _MOST_SHOWN = 40
 
 
@@ -60,7 +60,7 @@ def _name_difference(missing: list[str], strangers: list[str]) -> str:
 
 
 def select_names(names: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """The names that match one of the shell patterns (`*`, `?`, `[...]`; case counts), in their order; all without any.
+    """The names that match a shell pattern (`*`, `?`, `[...]`; case counts), in their order; all without patterns.
 
     Raises InputError for a pattern that matches none of them.
     """

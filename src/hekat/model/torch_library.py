@@ -1,4 +1,4 @@
-"""Gets PyTorch where it is installed: an extra, imported when the first model asks for it."""
+"""Imports PyTorch, an optional extra, when the first model needs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from hekat.errors import InputError
 
-# One generator serves the whole process, and the parties of a run train in threads of their own.
+# One generator serves the whole process, but the parties of a run train in separate threads.
 _GENERATOR = threading.Lock()
 
 

@@ -32,11 +32,11 @@ class TorchModel(HeadedModel):
 
     Tensors go by their names in the module's state dict. The penalty is on trained tensors of two or more dimensions:
     biases and the scales of normalisations are free of it. Buffers of real numbers are `averaged`, whole numbers and
-    booleans stay in this object. Dropout and whatever else draws from PyTorch's generator draws from a seed made of
+    booleans stay in this object. Dropout, and everything else that uses PyTorch's generator, draws from a seed made of
     the batch, so that a run that is repeated, resumed, or compared with one in the clear draws the same; a batch that
-    comes twice in a row draws anew. A batch normalisation takes a batch of one
-    row by its running statistics, since one row has no spread. `describe_failure` turns what the module raises into
-    words without its text.
+    comes twice in a row draws anew. A batch normalisation uses its running statistics for a batch of one row, because
+    one row has no spread. `describe_failure` describes the module's exceptions without their text, which could hold
+    data.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TorchModel(HeadedModel):
         self._tensors = ModuleTensors.of(self._module, name)
         self._penalised = tuple(key for key in self._tensors.trained if len(self._tensors.shapes[key]) > 1)
         self._last_batch, self._repeats = b"", 0
-        first = next(self._module.parameters())  # as where outputs are probed: a buffer may have a dtype of its own
+        first = next(self._module.parameters())  # as in the probe of the outputs: a buffer may have a dtype of its own
         self._dtype, self._device = first.dtype, first.device
 
     @property
@@ -88,8 +88,11 @@ class TorchModel(HeadedModel):
         return tuple(self._tensors.local)
 
     def init(self, seed: int) -> Parameters:
-        """What the module begins with when PyTorch's generator begins at `seed`; the same for the same seed, release
-        of PyTorch and kind of processor. Raises InputError for another module than before, NaN or infinity."""
+        """The module's first tensors when PyTorch's generator begins at `seed`.
+
+        They are the same for the same seed, release of PyTorch and kind of processor. Raises InputError for another
+        module than before, NaN or infinity.
+        """
         module, _ = self._make(seed, self._class_count)
         tensors = ModuleTensors.of(module, self.name)
         if tensors.shapes != self.parameter_shapes:
@@ -151,8 +154,10 @@ class TorchModel(HeadedModel):
         return None if isinstance(self._head, SquaredErrorHead) else self._head.class_count
 
     def _make(self, seed: int, class_count: int | None) -> tuple[Any, int]:
-        """A new module and the width of its outputs; it has seen rows of zeros, so layers that wait for their sizes
-        have them."""
+        """A new module and the width of its outputs.
+
+        The module has seen rows of zeros, so lazy layers know their sizes.
+        """
         torch = import_torch()
         with seeded(seed), torch.no_grad():
             module = self._make_module()
@@ -208,7 +213,7 @@ class TorchModel(HeadedModel):
                     part.eval()
 
     def _seed_of(self, batch: npt.NDArray[Any], y: Labels) -> int:
-        """A seed for the batch; of its features the first row and the sum are enough to tell batches apart."""
+        """A seed for the batch: its features' first row and sum are enough to tell batches apart."""
         digest = hashlib.blake2b(y.tobytes(), digest_size=7)
         digest.update(batch[0].tobytes())
         digest.update(batch.sum(axis=1).tobytes())
@@ -224,7 +229,7 @@ class TorchModel(HeadedModel):
             return 0.5 * self.l2 * sum(float(np.sum(params[key] ** 2)) for key in self._penalised)
 
     def _dense(self, X: Any) -> npt.NDArray[np.float64]:
-        """Rows of their own memory, which PyTorch may take as they are."""
+        """The rows in memory of their own, which PyTorch may use without a copy."""
         return np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
     def _check_outputs(self, outputs: Any, row_count: int, widths: set[int]) -> None:

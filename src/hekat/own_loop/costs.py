@@ -15,7 +15,7 @@ FLOAT32_BYTES = 4
 class PartyBytes:
     """Sealed bytes of one party for one round, all sums of it and what openers of sums need included.
 
-    `up`: sent to the aggregator; `down`: received from it; `shares`: both ways between those who open sums.
+    `up`: sent to the aggregator; `down`: received from it; `shares`: both ways between parties that open sums.
     """
 
     up: int

@@ -1,4 +1,4 @@
-"""Every message of an own training loop beside those of the sums, each field with what it discloses and to whom."""
+"""Every message of an own training loop besides the messages of the sums, with what each field discloses to whom."""
 
 from __future__ import annotations
 

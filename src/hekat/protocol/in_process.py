@@ -24,7 +24,7 @@ def play_in_process(
     on_stop: Callable[[], None] | None = None,
     turn: Lock | None = None,
 ) -> dict[str, T]:
-    """What each role returned, by name; each is played as on a machine of its own, but that roles take turns.
+    """The results of the roles, by name; each plays as on a machine of its own, except that roles take turns.
 
     Roles share nothing but the hub between their channels and the turn, so that the seconds which a role measures are
     as on a machine to itself. Raises and calls back as `run_parties`.

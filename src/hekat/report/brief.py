@@ -132,7 +132,7 @@ def short_key_warning(key_bits: int | None) -> str | None:
 
 
 def loss_warning(losses: Sequence[float], step: str, *, stopped_early: bool) -> str | None:
-    """What the course of the training loss tells: that it rose, or that it still fell when the last `step` ended.
+    """A warning where the training loss rose, or still fell when the last `step` ended.
 
     `losses` one for each step, `step` "round" or "epoch"; `stopped_early`: a stop rule ended the training.
     """

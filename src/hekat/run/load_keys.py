@@ -30,11 +30,11 @@ def load_party_keys(
                 expected=f"the private half of key {public.fingerprint}, which the job gives {name}",
                 got=f"no party_key under [{toml_key('party', name)}]",
                 cure=f"add party_key to [{toml_key('party', name)}]; "
-                "if the job's is not yours, ask its writer for another job",
+                "if the job's key is not yours, ask its writer for another job",
             )
         if keys[name].public != public:
             raise JobError(
-                f"the party key of {name} is not the job's",
+                f"the party key of {name} is not the key in the job",
                 expected=f"key {public.fingerprint}, which the job gives {name}",
                 got=f"key {keys[name].fingerprint} at {paths[name]}",
                 cure="use the key that the job names; if that is not yours, somebody else would take part in your name",

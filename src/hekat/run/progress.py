@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, to whoever wants to show it."""
+"""The progress that a run reports while it goes on, for displays."""
 
 from __future__ import annotations
 

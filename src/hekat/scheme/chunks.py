@@ -21,11 +21,11 @@ T = TypeVar("T")
 def run_chunks(function: Callable[[slice], T], count: int, engine: Engine, progress: Progress | None) -> list[T]:
     """The results of `function` for slices that make up range(count), in order.
 
-    The engine's plan says how long the slices are and how many are worked on at once, on threads of their own; what
-    `function` writes must then be each slice's own. An empty batch is one empty slice, so that its result has a kind
-    and a shape; it is no progress. `progress(done, count)` is called in the calling thread, once all slices up to
-    `done` are finished. An exception, the first in order, or Ctrl-C ends the batch: no slice is begun after it, and
-    those at work are waited for.
+    The engine's plan sets the length of a slice and how many slices run at once, each on its own thread; so `function`
+    must write only what belongs to its slice. An empty batch is one empty slice, so that its result has a kind and a
+    shape; it reports no progress. `progress(done, count)` is called in the calling thread, once all slices up to `done`
+    are finished. An exception or Ctrl-C ends the batch: no further slice begins, `run_chunks` waits for the slices at
+    work, and it raises the exception that is first in order.
     """
     plan = engine.chunk_plan
     length = plan.factor * CHUNK_COUNT
@@ -79,7 +79,7 @@ def _overlapped(function: Callable[[slice], T], chunks: Sequence[slice], in_flig
     try:
         for worker in workers:
             worker.start()
-        # All before one that fails were begun before it.
+        # Every slice before a failing one began before it.
         for index in range(len(chunks)):
             while index not in landed:
                 landed.update([finished.get()])
@@ -90,7 +90,7 @@ def _overlapped(function: Callable[[slice], T], chunks: Sequence[slice], in_flig
     finally:
         stop.set()
         for worker in workers:
-            if worker.is_alive():  # else it ended, or has yet to begin and will find that there is nothing to do
+            if worker.is_alive():  # otherwise the slice has ended, or will find nothing to do when it begins
                 worker.join()
 
 

@@ -29,11 +29,11 @@ class LiveKeys(Generic[Name, Key]):
         self._lock = threading.Lock()
 
     def find(self, name: Name) -> Key | None:
-        """The key of these numbers, if it is in use."""
+        """The key with these numbers, or None where none is in use."""
         return self._keys.get(name)
 
     def get(self, name: Name, make: Callable[[], Key]) -> Key:
-        """The key of these numbers, from `make` where none is in use."""
+        """The key with these numbers; `make` makes it where none is in use."""
         with self._lock:
             key = self._keys.get(name)
             if key is None:
@@ -168,7 +168,7 @@ def unsigned_bytes(n: int) -> bytes:
 
 
 def check_same_key(expected: FactoredPublicKey, got: FactoredPublicKey, *, what: str, cure: str) -> None:
-    """Raise KeyRefusedError, naming both fingerprints, unless the keys are one; `what` is of another key."""
+    """Raise KeyRefusedError, naming both fingerprints, unless both keys are one; `what` belongs to another key."""
     if expected is not got:
         raise KeyRefusedError(what, expected=f"key {expected.fingerprint}", got=f"key {got.fingerprint}", cure=cure)
 

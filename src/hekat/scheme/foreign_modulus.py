@@ -1,4 +1,4 @@
-"""What can be checked of somebody else's n = p q without its factors."""
+"""The checks that somebody else's n = p q allows without its factors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SMALL_FACTOR_LIMIT: Final = 1 << 16
 def check_foreign_modulus(n: int, smallest_bits: int, largest_bits: int) -> None:
     """Raise KeyRefusedError for an n out of range, even, prime, a perfect power, or with a small factor.
 
-    What passes need not be the product of two large primes: that only its maker knows. InputError for no integer.
+    An n that passes need not be the product of two large primes: only its maker knows that. InputError where n is no
+    int.
     """
     if isinstance(n, bool) or not isinstance(n, int):
         raise InputError("public key refused", expected="n as an int", got=f"a {type(n).__name__}")

@@ -1,4 +1,5 @@
-"""Hashes of any length, with every part before the item framed by its length so that no two inputs meet.
+"""Hashes of any length; every part before the item is framed by its length, so that no two inputs become the same
+bytes.
 
     seed     domain || |part| || part ... || item      lengths | | in 8 bytes, big-endian
     value    the first ceil((bits + 128) / 8) bytes of SHAKE-256(seed), little-endian

@@ -1,4 +1,4 @@
-"""What sizes of a modulus n = p q are allowed, the same for every scheme that rests on its factors staying unknown."""
+"""The allowed sizes of a modulus n = p q, the same for every scheme that rests on secret factors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_unsafe(bits: int) -> bool:
 
 
 def unsafe_mark(bits: int) -> str:
-    """What a key of that size adds to its own `repr`: nothing for one of an allowed size."""
+    """The mark that a key of that size adds to its own `repr`: empty for an allowed size."""
     return ", UNSAFE: for benchmarks and tests only" if is_unsafe(bits) else ""
 
 
@@ -40,7 +40,7 @@ def check_new_key_size(
 ) -> None:
     """Raise InputError or KeyRefusedError unless a key of `bits` bits may be made; warn below the default size.
 
-    To be called two levels below what the user called, so that the warning names the user's own line.
+    Call it two levels below the user's call, so that the warning names the user's own line.
     """
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise InputError("key size refused", expected="a number of bits", got=f"a {type(bits).__name__}")

@@ -22,7 +22,7 @@ class KeyedResidues(Generic[Key]):
     residues: ResidueArray
 
     def __post_init__(self) -> None:
-        """Raise InputError unless the residues are the key's: each kind says by which of its moduli."""
+        """Raise InputError unless the residues are modulo the key's modulus; each kind names the modulus it needs."""
         raise NotImplementedError
 
     @property

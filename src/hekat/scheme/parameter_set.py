@@ -1,4 +1,4 @@
-"""What parameter sets of every scheme have in common: a public name, and that two of them do not mix."""
+"""The base of every scheme's parameter sets: a public name, and a check that two sets are not mixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What outlasts a process: checkpoints, models, durable counters, run folders and their event logs."""
+"""Files that outlast a process: checkpoints, models, durable counters, run folders and their event logs."""
 
 from hekat.atomic_file import replace_file
 from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint

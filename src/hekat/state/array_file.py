@@ -1,4 +1,4 @@
-"""Named arrays and JSON metadata as one .npz that plain NumPy opens, without pickle, and that tells any damage.
+"""Named arrays and JSON metadata as one .npz, without pickle: plain NumPy opens it, and a digest shows any damage.
 
 Beside the arrays it holds the text array "hekat": JSON with "format", "kind", "metadata" and "digest", the SHA-256
 over kind, metadata and every array's name, dtype, shape and bytes.
@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 
 def check_array_name(name: str) -> None:
     """Raise InputError for a name that no array in such a file can have."""
-    # Taken by the header, by savez's own arguments, or changed on the way into a zip and back.
+    # The header or savez's own arguments use these names, or a zip would change them.
     if name in ("", HEADER, "file", "allow_pickle") or name.endswith(".npy") or "\0" in name:
         raise InputError("an array has a name that cannot be saved", expected="another name", got=repr(name))
 
@@ -61,7 +61,7 @@ def decode_arrays(data: bytes, kind: str, where: str) -> tuple[dict[str, Any], d
         members = _read_members(data)
         header = json.loads(str(members.pop(HEADER)))
         version, found_kind = header["format"], header["kind"]
-    except Exception as error:  # damage can surface anywhere in reading zip, npy or JSON, as almost any exception
+    except Exception as error:  # damage can raise almost any exception anywhere while zip, npy or JSON is read
         raise _damaged(where) from error
     if version != ARRAY_FILE_FORMAT:
         raise StateError(
@@ -88,7 +88,7 @@ def decode_arrays(data: bytes, kind: str, where: str) -> tuple[dict[str, Any], d
 
 def _read_members(data: bytes) -> dict[str, Array]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        # Nothing here is compressed, so a declared size beyond the file's own is damage, not a large array.
+        # Nothing here is compressed, so a declared size beyond the file's own size is damage, not a large array.
         if any(info.compress_type != zipfile.ZIP_STORED or info.file_size > len(data) for info in archive.infolist()):
             raise ValueError("a member that savez does not write")
     with np.load(io.BytesIO(data), allow_pickle=False) as loaded:

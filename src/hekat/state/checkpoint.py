@@ -1,4 +1,4 @@
-"""Checkpoints: everything a party needs to take a training run up again at the round where it stopped."""
+"""Checkpoints: everything a party needs to resume a training run at the round where it stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.file_format import FileFormat, this_release
 
 CHECKPOINT_FORMAT = FileFormat("checkpoint", ("0.1.0",))
-# What a checkpoint without a list of releases was written by.
+# The release behind checkpoints that list no releases.
 _FIRST_RELEASE = "0.1.0"
 _KIND = "checkpoint"
 _GROUPS = ("parameters", "optimiser_state", "codec_state")
@@ -30,9 +30,9 @@ Array = npt.NDArray[Any]
 class Checkpoint:
     """The state after `rounds_done` rounds of the job with `job_digest`.
 
-    `codec_state` holds what else the run carries on, floats or arrays (clipping bounds, a standardiser); a scalar array
-    in it comes back as a float. `metrics_history` has one entry per round. `releases` are the releases of Hekat that
-    trained so far, in order, the one that wrote the file last.
+    `codec_state` holds the run's other state, floats or arrays (clipping bounds, a standardiser); a scalar array in it
+    comes back as a float. `metrics_history` has one entry per round. `releases` are the releases of Hekat that trained
+    so far, in order, the one that wrote the file last.
     """
 
     job_digest: bytes
@@ -65,8 +65,9 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
     """The checkpoint at `path`, which must be of the job with `job_digest`.
 
-    Raises StateError where it is not there, damaged, of another format version, of another job, or where an entry is
-    not what `save_checkpoint` writes: its digest shows damage, but everybody can write one that holds.
+    Raises StateError where the file is missing, damaged, of another format version, or of another job, and where an
+    entry is not what `save_checkpoint` writes: the digest shows damage, but anybody can write a file with a valid
+    digest.
     """
     what = f"checkpoint {path}"
     metadata, arrays = decode_arrays(read_file(path), _KIND, what)
@@ -100,7 +101,7 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
 
 
 def refuse_checkpoint(what: str, expected: str, got: str) -> StateError:
-    """The error for a checkpoint whose digest holds and whose content does not."""
+    """The error for a checkpoint with a valid digest and invalid content."""
     return StateError(
         f"{what} cannot be resumed",
         expected=expected,

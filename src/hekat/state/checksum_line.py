@@ -1,4 +1,4 @@
-"""A last line by which a small text file shows that it is as it was written: a fault shows, an intent does not."""
+"""A last line that shows accidental damage of a small text file; it does not show deliberate changes."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """A counter on disk that never gives the same number twice, whatever crashes in between.
 
-A number is used only after the file says that it is gone: a crash wastes numbers and repeats none. The file is `hekat
+A number is used only after the file marks it as gone, so a crash wastes numbers and repeats none. The file is `hekat
 counter 1`, the next unused number, and a checksum, one a line. Beside it lies `<name>.lock`, held while the counter is
-open. A machine put back to an older snapshot takes the file back with it; no file can notice that, so code that depends
-on numbers being fresh also mixes in fresh randomness.
+open. Restoring an older snapshot of the machine restores the file too. No file can notice that, so code that depends on
+fresh numbers also mixes in fresh randomness.
 
-A counter that is not `durable` is written in place, and no crash leaves it whole: only for numbers of keys that live in
-this process's memory, and so end with it.
+A counter that is not `durable` is written in place, and a crash may damage its file: use it only for numbers of keys
+that live in this process's memory and so end with it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Counter:
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True) -> Counter:
-        """The counter at `path`, where it was left. Raises StateError where it is missing, damaged, or open elsewhere.
+        """The counter at `path`, at the number where it was left. Raises StateError where it is missing, damaged, or
+        open elsewhere.
 
         A missing file is never taken for a counter at 0: that would repeat numbers.
         """
@@ -77,11 +78,11 @@ class Counter:
             return self._next
 
     def next(self) -> int:
-        """The next number; gone from the file before it is returned. Raises StateError."""
+        """The next number; the file marks it as gone before this returns. Raises StateError."""
         return self.reserve(1)[0]
 
     def reserve(self, count: int) -> range:
-        """The next `count` numbers at the price of one write, gone from the file before they are returned."""
+        """The next `count` numbers at the price of one write; the file marks them as gone before this returns."""
         if count < 1:
             raise InputError("nothing to reserve", expected="a count of at least 1", got=str(count))
         with self._threads:
@@ -91,11 +92,12 @@ class Counter:
             return reserved
 
     def take(self, number: int) -> None:
-        """Use up `number` and every one below it, in the file before this returns: a number that parties agreed on.
+        """Use up `number`, which the parties agreed on, and every number below it; the file says so before this
+        returns.
 
         Raises:
             InputError: `number` is below 0.
-            StateError: `number` is used already, or is none of the counter's, or the file cannot be written.
+            StateError: `number` is used already or out of the counter's range, or the file cannot be written.
         """
         if number < 0:
             raise InputError("no number of a counter", expected="0 or above", got=str(number))
@@ -118,7 +120,7 @@ class Counter:
         self._next = end
 
     def close(self) -> None:
-        """Give the file free for another process; numbers reserved and not used are lost."""
+        """Release the file for another process; numbers reserved and not used are lost."""
         with self._threads:
             if self._lock_handle is not None:
                 os.close(self._lock_handle)
@@ -128,7 +130,7 @@ class Counter:
         if self._lock_handle is None:
             raise StateError(f"counter {self._path} is closed", expected="an open counter", cure="open it again")
         if os.getpid() != self._process_id:
-            # A fork inherits the lock and this object's memory, so both processes would give the same numbers.
+            # A fork inherits the lock and this object's memory, so parent and child would give the same numbers.
             raise StateError(
                 f"counter {self._path} belongs to another process",
                 expected="use by the process that opened it",

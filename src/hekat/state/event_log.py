@@ -30,7 +30,7 @@ class EventLog:
                 )
             except FileExistsError:
                 raise StateError(
-                    f"{path} is already there and is not written over",
+                    f"{path} is already there and is not overwritten",
                     expected="a new run's folder",
                     cure="begin a new run",
                 ) from None
@@ -41,8 +41,8 @@ class EventLog:
     def write(self, event: str, **fields: Any) -> None:
         """Append {"time": UTC, "event": event, **fields}. A float that is not finite is written as null.
 
-        Raises InputError for what JSON cannot hold; StateError where the disk does not take the line, which then is not
-        there in part either.
+        Raises InputError for values that JSON cannot hold; StateError where the disk cannot take the line, and then the
+        file holds no part of it.
         """
         if "time" in fields:
             raise InputError("an event sets its own time", expected="other field names", got="time")

@@ -1,7 +1,7 @@
-"""Which formats of a kind of file this release reads, since when they are written, and what to do about any other.
+"""The formats of a kind of file that this release reads, the release that introduced each, and the cure for any other.
 
-A format gets a new number where a file of the old one would be read as something else than it meant. What is added,
-with a default that keeps the meaning of files without it, needs none (docs/decisions/0028-formats-of-files.md).
+A format gets a new number where a reader would misread files of the old one. An added entry whose default keeps the
+meaning of older files needs no new number (docs/decisions/0028-formats-of-files.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hekat.errors import HekatError
 class FileFormat:
     """The formats of one kind of file: 1 up to the newest, which is written. Number n was new in `releases[n - 1]`.
 
-    `oldest` is the least that is still read.
+    `oldest` is the oldest number that this release still reads.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class FileFormat:
         return f"reads format {self._read}, writes {self.newest} (new in hekat {self.releases[-1]})"
 
     def check(self, found: object, where: str, error: type[HekatError]) -> int:
-        """`found` as the number of a format that this release reads. Raises `error`, with the cure, for any other."""
+        """`found`, as the number of a format that this release reads. Raises `error`, with the cure, for any other."""
         if type(found) is int and self.oldest <= found <= self.newest:
             return found
         raise error(

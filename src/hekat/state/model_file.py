@@ -19,7 +19,7 @@ _KIND = "model"
 def save_model(path: Path, parameters: Mapping[str, npt.NDArray[np.float64]], metadata: Mapping[str, Any]) -> None:
     """Write the model in place of what is at `path`, whole or not at all, mode 0644.
 
-    `metadata` is what JSON can hold: how the model was made and what predicting needs besides the parameters. Without
+    `metadata` holds JSON values: how the model was made, and what prediction needs besides the parameters. Without
     Hekat, `numpy.load(path)["weight"]` reads a parameter and `str(numpy.load(path)["hekat"])` the metadata.
     Raises StateError, InputError.
     """

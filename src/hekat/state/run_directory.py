@@ -53,9 +53,9 @@ def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirec
 
 
 def create_named_run_directory(root: Path, run_id: str) -> RunDirectory:
-    """As `create_run_directory`, with the id that a run has elsewhere already.
+    """As `create_run_directory`, with an id that the run already has elsewhere.
 
-    Raises StateError where the id is none, where the folder is there, or where it cannot be made.
+    Raises StateError for a malformed id, and where the folder exists already or cannot be made.
     """
     if not is_run_id(run_id):
         raise StateError(

@@ -1,4 +1,4 @@
-"""A role's result as a file, result.json, for who started the role in a process of its own and makes the summary."""
+"""A role's result as a file, result.json, for the launcher that started the role's process and makes the summary."""
 
 from __future__ import annotations
 

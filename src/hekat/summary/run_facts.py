@@ -35,7 +35,7 @@ class RunFacts(TypedDict):
 
 
 def facts_of_run(run_id: str, job_name: str, job_digest: bytes, played: Played) -> RunFacts:
-    """Those of a run that ends now."""
+    """The facts of a run that ends now."""
     return RunFacts(
         format=SUMMARY_FORMAT.newest,
         run_id=run_id,

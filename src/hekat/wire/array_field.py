@@ -12,7 +12,7 @@ from hekat.errors import InputError, WireCorruptError
 MAX_DIMENSION_COUNT = 8
 MAX_DIMENSION = (1 << 40) - 1
 
-# What an annotation may name, and its bytes on the wire.
+# The element types that an annotation may name, and their bytes on the wire.
 ARRAY_DTYPES: dict[Any, np.dtype[Any]] = {
     np.float64: np.dtype("<f8"),
     np.float32: np.dtype("<f4"),

@@ -1,7 +1,7 @@
 """Wire bytes of BFV: a public key in a frame of its own; ciphertexts and masked products as a field of a message.
 
-These fields are large, and the message around them has a checksum and is sealed, so they have neither of their own: 16
-bytes of the key's fingerprint, counts as four bytes, then residues of 48 bits, part after part: low 32 bits of all,
+These fields are large and need neither checksum nor seal, because the message around them has both. A field is 16 bytes
+of the key's fingerprint, counts of four bytes each, then residues of 48 bits, part after part: the low 32 bits of all,
 then the high 16. All little-endian.
 """
 
@@ -78,7 +78,7 @@ def read_masked(data: bytes, key: PublicKey) -> MaskedProducts:
 
 @dataclass
 class _Cursor:
-    """Reads from the front; `what` names the whole in errors."""
+    """Reads a field from front to back; `what` names the field in errors."""
 
     data: bytes
     what: str

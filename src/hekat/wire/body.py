@@ -32,9 +32,9 @@ _SCALARS = {
 
 
 def pack_body(value: Any) -> bytes:
-    """Nothing, booleans, integers of 64 bits, floats, strings, bytes, lists and string-keyed dicts as MessagePack.
+    """None, booleans, integers of 64 bits, floats, strings, bytes, lists and string-keyed dicts as MessagePack.
 
-    Raises InputError where there are too many items to be read again.
+    Raises InputError where there are more items than `unpack_body` reads.
     """
     try:
         body: bytes = msgpack.packb(value, use_bin_type=True, strict_types=True)
@@ -56,7 +56,10 @@ def packed_bytes_length(byte_count: int) -> int:
 
 
 def unpack_body(body: memoryview) -> Any:
-    """What `pack_body` packed, and no other form of equal value. Raises WireCorruptError or WireOversizeError."""
+    """The value in bytes of `pack_body`; refuses every other encoding of it.
+
+    Raises WireCorruptError or WireOversizeError.
+    """
     _walk(body)
     try:
         value = msgpack.unpackb(body, raw=False, use_list=True, strict_map_key=True)
@@ -64,7 +67,7 @@ def unpack_body(body: memoryview) -> Any:
     except (ValueError, TypeError, OverflowError):
         # Not chained: the unpacker's own message may quote content.
         raise WireCorruptError("the body is not well formed", expected="strict MessagePack") from None
-    # Views compare item by item, bytes all at once.
+    # Comparing views goes item by item; comparing bytes is one step.
     if canonical != bytes(body):
         raise WireCorruptError("the body is not in canonical form", expected="shortest forms and no repeated names")
     return value

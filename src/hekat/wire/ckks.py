@@ -28,7 +28,7 @@ def _public_key(items: Any, context: ReadingContext) -> PublicKey:
     try:
         return PublicKey(parameters, stream)
     except InputError as error:
-        # The library is there: it is the parameters that it refuses.
+        # The library is there and refuses the parameters.
         raise WireCorruptError(error.what, expected=error.expected, got=error.got) from None
 
 

@@ -18,8 +18,8 @@ _METADATA_KEY = "hekat.disclosure"
 class Disclosure:
     """What one field of a message gives away, as the ledger records it.
 
-    `kind` is the class; `detail` is empty for `public`, what the receiver learns for `disclosed`, whose key it is
-    under for `ciphertext`, and what it is for `sealed`.
+    `kind` is the class. `detail` is empty for `public`; for `disclosed` it says what the receiver learns, for
+    `ciphertext` whose key opens the field, for `sealed` what the content is.
     """
 
     kind: DisclosureClass
@@ -30,7 +30,7 @@ class Disclosure:
 
 
 def public() -> Any:
-    """Marks a field of a message that tells nothing the job does not state: settings, counts, public keys.
+    """Marks a message field that tells nothing beyond the job: settings, counts, public keys.
 
     Returns:
         A dataclass field.
@@ -51,7 +51,7 @@ def disclosed(what: str) -> Any:
     """Marks a field that tells its receiver `what`, in the clear once the channel's seal is opened.
 
     Args:
-        what: as an audit says it.
+        what: The content, in the words of an audit.
 
     Returns:
         A dataclass field.
@@ -72,7 +72,7 @@ def ciphertext(*, under: str) -> Any:
     """Marks a field that only the holder of the key named in `under` can open.
 
     Args:
-        under: whose key.
+        under: Whose key opens the field.
 
     Returns:
         A dataclass field.
@@ -93,7 +93,7 @@ def sealed(what: str) -> Any:
     """Marks content for the receiver's eyes only, such as key material; it leaves only through a sealed channel.
 
     Args:
-        what: as an audit says it.
+        what: The content, in the words of an audit.
 
     Returns:
         A dataclass field.
@@ -111,13 +111,13 @@ def sealed(what: str) -> Any:
 
 
 def marker_of(metadata: Mapping[Any, Any]) -> Disclosure | None:
-    """The disclosure that a dataclass field's metadata holds, or None where no marker was given."""
+    """The disclosure in a dataclass field's metadata, or None for a field without a marker."""
     found = metadata.get(_METADATA_KEY)
     return found if isinstance(found, Disclosure) else None
 
 
 def _marker(disclosure: Disclosure) -> Any:
-    # Only public fields show in a repr: what is disclosed to one receiver has no place in a log either.
+    # Only public fields show in a repr: a value disclosed to one receiver has no place in a log.
     return dataclasses.field(repr=disclosure.kind == "public", metadata={_METADATA_KEY: disclosure})
 
 

@@ -17,7 +17,7 @@ MAX_PACKED_INT = (1 << 64) - 1
 
 
 class FieldCodec(Protocol):
-    """Turns one Python value into what MessagePack holds, and back; `where` names the field in errors."""
+    """Turns one Python value into MessagePack items, and back; `where` names the field in errors."""
 
     def encode(self, value: Any, where: str) -> Any:
         """`value` as items. Raises InputError where it is not of the annotated type."""

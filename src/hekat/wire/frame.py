@@ -69,7 +69,10 @@ def frame_overhead(kind: str) -> int:
 
 
 def write_frame(kind: str, kind_version: int, body: bytes) -> bytes:
-    """`body` in its frame. Raises WireOversizeError above MAX_FRAME_BYTES, so that whatever is written can be read."""
+    """`body` in its frame.
+
+    Raises WireOversizeError above MAX_FRAME_BYTES, so that readers accept every written frame.
+    """
     check_kind(kind, kind_version)
     name = kind.encode("ascii")
     header = _START.pack(MAGIC, FORMAT_VERSION, len(name)) + name + _LENGTHS.pack(kind_version, len(body))
@@ -84,7 +87,7 @@ def write_frame(kind: str, kind_version: int, body: bytes) -> bytes:
 
 
 def read_frame(data: Buffer, *, max_bytes: int = MAX_FRAME_BYTES) -> Frame:
-    """The frame that `data` is, checked from the first byte to the last; copies nothing.
+    """The frame in `data`, checked from the first byte to the last; copies nothing.
 
     Raises WireTruncatedError, WireVersionError, WireOversizeError or WireCorruptError.
     """

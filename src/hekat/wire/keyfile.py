@@ -1,8 +1,8 @@
-"""Key files: private keys under a passphrase or in a file only its owner reads, and public keys.
+"""Key files: private keys, under a passphrase or in a file that only its owner may read, and public keys.
 
-A private key's file states bits and fingerprint in the clear, so that it can be told from others without being
-opened; under a passphrase both are bound to the sealed content. Files are made whole or not at all and never over
-another file. Python cannot wipe a key or a passphrase from memory once it has been there.
+A private key's file states bits and fingerprint in the clear, so that people can tell files apart without opening them;
+under a passphrase the seal covers both. Hekat writes a file whole or not at all, and never over another file. Python
+cannot wipe a key or a passphrase from memory once it has been there.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def save_private_key(
 ) -> None:
     """Write `key` to a new file of mode 0600, under `passphrase` or, with None, in the clear.
 
-    `cost` is what one try at the passphrase takes (by default 128 MiB of memory); the file states it.
+    `cost` is the price of one try at the passphrase (by default 128 MiB of memory); the file states it.
     Raises StateError where the file exists or cannot be written, InputError for an empty passphrase.
     """
     path = Path(path)
@@ -104,9 +104,9 @@ def load_private_key(
 ) -> PrivateKey:
     """The private key in `path`; one below the size floor only with `unsafe_for_benchmark`.
 
-    Raises KeyRefusedError where others may read an unprotected key, where the passphrase is missing, needless or
-    wrong, or where the key is not the one the file names; StateError where the file cannot be read; WireError
-    where it is damaged.
+    Raises KeyRefusedError where others may read an unprotected key, where the passphrase is missing, needless or wrong,
+    or where the file names another key than it holds; StateError where the file cannot be read; WireError where it is
+    damaged.
     """
     path = Path(path)
     data, mode = _read(path)
@@ -247,7 +247,7 @@ def _open(file: ProtectedKeyFile, passphrase: bytes | None, path: Path) -> bytes
 
 
 def _context(bits: int, fingerprint: str, cost: ScryptCost) -> bytes:
-    """What the seal is bound to: every field of the file that is readable without the passphrase."""
+    """The bytes that the seal covers besides the key: every field that is readable without the passphrase."""
     kind = kind_of(ProtectedKeyFile)
     return pack_body([kind.name, kind.version, bits, fingerprint, cost.log2_cost, cost.block_size, cost.parallelism])
 

@@ -1,4 +1,4 @@
-"""The registry of everything that has wire bytes, and the two functions that write and read them."""
+"""The registry of all classes that have wire bytes, and the two functions that write and read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ReadingContext:
-    """What a reader brings along: the key that values must be under, the engine they go to, what it allows."""
+    """A reader's requirements: the key that values must be under, their engine, whether small keys may pass."""
 
     public_key: CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None
     engine: Engine | None = None
@@ -60,12 +60,12 @@ def register(kind: Kind) -> None:
 
 
 def withhold(cls: type[Any], what: str, cure: str) -> None:
-    """Have objects of `cls`, called `what`, refused with `cure`: secrets that stay where they were made."""
+    """Make `to_bytes` refuse objects of `cls`, called `what`, with `cure`: secrets that stay where they were made."""
     _withheld[cls] = (what, cure)
 
 
 def kind_of(cls: type[Any]) -> Kind:
-    """The kind whose objects are instances of `cls`. Raises InputError for none, KeyRefusedError for secrets."""
+    """The kind of class `cls`. Raises InputError where there is none, KeyRefusedError for secrets."""
     if isinstance(cls, type) and cls in _withheld:
         what, cure = _withheld[cls]
         raise KeyRefusedError(f"{what} not sent", expected="what may leave the place where it was made", cure=cure)
@@ -93,7 +93,7 @@ def to_bytes(obj: Any) -> bytes:
 
     Raises:
         InputError: values that a message's annotations do not allow.
-        KeyRefusedError: what has no bytes because it is secret.
+        KeyRefusedError: an object that is secret and so has no bytes.
 
     Examples:
         >>> keys = rsa.generate_keys(2048)
@@ -115,8 +115,7 @@ def from_bytes(
 ) -> T:
     """The object of class `kind` that `data` holds.
 
-    Whatever `data` is, nothing but the errors below is raised, and no more than a small multiple of the bytes at hand
-    is allocated.
+    Whatever `data` holds, this raises only the errors below, and allocates at most a small multiple of its size.
 
     Args:
         data: what `to_bytes` gave, or anybody's bytes.

@@ -46,7 +46,7 @@ class MessageSpec:
         except WireError:
             raise
         except (HekatError, ValueError, TypeError, ArithmeticError, LookupError) as error:
-            # A message may check its own fields; its complaint may quote them, so only its type is passed on.
+            # A message may check its own fields; its error text may quote them, so only the error's type is passed on.
             raise WireCorruptError(
                 f"{self.name} refuses its own fields", expected="values it accepts", got=type(error).__name__
             ) from None
@@ -70,13 +70,13 @@ def message(name: str, *, version: int) -> Callable[[type[T]], type[T]]:
 
     Args:
         name: "protocol/message", taken by no other class.
-        version: of the layout; a changed layout is a new version.
+        version: The version of the layout; a changed layout is a new version.
 
     Returns:
         The decorator.
 
     Raises:
-        InputError: at class definition: a class that is no frozen dataclass, a field without a disclosure marker, a
+        InputError: At class definition: a class that is no frozen dataclass, a field without a disclosure marker, a
             field type that messages do not carry, or a name that is taken.
 
     Examples:

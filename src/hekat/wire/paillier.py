@@ -1,6 +1,6 @@
 """Wire bytes of Paillier keys and ciphertexts.
 
-A public key comes with the proof of its maker, and reading it checks it: what `from_bytes` gives may be used.
+A public key comes with its maker's proof, and `from_bytes` checks the proof: the key it returns is safe to use.
 A ciphertext takes exactly ceil(2 * bits / 8) bytes, little-endian, and stands only for values from 1 to n^2 - 1, so
 equal ciphertexts have equal bytes. Each batch names the fingerprint of its key.
 """
@@ -67,9 +67,9 @@ def _public_key(items: Any, context: ReadingContext) -> PublicKey:
 
 
 def modulus_without_proof(data: bytes) -> int | None:
-    """n of a public key as releases before 0.2 wrote it, without a proof; None for other bytes.
+    """n of a public key without a proof, as releases before 0.2 wrote it; None for other bytes.
 
-    Raises WireError, and KeyRefusedError for an n that no key has.
+    Raises WireError, and KeyRefusedError for an n that cannot be a key's modulus.
     """
     frame = read_frame(data)
     if (frame.kind, frame.kind_version) != ("paillier/public-key", 1):

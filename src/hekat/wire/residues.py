@@ -23,7 +23,7 @@ _INTEGER = IntField()
 
 @dataclass(frozen=True)
 class ResidueFormat:
-    """How residues below 2^bits stand on the wire; `what` names them in errors, as in "ciphertexts"."""
+    """The wire form of residues below 2^bits; `what` names them in errors, as in "ciphertexts"."""
 
     what: str
     fingerprint: str
@@ -44,7 +44,10 @@ class ResidueFormat:
         }
 
     def from_items(self, items: Any) -> LimbArray:
-        """What `to_items` was given, with limbs enough for `bits`. Raises WireCorruptError or WireKeyError."""
+        """The residues in the items of `to_items`, as limbs wide enough for `bits`.
+
+        Raises WireCorruptError or WireKeyError.
+        """
         check_names(items, self.what, _NAMES)
         check_fingerprint(items["key"], self.fingerprint, self.what)
         return self._limbs(items["residues"], self._checked_shape(items["shape"]))
@@ -78,7 +81,7 @@ class ResidueFormat:
         try:
             return limbs.reshape(*shape, limb_count)
         except ValueError:
-            # No residues at all, and other dimensions that multiply past the address space.
+            # An array without residues can have other dimensions whose product exceeds the address space.
             raise self._bad_shape() from None
 
 
@@ -101,7 +104,7 @@ def integer_items(key: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]
 
 
 def integers_of(items: Any, what: str, names: tuple[str, ...]) -> list[int]:
-    """What `integer_items` was given. Raises WireCorruptError for other names and for negative numbers."""
+    """The integers in `integer_items`. Raises WireCorruptError for other names and for negative numbers."""
     check_names(items, what, names)
     numbers = [_INTEGER.decode(items[name], f"{name} of a {what}") for name in names]
     if min(numbers) < 0:

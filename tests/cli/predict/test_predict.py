@@ -369,4 +369,4 @@ def test_a_torch_model_needs_the_code_it_was_trained_with(call, folder: Path) ->
     (folder / "net.py").write_text(NET + "\n")
     code, _, err = call(*own, "--force")
     assert code == 2
-    assert "is not what it was trained with" in err
+    assert "is not the code it was trained with" in err

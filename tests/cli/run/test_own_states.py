@@ -109,7 +109,7 @@ def damage_names(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (damage_missing, "what east alone kept of the run is missing expected: east-round-2.npz"),
+        (damage_missing, "the file that east alone kept of the run is missing expected: east-round-2.npz"),
         (damage_bytes, "is damaged or was not written by Hekat"),
         (damage_round, "another round"),
         (damage_party, "another party"),

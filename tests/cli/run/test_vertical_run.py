@@ -224,7 +224,7 @@ def test_receivers_are_those_that_the_job_named(finished, tmp_path) -> None:
             "receivers of a prediction refused",
         ),
         (("--site", "{site}", "--source", "new-clients", "--score-bits", "41"), "score_bits of a prediction refused"),
-        (("--site", "{site}", "--source", "new-clients", "--score-bits", "13"), "scores to be told so finely"),
+        (("--site", "{site}", "--source", "new-clients", "--score-bits", "13"), "scores this fine"),
     ],
 )
 def test_a_wrong_prediction_is_answered_with_code_2(finished, options, told) -> None:

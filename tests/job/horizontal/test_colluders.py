@@ -44,7 +44,7 @@ def test_terms_and_notes_say_what_the_table_says(party_count: int) -> None:
     settings = settings_of(party_count)
     assert colluders_borne(settings) == (parties, members)
     said = f"the aggregator together with up to {parties} {'party' if parties == 1 else 'parties'}"
-    said += "" if members == parties else f", of whom up to {members} members"
+    said += "" if members == parties else f", up to {members} of them members"
     assert _opening_of(settings).endswith(said)
     assert _who_opens(settings).endswith(said)
 

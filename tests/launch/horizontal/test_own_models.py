@@ -290,8 +290,8 @@ def named(name: str) -> str:
         ("import sys\ndef build():\n    sys.exit(0)\n", r"net:build raised.*SystemExit at line 3"),
         (named("file"), r"has a name that cannot be saved.*'file'"),
         (named("hekat"), r"has a name that cannot be saved.*'hekat'"),
-        (named("standardiser/mean"), r"a name that is taken.*'standardiser/mean'"),
-        (named("control/weight"), r"a name that is taken.*'control/weight'"),
+        (named("standardiser/mean"), r"a reserved name.*'standardiser/mean'"),
+        (named("control/weight"), r"a reserved name.*'control/weight'"),
         ("def build(width):\n    return width\n", r"does not take the site file's arguments.*build\(width\)"),
         ("def other():\n    return 1\n", r"has no function 'build'"),
     ],
@@ -326,7 +326,7 @@ def test_a_model_that_no_site_has_is_refused_with_its_cure(tmp_path: Path) -> No
 def test_hidden_sizes_and_names_of_hekat_are_refused(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="hidden is for model 'mlp'"):
         load_inputs(write(tmp_path, job=JOB.replace("seed = 3", "seed = 3\nhidden = [4]")))
-    with pytest.raises(JobError, match="takes the name of a model of Hekat's own"):
+    with pytest.raises(JobError, match="has the name of one of Hekat's own models"):
         load_inputs(write(tmp_path, models='[common_models.mlp]\nfunction = "net:build"\n'))
 
 

@@ -204,7 +204,7 @@ def test_forged_parts_are_refused(case, trained) -> None:
     path = result.folder / "parts" / "bank.npz"
     metadata, arrays = FORGED[case](*decode_arrays(path.read_bytes(), "model part", "x"))
     path.write_bytes(encode_arrays("model part", metadata, arrays))
-    with pytest.raises(StateError, match="does not tell how to predict"):
+    with pytest.raises(StateError, match="does not say how to predict"):
         load_parts(result.folder)
 
 

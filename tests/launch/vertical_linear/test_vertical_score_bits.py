@@ -21,7 +21,7 @@ def test_a_job_that_asks_for_more_than_a_site_allows_is_refused(firms) -> None:
     firms.write_job("[prediction]\nscore_bits = 12\n")
     firms.load_inputs()
     firms.write_job("[prediction]\nscore_bits = 13\n")
-    with pytest.raises(PolicyError, match="scores to be told so finely") as refused:
+    with pytest.raises(PolicyError, match="scores this fine") as refused:
         firms.load_inputs()
     assert refused.value.exit_code == 2
     assert refused.value.got == "score_bits = 13"
@@ -35,12 +35,12 @@ def test_a_later_prediction_that_asks_for_more_is_refused_and_counts_nothing(fir
     firms.write_job()
     folder = run_vertical_job(firms.load_inputs(), firms.folder / "runs").folder
     site = load_site(firms.folder / "site.toml")
-    with pytest.raises(PolicyError, match="scores to be told so finely"):
+    with pytest.raises(PolicyError, match="scores this fine"):
         predict_jointly(folder, site, "clients-test", score_bits=13)
     assert not (folder / "predicted").exists()
     assert not (folder / "predictions").exists()
     firms.write_site(limited(11))
-    with pytest.raises(PolicyError, match="scores to be told so finely"):
+    with pytest.raises(PolicyError, match="scores this fine"):
         predict_jointly(folder, load_site(firms.folder / "site.toml"), "clients-test")
 
 

@@ -169,5 +169,5 @@ def test_what_is_no_finished_run_is_refused(earlier, tmp_path) -> None:
     ):
         (copy / "summary.json").write_text(content)
         refused(firms, copy, StateError, told)
-    with pytest.raises(InputError, match="so it starts from no other"):
+    with pytest.raises(InputError, match="so it cannot also start from another"):
         run_vertical_job(firms.load_inputs(), firms.folder / "refused", resume_from=start, start_from=start)

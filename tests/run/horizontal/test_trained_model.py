@@ -83,14 +83,14 @@ def test_a_model_of_release_0_1_0_opens() -> None:
     [
         (lambda metadata, arrays: metadata.update(format=3), "format 3"),
         (lambda metadata, arrays: metadata.update(format=None), r"model\.npz"),
-        (lambda metadata, arrays: metadata.pop("columns"), "does not tell how to predict"),
-        (lambda metadata, arrays: metadata.update(columns=["age"]), "does not tell how to predict"),
-        (lambda metadata, arrays: metadata.update(columns=[1, 2, 3, 4]), "does not tell how to predict"),
-        (lambda metadata, arrays: metadata.update(column_specs={"colour": 3}), "does not tell how to predict"),
-        (lambda metadata, arrays: metadata.update(hidden="x"), "does not tell how to predict"),
-        (lambda metadata, arrays: arrays.pop("standardiser/mean"), "does not tell how to predict"),
-        (lambda metadata, arrays: arrays["standardiser/spread"].fill(0), "does not tell how to predict"),
-        (lambda metadata, arrays: arrays["layer_1.bias"].fill(np.nan), "does not tell how to predict"),
+        (lambda metadata, arrays: metadata.pop("columns"), "does not say how to predict"),
+        (lambda metadata, arrays: metadata.update(columns=["age"]), "does not say how to predict"),
+        (lambda metadata, arrays: metadata.update(columns=[1, 2, 3, 4]), "does not say how to predict"),
+        (lambda metadata, arrays: metadata.update(column_specs={"colour": 3}), "does not say how to predict"),
+        (lambda metadata, arrays: metadata.update(hidden="x"), "does not say how to predict"),
+        (lambda metadata, arrays: arrays.pop("standardiser/mean"), "does not say how to predict"),
+        (lambda metadata, arrays: arrays["standardiser/spread"].fill(0), "does not say how to predict"),
+        (lambda metadata, arrays: arrays["layer_1.bias"].fill(np.nan), "does not say how to predict"),
     ],
 )
 def test_a_file_that_does_not_tell_how_to_predict_is_refused(change, says: str, saved: Path) -> None:

@@ -27,8 +27,8 @@ def settings_of(party_count: int, **changes) -> HorizontalSettings:
         (5, "4 of 5", 4, "1", "together with up to 2 parties"),
         (6, "5 of 6", 4, "1", "together with up to 2 parties"),
         (7, "5 of 7", 5, "2", "together with up to 2 parties"),
-        (8, "5 of 7", 6, "2", "together with up to 4 parties, of whom up to 2 members"),
-        (100, "5 of 7", 67, "2", "together with up to 65 parties, of whom up to 2 members"),
+        (8, "5 of 7", 6, "2", "together with up to 4 parties, up to 2 of them members"),
+        (100, "5 of 7", 67, "2", "together with up to 65 parties, up to 2 of them members"),
     ],
 )
 def test_who_opens_in_a_committee(party_count, opened, least, spare, against) -> None:

@@ -97,8 +97,8 @@ def id_column_names(id: str | Sequence[str] | None) -> tuple[str, ...]:
     if not names or len(set(names)) != len(names):
         raise InputError(
             "id refused",
-            expected="the name of a column, or a list of different ones",
-            got="one that is there twice" if names else "an empty list",
+            expected="the name of a column, or a list of different names",
+            got="one of them twice" if names else "an empty list",
             cure="correct id in the site file",
         )
     return names

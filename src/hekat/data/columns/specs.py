@@ -44,7 +44,7 @@ class ColumnSpec:
         if not all(isinstance(text, str) and text and text == text.strip() for text in self.categories):
             self._refuse("categories", "texts in quotes, none empty, without spaces at their ends", "another entry")
         if len(set(self.categories)) != len(self.categories):
-            self._refuse("categories", "each category once", "one that is there twice")
+            self._refuse("categories", "each category once", "one of them twice")
         if self.other and not self.categories:
             self._refuse("other", "categories beside it", "none")
         if self.other and OTHER in self.categories:

@@ -79,7 +79,7 @@ def load_function(text: str, folder: Path, *, returns: str, example: str) -> Sit
 
 
 def describe_failure(error: BaseException, path: Path) -> str:
-    """The type of what the code at `path` raised, and its line there; its text is left out, since it may hold a
+    """The type of the exception of the code at `path`, and its line there; its text is left out, since it may hold a
     value."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     traceback = error.__traceback__

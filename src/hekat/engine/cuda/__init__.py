@@ -1,1 +1,1 @@
-"""The engine for NVIDIA GPUs: kernels, what runs them, and what stays on a device. CuPy is imported on first use."""
+"""The engine for NVIDIA GPUs: kernels, their launches, and results that stay on a device. Imports CuPy on first use."""

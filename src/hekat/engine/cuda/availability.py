@@ -1,4 +1,4 @@
-"""Why a GPU can be used or cannot, told with its cure: asked of the driver itself, before CuPy is imported."""
+"""Whether a GPU is usable, and if not, why and with what cure; asks the driver itself, before CuPy is imported."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _NO_DEVICE = 100
 
 @dataclass(frozen=True)
 class Driver:
-    """What the NVIDIA driver says of itself: the newest CUDA it runs, (major, minor), and how many GPUs it shows."""
+    """Facts from the NVIDIA driver: the newest CUDA it runs, (major, minor), and how many GPUs it shows."""
 
     cuda_version: tuple[int, int]
     device_count: int
 
     @property
     def extra(self) -> str:
-        """The extra of hekat that goes with this driver."""
+        """The extra of hekat that fits this driver."""
         return f"cuda{min(self.cuda_version[0], NEWEST_CUDA)}"
 
 
 def find_driver(load: Callable[[str], Any] = ctypes.CDLL) -> Driver:
-    """The driver of this machine. Raises EngineError where there is none, none new enough, or none that starts."""
+    """The driver of this machine. Raises EngineError where there is none, or it is too old, or it does not start."""
     try:
         library = load(DRIVER_LIBRARY)
     except OSError as error:
@@ -68,7 +68,7 @@ def find_driver(load: Callable[[str], Any] = ctypes.CDLL) -> Driver:
 
 
 def check_device(index: int, load: Callable[[str], Any] = ctypes.CDLL) -> Driver:
-    """The driver, where it shows a GPU of number `index` and CuPy is installed. Raises EngineError otherwise."""
+    """The driver, if it shows GPU number `index` and CuPy is installed. Raises EngineError otherwise."""
     driver = find_driver(load)
     if index >= driver.device_count:
         visible = os.environ.get(VISIBLE_VARIABLE)

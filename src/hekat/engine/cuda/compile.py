@@ -24,7 +24,10 @@ class Compiler:
     """
 
     def __init__(self, nvrtc: Any, capability: str, kernel_cache: KernelCache | None = None) -> None:
-        """For a GPU of compute capability `capability`: "90". Raises EngineError where NVRTC cannot."""
+        """For a GPU of compute capability `capability`, such as "90".
+
+        Raises EngineError where NVRTC cannot compile for it.
+        """
         self._nvrtc = nvrtc
         self._version = _read_version(nvrtc)
         self.architecture = choose_architecture(capability, nvrtc.getSupportedArchs(), self._version)
@@ -54,7 +57,7 @@ class Compiler:
         }
 
     def _name(self, source: str, options: tuple[str, ...]) -> str:
-        """Of a file in the cache: another for whatever else the machine code depends on."""
+        """The name of a file in the cache; it covers everything that the machine code depends on."""
         made_of = repr((source, options, self.architecture, self._version, OPTIONS, _digest_sources()))
         return f"{source}-{hashlib.sha256(made_of.encode()).hexdigest()}.cubin"
 
@@ -67,7 +70,7 @@ def compile_source(
     Raises EngineError with the log's first lines.
     """
     headers = {name: text for name, text in read_sources().items() if name.endswith(".cuh")}
-    # By name, not by path: nothing else can be included, and no path gets into the machine code.
+    # By name, not by path: so sources can include nothing else, and no path gets into the machine code.
     program = nvrtc.createProgram(
         read_sources()[f"{source}.cu"].decode(),
         f"{source}.cu",
@@ -86,16 +89,16 @@ def compile_source(
                 got="; ".join(_first_lines(log)) or str(error),
                 cure="report this with the output of `hekat doctor`; engine 'cpu' works without it",
             ) from error
-        # CuPy leaves out the last byte, as if a string ended there; in machine code it is a zero of a header.
+        # CuPy leaves out the last byte as the end of a string; in machine code this byte is a zero of a header.
         return bytes(nvrtc.getCUBIN(program)) + b"\0", str(nvrtc.getProgramLog(program))
     finally:
         nvrtc.destroyProgram(program)
 
 
 def choose_architecture(capability: str, supported: Sequence[int], version: tuple[int, int]) -> str:
-    """What machine code for a GPU of `capability` is compiled for: that itself, or the next older one that it runs.
+    """The architecture to compile for, for a GPU of `capability`: that itself, or the next older one that the GPU runs.
 
-    A GPU runs code for its own major number and a minor number that is not above its own. Raises EngineError.
+    A GPU runs code with its own major number and a minor number up to its own. Raises EngineError where none fits.
     """
     wanted = int(capability)
     fitting = [known for known in supported if known // 10 == wanted // 10 and known <= wanted]
@@ -126,7 +129,7 @@ def _read_version(nvrtc: Any) -> tuple[int, int]:
     try:
         major, minor = nvrtc.getVersion()
     except Exception as error:
-        # CuPy raises what the loader of libraries raises: ImportError, OSError or RuntimeError.
+        # CuPy passes on the errors of the library loader: ImportError, OSError or RuntimeError.
         raise EngineError(
             "the compiler of GPU kernels cannot be loaded",
             expected="NVRTC, the library libnvrtc",
@@ -137,7 +140,7 @@ def _read_version(nvrtc: Any) -> tuple[int, int]:
 
 
 def _first_lines(log: str) -> list[str]:
-    """The lines about errors and what stands below each, without the warnings before them."""
+    """The lines about errors and the lines below each, without the warnings before them."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     first = next((i for i, line in enumerate(lines) if "error" in line), 0)
     return lines[first : first + _LOG_LINES]

@@ -33,21 +33,21 @@ MEMORY_VARIABLE = "HEKAT_CUDA_MIB"
 DEFAULT_SHARE = 0.9
 """Of what is free when the device is first used."""
 _MIB = 1 << 20
-# Kernels ask for more shared memory than this before they get it.
+# Kernels have to request shared memory beyond this size.
 _PLAIN_SHARED_BYTES = 48 << 10
-# cudaDevAttrMaxSharedMemoryPerBlockOptin: what a block gets if asked for. CuPy has no name for it.
+# cudaDevAttrMaxSharedMemoryPerBlockOptin: the most that a block gets on request. CuPy has no name for it.
 _MOST_SHARED_ATTRIBUTE = 97
 
 
 class CupyDevice:
     """Implements `hekat.engine.cuda.device.Device`; `memory.ordering` says which stream waits for which.
 
-    Work is queued on a stream of the calling thread's own, which does not wait for CuPy's default stream; memory comes
-    from a pool of the device's own. CuPy's current device, stream and allocator are left as they were found.
+    Each calling thread queues its work on its own stream, which does not wait for CuPy's default stream; memory comes
+    from the device's own pool. CuPy's current device, stream and allocator are left as they were.
     """
 
     def __init__(self, index: int) -> None:
-        """GPU number `index`, from 0. Raises EngineError where it cannot be used: why, and what to do about it."""
+        """GPU number `index`, from 0. Raises EngineError, with reason and cure, where the GPU is not usable."""
         driver = check_device(index)
         self._index = index
         self._process = os.getpid()
@@ -71,14 +71,14 @@ class CupyDevice:
         self._lock = threading.Lock()
         self._live: WeakSet[_Memory] = WeakSet()
         self._room_makers: list[Callable[[DeviceMemoryError], bool]] = []
-        # Arrays that others made, until what was queued with them is done.
+        # Arrays from other libraries, kept until the work queued with them is done.
         self._foreign = threading.local()
         self._held: deque[tuple[Any, list[DeviceArray]]] = deque()
         atexit.register(self._wipe)
 
     @property
     def xp(self) -> Any:
-        """CuPy, to be used within `active()`."""
+        """CuPy; use it within `active()`."""
         return cupy
 
     @property
@@ -90,7 +90,7 @@ class CupyDevice:
     def active(self) -> Iterator[Any]:
         """Within it, CuPy works on this device, on this thread's stream, with memory that is wiped when it is freed.
 
-        What the thread queued before on CuPy's current stream is waited for, on the device.
+        On the device, this stream waits for the thread's earlier work on CuPy's current stream.
         """
         with self._told():
             stream = self._streams.current()
@@ -115,14 +115,17 @@ class CupyDevice:
             return cupy.ndarray(sizes, dtype, self._allocate(prod(sizes) * np.dtype(dtype).itemsize))
 
     def when_short(self, make_room: Callable[[DeviceMemoryError], bool]) -> None:
-        """From here on `make_room` is called before a DeviceMemoryError is raised, and may do so itself.
+        """From here on the device calls `make_room` before it raises a DeviceMemoryError; `make_room` may raise too.
 
-        Those named before are called first: engines of both tenancies keep results on one device.
+        Functions given earlier are called first: engines of both tenancies keep results on one device.
         """
         self._room_makers.append(make_room)
 
     def upload(self, host: npt.NDArray[Any]) -> DeviceArray:
-        """A contiguous copy of a host array, which may change or go once this returns. Raises DeviceMemoryError."""
+        """A contiguous copy of a host array; the caller may change or drop the host array once this returns.
+
+        Raises DeviceMemoryError.
+        """
         with self.active() as stream:
             array = self.empty(host.shape, host.dtype)
             source = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
@@ -130,7 +133,7 @@ class CupyDevice:
             return array
 
     def download(self, array: DeviceArray) -> npt.NDArray[Any]:
-        """A copy on the host, complete when this returns; only the calling thread's stream is waited for."""
+        """A copy on the host, complete when this returns; waits only for the calling thread's stream."""
         with self.active() as stream:
             self._order(array, stream)
             source = array if array.flags.c_contiguous else cupy.ascontiguousarray(array)
@@ -157,7 +160,7 @@ class CupyDevice:
         return array
 
     def owns(self, array: Any) -> bool:
-        """Whether an array lies in this device's memory, no matter which library put it there."""
+        """Whether an array lies in this device's memory, whichever library put it there."""
         return isinstance(array, cupy.ndarray) and array.device.id == self._index
 
     # --- kernels ---------------------------------------------------------------------------------------
@@ -205,7 +208,7 @@ class CupyDevice:
         return int(parameter.data.ptr)
 
     def _function(self, kernel: str, options: tuple[str, ...], shared_bytes: int) -> Any:
-        """The function on this device, allowed as much shared memory. To be called within `active()`."""
+        """The function on this device, allowed to use so much shared memory. Call it within `active()`."""
         function = self._functions.get((kernel, options))
         if function is None:
             source, name = kernel.split("/")
@@ -221,7 +224,7 @@ class CupyDevice:
         return function
 
     def _allow(self, kernel: str, options: tuple[str, ...], function: Any, shared_bytes: int) -> None:
-        """From here on blocks of the function may share as much memory. Raises EngineError where the GPU has less."""
+        """From here on blocks of the function may share so much memory. Raises EngineError where the GPU has less."""
         if shared_bytes > self._most_shared_bytes:
             raise EngineError(
                 f"{self.name} has too little shared memory for the kernel {kernel}",
@@ -231,7 +234,7 @@ class CupyDevice:
             )
         most = cupy.cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         with self._lock:
-            # Never lowered: another thread may be about to launch what it was raised for.
+            # Never lowered, because another thread may be about to launch the kernel that needs it.
             if shared_bytes > self._allowed_bytes.get((kernel, options), _PLAIN_SHARED_BYTES):
                 cupy.cuda.driver.funcSetAttribute(function.ptr, most, shared_bytes)
                 self._allowed_bytes[kernel, options] = shared_bytes
@@ -278,13 +281,13 @@ class CupyDevice:
         return cupy.cuda.MemoryPointer(whole, 0)
 
     def _reserve(self, byte_count: int) -> Any:
-        """Memory of the pool, of the part that is kept for the current stream."""
+        """Memory from the pool's part for the current stream."""
         out_of_memory = cupy.cuda.memory.OutOfMemoryError
         with suppress(out_of_memory):
             return self._pool.malloc(byte_count)
         may_have_room = True
         while True:
-            # What is kept for other streams counts too: it goes back once nothing is queued that wipes it.
+            # Memory kept for other streams counts too: it returns once no queued work wipes it any more.
             cupy.cuda.runtime.deviceSynchronize()
             self._pool.free_all_blocks()
             with suppress(out_of_memory):
@@ -294,10 +297,10 @@ class CupyDevice:
                 raise short
             may_have_room = any(make_room(short) for make_room in self._room_makers)
             if not may_have_room:
-                gc.collect()  # what lies in cycles of references
+                gc.collect()  # frees arrays in cycles of references
 
     def _free_bytes(self) -> int:
-        """What could still be allocated, if it lay in one piece."""
+        """Bytes that could still be allocated if they lay in one piece."""
         free_bytes, _ = cupy.cuda.runtime.memGetInfo()
         own = self._limit_bytes - self._pool.used_bytes()
         return int(max(0, min(own, free_bytes + self._pool.free_bytes())))
@@ -308,7 +311,7 @@ class CupyDevice:
         if memory is not None:
             memory.order.before_use(stream)
         else:
-            # Its maker may drop it while the work is still queued.
+            # Its maker may drop the array while the work is still queued.
             self._foreign.__dict__.setdefault("arrays", []).append(array)
 
     def _memory_of(self, array: DeviceArray) -> _Memory | None:
@@ -317,13 +320,13 @@ class CupyDevice:
         return owner if isinstance(owner, _Memory) and owner.device is self else None
 
     def _hold_foreign(self, stream: Any) -> None:
-        """Keep the arrays of others that this thread queued work with until that is done."""
+        """Keep the arrays of other libraries until the work that this thread queued with them is done."""
         arrays = self._foreign.__dict__.pop("arrays", None)
         if arrays:
             self._held.append((stream.record(), arrays))
 
     def _let_go(self) -> None:
-        """Drop the arrays of others whose work is done."""
+        """Drop the arrays of other libraries whose work is done."""
         while self._held:
             try:
                 entry = self._held.popleft()
@@ -343,7 +346,7 @@ class CupyDevice:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What CUDA reports within it becomes an EngineError."""
+        """Within it, errors of CUDA become an EngineError."""
         try:
             yield
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
@@ -363,7 +366,7 @@ class CupyDevice:
 
 
 class _Memory:
-    """One allocation. It is wiped and goes back to the pool when the last array on it goes."""
+    """One allocation. It is wiped and returns to the pool when the last array on it goes."""
 
     __slots__ = ("__weakref__", "device", "order", "pointer")
 
@@ -373,20 +376,21 @@ class _Memory:
         self.order = MemoryOrder(home)
 
     def wipe(self) -> None:
-        """Queue zeros over all of it, after what is queued with it."""
+        """Queue zeros over all of it, behind all work queued with it."""
         with cupy.cuda.Device(self.pointer.device_id):
             self.order.before_free()
             self.pointer.memset_async(0, self.pointer.mem.size, self.order.home)
 
     def __del__(self) -> None:
-        # At the end of the process all memory was wiped, and CUDA may be gone. A GPU in error runs nothing any more.
+        # At the end of the process all memory was wiped already, and CUDA may be gone. A GPU in error runs nothing any
+        # more.
         if not sys.is_finalizing():
             with suppress(RuntimeError):
                 self.wipe()
 
 
 def _allocate_pinned(byte_count: int) -> Bytes:
-    # Not from CuPy's own pool of such memory, which is not wiped. Fresh memory is.
+    # Not from CuPy's own pool of such memory, which nobody wipes. Fresh memory holds zeros.
     memory = cupy.cuda.PinnedMemory(byte_count, cupy.cuda.runtime.hostAllocPortable)
     buffer: Bytes = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), np.uint8, byte_count)
     buffer[:] = 0

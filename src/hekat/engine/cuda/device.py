@@ -1,4 +1,4 @@
-"""What an engine needs of a GPU: memory that arrays of its own kind live in, and kernels to run on them."""
+"""What an engine needs of a GPU: memory for arrays of the device's own kind, and kernels that run on them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DeviceArray = Any
 
 
 class DeviceMemoryError(EngineError):
-    """A device whose memory is short: what was asked of it, and what it had left, caches given back."""
+    """A device's memory is short: the bytes that were requested, and the bytes left after it emptied its caches."""
 
     def __init__(self, device_name: str, asked_bytes: int, free_bytes: int, item_count: int | None = None) -> None:
-        """`item_count`: for a batch of how many items it was asked, where that is known."""
+        """`item_count`: the size of the batch that needed the memory, where it is known."""
         self.device_name = device_name
         self.asked_bytes = asked_bytes
         self.free_bytes = free_bytes
-        # Other arrays of a smaller batch are smaller too, so that many fit unless more is asked for later.
+        # A smaller batch makes its other arrays smaller too, so that many items fit unless later arrays need more.
         if item_count is None:
             items, smaller = "", f"{free_bytes / max(asked_bytes, 1):.0%} of this size"
         else:
@@ -39,14 +39,14 @@ class DeviceMemoryError(EngineError):
         )
 
     def for_items(self, item_count: int) -> DeviceMemoryError:
-        """The same, asked for a batch of that many items."""
+        """The same error, for a batch of so many items."""
         return DeviceMemoryError(self.device_name, self.asked_bytes, self.free_bytes, item_count)
 
 
 class Device(Protocol):
     """One GPU, or its emulation in tests. Calls may come from several threads; each has its own order of work.
 
-    hekat.engine.cuda.memory.ordering says which thread's work waits for which.
+    hekat.engine.cuda.memory.ordering says which threads' work waits for each other.
     """
 
     @property
@@ -56,7 +56,7 @@ class Device(Protocol):
 
     @property
     def xp(self) -> Any:
-        """The module of functions on this device's arrays: cupy for a GPU. To be used within `active()`."""
+        """The module of functions on this device's arrays: cupy for a GPU. Use it within `active()`."""
         ...
 
     def active(self) -> AbstractContextManager[Any]:
@@ -74,20 +74,21 @@ class Device(Protocol):
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> DeviceArray:
         """Uninitialised contiguous memory, on a boundary of 256 bytes; wiped when the last array on it goes.
 
-        Raises DeviceMemoryError where there is not as much left, caches given back and room made.
+        Raises DeviceMemoryError where too little is left even after the device emptied its caches and made room.
         """
         ...
 
     def when_short(self, make_room: Callable[[DeviceMemoryError], bool]) -> None:
-        """From here on, where memory is short, `make_room` is called with the error to be raised.
+        """From here on, where memory is short, the device calls `make_room` with the error it is about to raise.
 
-        Where it returns True room was made, and the device tries again. After False, and a collection of garbage, it
-        tries once more. Several may be named; all are asked.
+        After True, which says that there is room now, the device tries again. After False it collects garbage and tries
+        once more. Callers may give several functions; the device asks all of them.
         """
         ...
 
     def upload(self, host: npt.NDArray[Any]) -> DeviceArray:
-        """A copy of a host array on the device; contiguous. The host array may change or go once this returns.
+        """A copy of a host array on the device; contiguous. The caller may change or drop the host array once this
+        returns.
 
         Raises DeviceMemoryError as `empty` does.
         """
@@ -129,7 +130,7 @@ class Device(Protocol):
         shared_bytes: int,
         *parameters: Any,
     ) -> None:
-        """As `run_groups`, for kernels whose threads work together as a block and share `shared_bytes` of memory."""
+        """As `run_groups`, for kernels whose threads work as a block and share `shared_bytes` of memory."""
         ...
 
     def describe(self) -> dict[str, str]:
@@ -138,7 +139,7 @@ class Device(Protocol):
 
 
 def run_threads(device: Device, kernel: str, thread_count: int, *parameters: Any, options: Sequence[str] = ()) -> None:
-    """Run a kernel whose `thread_count` threads have nothing in common."""
+    """Run a kernel whose `thread_count` threads work independently."""
     block_count = -(-thread_count // MOST_THREADS)
     if block_count:
         device.run_blocks(kernel, options, block_count, MOST_THREADS, 0, *parameters)

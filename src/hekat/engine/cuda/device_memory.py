@@ -1,4 +1,4 @@
-"""What an engine on a device says of arrays and where they lie; CPU engines use `hekat.engine.host_memory`."""
+"""Where an engine on a device keeps arrays, and how it moves them; CPU engines use `hekat.engine.host_memory`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hekat.engine.cuda.device import Device, check_owned
 
 
 class DeviceMemory:
-    """The operations of an engine that tell host from device."""
+    """The operations of an engine that distinguish host and device."""
 
     _device: Device
 
@@ -21,7 +21,7 @@ class DeviceMemory:
 
     @contextmanager
     def active(self, *arrays: Any) -> Iterator[None]:
-        """Within it functions of arrays work on this device and on `arrays`, whichever thread made them."""
+        """Within it, array functions work on this device and on `arrays`, whichever thread made them."""
         with self._device.active():
             for array in arrays:
                 if not on_host(array):

@@ -16,16 +16,16 @@ from hekat.engine.cuda.ring_cuda import CudaRing
 from hekat.engine.interface import Modulus
 from hekat.engine.tenancy import describe_constant_time, describe_tables
 
-# 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: what the multiprocessors of a large GPU hold at once,
-# with copies and the host's work beside kernels. Predicted, not measured.
+# 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: as many as the multiprocessors of a large GPU hold at
+# once, with copies and the host's work beside kernels. Predicted, not measured.
 CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3)
 
 
 class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
     """Implements `hekat.engine.interface.Engine` on one device, constant-time as the interface says.
 
-    On the host: integers whose operands lie there, and the one inversion of `mod_inv`. A table of what runs where
-    stands in `docs/explanation/architecture.md`.
+    The host computes integers whose operands lie there, and the one inversion of `mod_inv`. The table in
+    `docs/explanation/architecture.md` says what runs where.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
         single_tenant: bool = False,
         layout_of: Callable[[Modulus], Layout] = choose_layout,
     ) -> None:
-        """`layout_of` says how moduli lie on the device: for measurements of other layouts than the default ones."""
+        """`layout_of` chooses a modulus' layout on the device: for measurements of other layouts than the default."""
         super().__init__(device, CpuEngine(single_tenant=single_tenant), layout_of)
         self._single_tenant = single_tenant
 
@@ -63,8 +63,8 @@ class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):
         }
 
     def synchronize(self) -> None:
-        """Return when all that the calling thread gave the device is done."""
-        # What is complete when it is published was queued behind all of that.
+        """Return when all work that the calling thread gave the device is done."""
+        # `publish` waits for an array that was queued behind all of that work.
         self._device.publish(self._device.empty(1, np.uint8))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Multi-precision integers where they lie: on a device by kernels of one thread an item, on the host by its engine."""
+"""Multi-precision integers, computed where they lie: on a device with one thread an item, or by the host's engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hekat.engine.interface import BoolArray
 from hekat.engine.limbs import LimbArray
 from hekat.errors import EngineError
 
-# One thread an item; the kernels keep no limbs in registers, so their number says nothing here.
+# One thread an item; the kernels keep no limbs in registers, so the number of limbs does not matter here.
 OPTIONS = ("-DHEKAT_THREADS=1", "-DHEKAT_LIMBS=2")
 WORDS_PER_LIMB = 2
 
@@ -25,9 +25,9 @@ WORDS_PER_LIMB = 2
 class CudaIntegers(DeviceMemory):
     """The int_* operations of an engine on one device.
 
-    Two operands on the host: computed there, the result stays there. With one on the device the result is on the
-    device; the other may be a single item on the host, such as a constant of a key: it is uploaded. A batch of the host
-    and a batch of the device do not meet (EngineError): which of the two should travel is for the caller to say.
+    Two operands on the host give a result there, computed there. Where one operand lies on the device, the result does
+    too; the other may be a single item on the host, such as a constant of a key, which is uploaded. A batch on the host
+    and a batch on the device are refused (EngineError): the caller has to say which of the two moves.
     """
 
     _host: CpuEngine
@@ -113,7 +113,7 @@ class CudaIntegers(DeviceMemory):
         return self._device.empty((*shape, limb_count), np.uint64)
 
     def _run_ints(self, kernel: str, shape: Shape, *parameters: Any) -> None:
-        """Run a kernel of integers.cu on one thread an item; their number is its last parameter."""
+        """Run a kernel of integers.cu with one thread an item; the number of items is its last parameter."""
         count = prod(shape)
         if count:
             self._device.run_groups(f"integers/{kernel}", OPTIONS, count, 1, *parameters, count)
@@ -124,5 +124,5 @@ def _word_count(limbs: DeviceArray) -> int:
 
 
 def _operand(rows: DeviceArray) -> tuple[DeviceArray, int, int]:
-    """Rows as kernels take them: memory, words of a row, and the step from one item's to the next."""
+    """Rows in the form that kernels take: memory, words of a row, and the step from one item's row to the next."""
     return rows, _word_count(rows), int(len(rows) != 1)

@@ -1,4 +1,4 @@
-"""Inverses of residues on a device: products bring one inversion, on the host, to all of them."""
+"""Inverses of residues on a device: one inversion on the host, and products that derive all inverses from it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class CudaInverses(CudaResidues):
             return a
         inverses = self._invert_rows(a.modulus, self._rows(a))
         if inverses is None:
-            # Of all at once on the host, which names the first that has none.
+            # Inverted all at once on the host, which names the first residue without an inverse.
             self._host.mod_inv(self._host.load(self.store(a), a.modulus))
             raise AssertionError("a product without an inverse has a factor without one")
         return self._residues(a.modulus, a.shape, inverses)
 
     def _invert_rows(self, modulus: Modulus, rows: DeviceArray) -> DeviceArray | None:
-        """The inverses of all rows, one or more; None where one has none.
+        """The inverses of one or more rows; None where a row has no inverse.
 
-        The product of all is inverted in constant time by the native core; half as many products on each level lead
-        up to it, twice as many on each back down.
+        The native core inverts the product of all rows in constant time. A tree of products leads up to it, with half
+        as many on each level, and back down, with twice as many.
         """
         levels = [rows]
         while len(levels[-1]) > 1:

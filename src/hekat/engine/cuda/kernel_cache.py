@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: whole or not there, and read only where nobody else could have written them."""
+"""Compiled kernels on disk: files are whole or absent; Hekat reads only files that nobody else could have written."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class KernelCache:
-    """A folder of kernels under names that say all that they were made of.
+    """A folder of kernels; each name covers everything that its kernel was made of.
 
-    Compiled code is run on keys and plaintexts: a folder or file of another user, or that others may write, is left
-    alone. Where the folder cannot be used, kernels are compiled again in each process.
+    Compiled code works on keys and plaintexts, so the cache ignores folders and files that belong to another user or
+    that others may write. Without a usable folder, each process compiles kernels again.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
     def load(self, name: str) -> bytes | None:
-        """What `store` kept as `name`; None where there is nothing, or nothing that can be trusted."""
+        """The kernel that `store` kept as `name`; None where there is none, or none that can be trusted."""
         if self.folder is None or self.refusal() is not None:
             return None
         try:
-            # Not through a link, and without waiting for a writer of a pipe: what is checked is what is read.
+            # Not through a link, and without waiting for the writer of a pipe, so that the file read is the file
+            # checked.
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
                 if not _is_own(os.fstat(descriptor), stat.S_IFREG):
@@ -47,7 +48,7 @@ class KernelCache:
         return kernel
 
     def store(self, name: str, kernel: bytes) -> None:
-        """Keep `kernel` as `name`, if the folder can be used; a full or read-only disk is no reason to stop."""
+        """Keep `kernel` as `name`, if the folder is usable; a full or read-only disk is no reason to stop."""
         if self.folder is None:
             return
         try:
@@ -66,7 +67,7 @@ class KernelCache:
             return
 
     def refusal(self) -> str | None:
-        """Why the folder is not used; None where it is, or could be."""
+        """Why the cache does not use the folder; None where it does, or could."""
         if self.folder is None:
             return "there is no home folder"
         try:
@@ -101,7 +102,7 @@ def find_cache() -> KernelCache:
 
 
 def _is_own(state: os.stat_result, kind: int) -> bool:
-    """Whether it is of the kind, of this user, and only this user's to write."""
+    """Whether it is of this kind, belongs to this user, and nobody else may write it."""
     return (
         stat.S_IFMT(state.st_mode) == kind
         and state.st_uid == os.geteuid()

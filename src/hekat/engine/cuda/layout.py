@@ -8,7 +8,7 @@ from hekat.engine.interface import Modulus
 
 WORD_BITS = 32
 BLOCK_THREADS = 128
-# More limbs of a pair than these do not fit a thread's registers; as many threads as a warp has do for 16384 bits.
+# A thread's registers hold no more limbs of a pair; the threads of one warp are enough for 16384 bits.
 MAX_LIMBS = 16
 WARP_THREADS = 32
 MAX_WORDS = WARP_THREADS * MAX_LIMBS
@@ -19,7 +19,7 @@ POWERS = 6
 
 @dataclass(frozen=True)
 class Layout:
-    """One instance of the kernels: what their compile options say.
+    """One instance of the kernels: the parameters in their compile options.
 
     Residues mod n lie in rows of `row_words` 32-bit words: threads * limbs of them, twice as many for pairs mod the
     root of n. R is 2^(32 * threads * limbs).
@@ -40,7 +40,7 @@ class Layout:
 
     @property
     def constants_words(self) -> int:
-        """Words of what kernels take for a modulus: n itself, then the powers of R."""
+        """Words of a modulus' constants for kernels: n itself, then the powers of R."""
         return self.words + POWERS * self.row_words
 
     @property
@@ -58,7 +58,7 @@ class Layout:
 
 
 def choose_layout(modulus: Modulus) -> Layout:
-    """The layout for a modulus: pairs where its root is known, the fewest threads whose registers hold it.
+    """The layout for a modulus: pairs where its root is known, and the fewest threads whose registers hold it.
 
     Predicted, not measured: benchmarks/bench_cuda.py compares the group sizes.
     """

@@ -24,7 +24,7 @@ SQUARE_COST = 0.8
 
 
 class MultiExpPlan(NamedTuple):
-    """How products of powers are computed: digits of `window_bits` of exponents of `bits`; products it takes."""
+    """How to compute products of powers: digits of `window_bits`, exponents of `bits`, and the products needed."""
 
     bits: int
     window_bits: int
@@ -48,12 +48,12 @@ class CudaMultiPowers(CudaProducts):
             check_sparse_multi_exp(a, exponents, negative)
             sparse = exponents
         else:
-            # Planned on the host, by their digits.
+            # The plan is made on the host, from the exponents' digits.
             limbs: LimbArray = self.to_host(exponents)
             sparse = _as_sparse(limbs, *check_multi_exp(a, limbs, negative), negative)
         rows, bases = self._rows(a), sparse.bases
         if sparse.negative is not None and sparse.negative.any():
-            # Inverses of those that have a minus sign somewhere stand behind the bases.
+            # The inverses of bases with a minus sign somewhere stand behind the bases.
             inverted, places = renumber(bases[sparse.negative], len(rows))
             try:
                 inverses = self.mod_inv(self.take(a, inverted))
@@ -88,7 +88,7 @@ class CudaMultiPowers(CudaProducts):
         offsets: IndexArray,
         plan: MultiExpPlan,
     ) -> DeviceArray:
-        """By buckets: bases with equal digits are multiplied together first, and each product raised to its digit.
+        """By buckets: multiplies bases with equal digits first, then raises each product to its digit.
 
         Source: Pippenger 1976.
         """
@@ -109,7 +109,7 @@ class CudaMultiPowers(CudaProducts):
         return self._raise_all(modulus, by_digit, np.tile(places, (result_count, 1)), plan.digit_count)
 
     def _raise_all(self, modulus: Modulus, rows: DeviceArray, limbs: LimbArray, line: int) -> DeviceArray:
-        """The products of rows[k]^limbs[k], `line` of them after the other to a result."""
+        """The products of rows[k]^limbs[k]; each run of `line` of them makes one result."""
         bases = np.arange(len(limbs), dtype=np.int64)
         offsets = np.arange(len(limbs) // line + 1, dtype=np.int64) * line
         plan = plan_shared_squarings(self._longest_bits(limbs), bases.size, bases.size, offsets.size - 1)
@@ -124,10 +124,10 @@ class CudaMultiPowers(CudaProducts):
         offsets: IndexArray,
         plan: MultiExpPlan,
     ) -> DeviceArray:
-        """From tables of the bases' small powers, the squarings of a result shared. Source: Straus 1964."""
+        """From tables of the bases' small powers; all bases of a result share its squarings. Source: Straus 1964."""
         used, bases = renumber(bases, len(rows))
         window = plan.window_bits
-        # The tables of all bases that are used, side by side: as many bases at once as scratch holds.
+        # The tables of all used bases, side by side: as many bases at once as scratch holds.
         at_once = max(1, self._table_memory.scratch_bytes // (4 * self._layout(modulus).row_words << window))
         if used.size > at_once:
             return self._share_in_parts(modulus, rows, used[bases], limbs, offsets, plan, at_once)
@@ -168,7 +168,7 @@ class CudaMultiPowers(CudaProducts):
         plan: MultiExpPlan,
         at_once: int,
     ) -> DeviceArray:
-        """The same, over at most `at_once` bases after the other."""
+        """As `_share_squarings`, over at most `at_once` bases at a time."""
         result_of = groups_of_members(offsets)
         used, _ = renumber(bases, len(rows))
         products = []
@@ -195,7 +195,7 @@ def plan_multi_exp(bits: int, base_count: int, entry_count: int, result_count: i
 
 
 def plan_shared_squarings(bits: int, base_count: int, entry_count: int, result_count: int) -> MultiExpPlan:
-    """The same with shared squarings: rows of powers for each base, and a product for each digit of each entry."""
+    """The plan with shared squarings: rows of powers for each base, and a product for each digit of each entry."""
     groups = max(result_count, entry_count // LEAST_SHARED)
     return min(
         (
@@ -212,7 +212,7 @@ def plan_shared_squarings(bits: int, base_count: int, entry_count: int, result_c
 
 
 def read_digits(limbs: LimbArray, first_bit: int, bits: int) -> IndexArray:
-    """Bits [first_bit, first_bit + bits) of integers (count, limbs), bits below 32; what lies beyond the limbs is 0."""
+    """Bits [first_bit, first_bit + bits) of integers (count, limbs), bits below 32; bits beyond the limbs are 0."""
     return (read_from_bit(limbs, first_bit) & np.uint64((1 << bits) - 1)).astype(np.int64)
 
 

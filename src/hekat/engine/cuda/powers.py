@@ -1,4 +1,4 @@
-"""Powers of residues on a device: of many bases by windows, of one base from its table."""
+"""Powers of residues on a device: many bases by windows, one base from its table."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hekat.engine.cuda.inverses import CudaInverses
 from hekat.engine.interface import FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
 
-# Rows of a power's own table are read whole in constant time, each group its own: beyond 16 that costs more memory
-# traffic than the products it saves. Predicted, not measured.
+# In constant time each group reads all rows of its power's own table: beyond 16 rows that costs more memory traffic
+# than the products it saves. Predicted, not measured.
 CONSTANT_TIME_WINDOW_BITS = 4
 VARTIME_WINDOW_BITS = 5
 # Rows of a fixed base's table are the same for all groups of a block, so that caches serve them.
@@ -34,7 +34,7 @@ PAIR_ENTRY_PRODUCTS = 3.25
 
 
 class TableData(NamedTuple):
-    """What a FixedBaseTable of this engine is made of; `factored`: its rows hold factors (kernels/fixed_base.cu)."""
+    """The data of this engine's FixedBaseTable; `factored`: the rows hold factors (kernels/fixed_base.cu)."""
 
     rows: DeviceArray
     factored: bool
@@ -62,7 +62,8 @@ class CudaPowers(CudaInverses):
         window = _choose_window(bits, CONSTANT_TIME_WINDOW_BITS if constant_time else VARTIME_WINDOW_BITS)
         (bases, base_step), (words, step) = self._items(a, shape), self._words(exponents, shape)
         out = self._empty_results(a.modulus, count)
-        # As many at once as scratch holds tables for, in whole blocks: groups beyond the last have one too.
+        # As many powers at once as scratch holds tables for, in whole blocks: groups beyond the last power need a table
+        # too.
         per_group = 4 * layout.row_words << window
         at_once = (
             max(1, self._table_memory.scratch_bytes // (per_group * layout.groups_per_block)) * layout.groups_per_block
@@ -129,7 +130,7 @@ class CudaPowers(CudaInverses):
         return FixedBaseTable(self._self, modulus, exponent_bits, window, data, int(table.nbytes), constant_time)
 
     def _factor_rows(self, modulus: Modulus, rows: DeviceArray) -> bool:
-        """Make the rows of pairs x0, x1 ones of factors x0, x1 / x0; whether that is possible: x0 has an inverse."""
+        """Turn rows of pairs x0, x1 into rows of factors x0, x1 / x0; False where an x0 has no inverse."""
         assert modulus.root is not None, "pairs have a root"
         # Its residues are the lower halves of pairs.
         base = Modulus(modulus.root)
@@ -168,7 +169,7 @@ class CudaPowers(CudaInverses):
         return self._residues(table.modulus, shape, out)
 
     def _longest_bits(self, exponents: LimbArray) -> int:
-        """Bits of the longest exponent, at least 1: told where they lie, by whole limbs on the device."""
+        """Bits of the longest exponent, at least 1; on the device rounded up to whole limbs."""
         if self._device.owns(exponents) or not exponents.size:
             return LIMB_BITS * int(exponents.shape[-1])
         any_set = np.bitwise_or.reduce(exponents.reshape(-1, exponents.shape[-1]), axis=0)

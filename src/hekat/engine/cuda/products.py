@@ -1,4 +1,4 @@
-"""Products of many residues on a device: along axes and by segment."""
+"""Products of many residues on a device, along axes and by segment."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hekat.engine.cuda.powers import CudaPowers
 from hekat.engine.interface import IndexArray, Modulus, ResidueArray
 from hekat.engine.reduction_groups import axis_groups, groups_of_members, offsets_of, segment_groups
 
-# Groups that fill a large GPU with work, about: 132 multiprocessors, 12 warps each, 8 groups a warp.
+# About as many groups as fill a large GPU with work: 132 multiprocessors, 12 warps each, 8 groups a warp.
 FULL_GROUPS = 1 << 14
-# Members of a line that one group multiplies through before lines are cut further.
+# Members of a line that one group multiplies, before lines are cut further.
 LEAST_LINE = 4
 
 
@@ -60,7 +60,7 @@ class CudaProducts(CudaPowers):
 
 
 def cut_lines(offsets: IndexArray, longest: int) -> tuple[IndexArray, IndexArray | None]:
-    """Lines cut into parts of at most `longest`: the parts' offsets, and each line's parts; None where none is cut.
+    """Lines cut into parts of at most `longest`: the parts' offsets, and each line's parts; None where no line is cut.
 
     An empty line stays one empty part.
     """

@@ -1,4 +1,4 @@
-"""Random integers made on a GPU: ChaCha20 under a seed that the operating system gives for one call alone."""
+"""Random integers made on a GPU: ChaCha20 under a fresh seed from the operating system for each call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class CudaRandom:
         return limbs
 
     def _upload_seed(self) -> DeviceArray:
-        """A fresh seed. Its copy here is wiped whatever happens, that on the device when the call is over."""
+        """A fresh seed on the device.
+
+        The host's copy is wiped whatever happens, the device's copy when the call is over.
+        """
         seed = np.frombuffer(os.urandom(SEED_BYTES), "<u4").astype(np.uint32)
         try:
             return self._device.upload(seed)

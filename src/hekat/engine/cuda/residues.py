@@ -1,4 +1,4 @@
-"""Residues on a device: in and out, shapes, element-wise products, and how kernels are run on them."""
+"""Residues on a device: loading and storing, shapes, element-wise products, and launches of kernels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CudaResidues(CudaIntegers):
 
     A ResidueArray's data are `Rows` of uint32, shape (size, row_words), in Montgomery form: `Layout` says how. They lie
     on the device, or on the host while its memory is short.
-    Limbs may lie on the host or on the device; on which side they are checked, there they lie.
+    Limbs may lie on the host or on the device; they are checked where they lie.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CudaResidues(CudaIntegers):
 
     @property
     def _self(self) -> Engine:
-        """This object as what it is a part of."""
+        """This object, typed as the engine that it is a part of."""
         return cast(Engine, self)
 
     # --- host <-> engine -------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class CudaResidues(CudaIntegers):
         check_own(self._self, b)
         check_same_modulus(a, b)
         shape = broadcast_shape(a.shape, b.shape)
-        # Operands first: making room for the results moves out neither.
+        # Operands first, so that making room for the results moves out neither.
         left, right = self._items(a, shape), self._items(b, shape)
         out = self._empty_results(a.modulus, prod(shape))
         self._multiply_rows(a.modulus, (out, 1), left, right, len(out))
@@ -132,10 +132,10 @@ class CudaResidues(CudaIntegers):
         """Element-wise a (1 + v root), shapes broadcast."""
         check_own(self._self, a)
         shape, root = check_one_plus(a, values)
-        # Where there are no products no value is used, and none is refused.
+        # Without products no value is used, so none is refused.
         refused = self._first_not_below(values, root) if prod(shape) else None
         if refused is not None:
-            # The index is told in the shape of the products; one value may serve several products.
+            # The error's index counts in the shape of the products; one value may serve several products.
             first = np.argmax(
                 np.broadcast_to(np.arange(prod(values.shape[:-1])).reshape(values.shape[:-1]), shape) == refused
             )
@@ -169,7 +169,7 @@ class CudaResidues(CudaIntegers):
     # --- arrays and launches ---------------------------------------------------------------------------
 
     def _residues(self, modulus: Modulus, shape: Shape, rows: DeviceArray) -> ResidueArray:
-        """`rows`, in C order, as what callers keep."""
+        """`rows`, in C order, as a residue array for callers."""
         return ResidueArray(self._self, modulus, shape, self._residency.keep(rows))
 
     def _rows(self, a: ResidueArray) -> DeviceArray:
@@ -177,7 +177,7 @@ class CudaResidues(CudaIntegers):
         return a.data.on_device()
 
     def _items(self, a: ResidueArray, shape: Shape) -> tuple[DeviceArray, int]:
-        """Rows of `a` broadcast to `shape`, and the step from one to the next: 0 where a single one serves all."""
+        """Rows of `a` broadcast to `shape`, and the step from one row to the next: 0 where a single row serves all."""
         rows = self._rows(a)
         if a.size == 1 or a.shape == shape:
             return rows, int(a.size != 1)
@@ -219,7 +219,7 @@ class CudaResidues(CudaIntegers):
         return self._device.empty((count, layout.row_words), np.uint32)
 
     def _run(self, kernel: str, modulus: Modulus, group_count: int, *parameters: Any) -> None:
-        """Run `kernel`, a group an item; the modulus' constants are its last parameter."""
+        """Run `kernel` with one group for each item; the modulus' constants are its last parameter."""
         if group_count:
             layout, constants = self._constants(modulus)
             self._device.run_groups(kernel, layout.options, group_count, layout.threads, *parameters, constants)
@@ -228,7 +228,7 @@ class CudaResidues(CudaIntegers):
         return self._constants(modulus)[0]
 
     def _constants(self, modulus: Modulus) -> tuple[Layout, DeviceArray]:
-        """What kernels take for `modulus`: made once, kept as long as the modulus lives."""
+        """The kernels' constants for `modulus`: made once, kept as long as the modulus lives."""
         with self._lock:
             found = self._moduli.get(modulus)
             if found is None:
@@ -246,10 +246,12 @@ class CudaResidues(CudaIntegers):
         return layout, self._device.publish(constants)
 
     def _first_not_below(self, limbs: LimbArray, bound: LimbArray) -> int | None:
-        """The flat index of the first of `limbs` that reaches `bound`, told where they lie; None where none does."""
+        """The flat index of the first of `limbs` that is not below `bound`; None where all are. Checks them where they
+        lie.
+        """
         _, is_below = self.int_sub(limbs, bound)
         if self._device.owns(is_below):
-            # One flag comes back, not one for each value, unless there is something to refuse.
+            # Only one flag is copied to the host, not one for each value, unless there is something to refuse.
             with self._device.active():
                 all_below = is_below.reshape(-1).all(keepdims=True)
             if self._device.download(all_below)[0]:

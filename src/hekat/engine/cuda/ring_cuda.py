@@ -1,4 +1,4 @@
-"""The ring operations on a GPU: a chunk is worked on by one block of threads, from its streams to its bytes."""
+"""The ring operations on a GPU: one block of threads works on a chunk, from its streams to its bytes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ WORD_BYTES = 8
 class CudaRing(RingElements, DeviceMemory):
     """Implements `hekat.engine.ring.interface.RingEngine` on one device, constant-time as it says.
 
-    Keys, secrets and elements lie on the host, and so do results, except for blocks of values: where the values, the
-    written bytes or the accumulator that an operation is given lie on the device, its result does too.
+    Keys, secrets, elements and most results lie on the host. Blocks of values are the exception: where an operation's
+    values, written bytes or accumulator lie on the device, its result does too.
     """
 
     _host: CpuEngine
@@ -117,7 +117,7 @@ class CudaRing(RingElements, DeviceMemory):
 
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         out = self._device.empty((count, *ring.element_shape), np.uint64)
-        # Of each operand the step from one element to the next: 0 where a single one serves all.
+        # Each operand's step from one element to the next: 0 where a single element serves all.
         operands = [part for x in (a, b) for part in (self._device.upload(x), int(len(x) > 1))]
         self._run_rows(f"ring_elements/{name}", ring, count, 0, out, *operands)
         return self._device.download(out)
@@ -155,9 +155,10 @@ class CudaRing(RingElements, DeviceMemory):
         return masked
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
-        """Two fields a thread, in place; on the host where both lie there: moving would take longer than adding.
+        """Two fields a thread, in place; on the host where both operands lie there, because moving would take longer
+        than adding.
 
-        An accumulator on the device is added to by the thread that made it, as hekat.engine.cuda.memory.ordering says.
+        Only the thread that made an accumulator on the device adds to it, as hekat.engine.cuda.memory.ordering says.
         """
         if on_host(accumulator) and on_host(written):
             self._host.add_masked(form, accumulator, written, value_count)
@@ -238,7 +239,7 @@ class CudaRing(RingElements, DeviceMemory):
     # --- launching -------------------------------------------------------------------------------------
 
     def _on_device(self, array: Any) -> DeviceArray:
-        """The same numbers on the device, contiguous: the array itself where it is so already.
+        """The same numbers on the device, contiguous; the array itself where it already is.
 
         Raises EngineError for an array of another device.
         """
@@ -251,14 +252,14 @@ class CudaRing(RingElements, DeviceMemory):
             return self._device.xp.ascontiguousarray(self._device.ready(array))
 
     def _beside(self, operand: Any, result: DeviceArray) -> Any:
-        """A result where its operand lies."""
+        """The result, moved to where the operand lies."""
         return self._device.download(result) if on_host(operand) else result
 
     def _upload_keys(self, keys: bytes | bytearray) -> DeviceArray:
         return self._device.upload(np.frombuffer(keys, "<u4").astype(np.uint32))
 
     def _find_factors(self, ring: Ring, secret_ntt: RingArray) -> DeviceArray:
-        """What products by a secret take: two words for each of its residues."""
+        """The factors for products by a secret: two words for each of its residues."""
         secret = self._device.upload(np.ascontiguousarray(secret_ntt))
         factors = self._device.empty((*secret.shape, 2), np.uint64)
         run_threads(

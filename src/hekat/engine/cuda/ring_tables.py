@@ -1,4 +1,4 @@
-"""What the ring kernels take of a ring and of a mask format, in the order of prime.cuh and mask_form.cuh; public."""
+"""The ring kernels' tables for a ring and for a mask format, in the order of prime.cuh and mask_form.cuh; public."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hekat.engine.ring.negacyclic import reverse_bits
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
 WORD = 1 << 64
-# A plaintext of up to 102 bits is divided by delta in two steps: what is above these bits, then what is left.
+# A plaintext of up to 102 bits is divided by delta in two steps: first the bits above these, then the rest.
 STEP = 1 << 51
 
-# Rings and formats whose tables are kept: more than the parameter sets of a process.
+# How many rings and formats keep their tables: more than a process has parameter sets.
 KEPT_TABLES = 32
 
 WordArray = npt.NDArray[np.uint64]
 
 
 class RingTables:
-    """The tables of rings and formats on one device: made once, those asked for longest ago let go."""
+    """The tables of rings and formats on one device: made once; the least recently used are dropped."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -31,7 +31,7 @@ class RingTables:
         self._lock = threading.Lock()
 
     def find(self, key: Ring | MaskFormat) -> DeviceArray:
-        """What kernels take of a ring, or of a mask format apart from its ring."""
+        """The tables for a ring, or for a mask format without its ring."""
         with self._lock:
             table = self._kept.pop(key, None)
             if table is None:

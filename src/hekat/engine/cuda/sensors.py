@@ -1,4 +1,4 @@
-"""What the driver's NVML tells of a GPU: its version, temperature and load. Never a reason to fail."""
+"""A GPU's driver version, temperature and load, from the driver's NVML. Failing to read them is no error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Utilization(ctypes.Structure):
 
 
 def read_sensors(pci_bus_id: str, load: Callable[[str], Any] = ctypes.CDLL) -> dict[str, str]:
-    """`driver`, `temperature` and `load` of the GPU at `pci_bus_id`; what NVML does not tell is `not known: why`."""
+    """`driver`, `temperature` and `load` of the GPU at `pci_bus_id`; `not known: why` where NVML does not say."""
     names = ("driver", "temperature", "load")
     try:
         library = load(NVML_LIBRARY)

@@ -1,7 +1,7 @@
-"""Argument checks and refusals of the ring operations, shared by all engines; none of them names a value.
+"""Argument checks and errors of the ring operations, shared by all engines; no error shows a value.
 
-Arguments may lie in memory as NumPy allows, except for an accumulator, which is written in place. `on_device` says that
-the engine takes blocks of values, written bytes and accumulators on its device too, in arrays of that device.
+Arguments may have any memory layout of NumPy, except for an accumulator, which is written in place. `on_device` says
+that the engine also takes blocks of values, written bytes and accumulators in arrays of its own device.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_key(key: bytes, what: str) -> None:
 
 
 def check_chunks(first_chunk: int, chunk_count: int) -> None:
-    """Raise InputError unless all chunk numbers fit the 64 bits that a nonce has for them."""
+    """Raise InputError unless all chunk numbers fit the nonce's 64 bits."""
     _check_count(chunk_count, "chunk_count")
     if first_chunk < 0 or first_chunk + chunk_count > CHUNK_LIMIT:
         raise InputError(
@@ -117,13 +117,13 @@ def check_mask_values(
 def check_slots(form: MaskFormat, values: LevelArray) -> None:
     """Raise InputError where a value of `mask_values` does not fit its slot; constant-time."""
     limit = 1 << (form.slot_bits - 1)
-    # The least and the greatest tell in constant time; int32 values cannot leave a slot of 33 bits.
+    # The smallest and largest value suffice, in constant time; int32 values always fit a slot of 33 bits.
     if limit < 1 << 32 and values.size and max(int(values.max()), -int(values.min())) >= limit:
         raise refuse_slots(form)
 
 
 def refuse_slots(form: MaskFormat) -> InputError:
-    """The refusal of values when at least one does not fit its slot."""
+    """The error for values where at least one does not fit its slot."""
     return InputError(
         "values do not fit their slots",
         expected=f"|value| < 2^{form.slot_bits - 1}",
@@ -137,7 +137,7 @@ def check_add_masked(
 ) -> None:
     """Raise InputError unless an accumulator and a written contribution belong to `value_count` values."""
     check_accumulator(form, accumulator, value_count, on_device=on_device)
-    # Arrays of a device are aligned and writeable, whatever they are views of.
+    # Arrays on a device are always aligned and writeable, even views.
     flags = accumulator.flags
     if not (flags.c_contiguous and (not on_host(accumulator) or (flags.aligned and flags.writeable))):
         raise InputError(
@@ -174,7 +174,7 @@ def check_unmask_sum(
 
 
 def refuse_opened() -> InputError:
-    """The refusal of an opened sum with a slot that is not zero behind the last value, or more than its last digit."""
+    """The error for an opened sum with a nonzero slot behind the last value, or with more than its last digit."""
     return InputError(
         "the opened sum does not lie in its slots",
         expected="a sum of masked values, under the sum of exactly their secrets and the public key they share",
@@ -201,7 +201,7 @@ def _check_written(
     *,
     on_device: bool,
 ) -> None:
-    """Sizes, and the padding bits behind the last chunk's fields: full chunks end with a byte."""
+    """Checks sizes, and the padding bits behind the last chunk's fields; full chunks end on a whole byte."""
     used = form.last_used(value_count)
     plane_bytes = [(used * bits + 7) // 8 for bits in field_bits]
     full_bytes = sum(form.ring.degree * bits // 8 for bits in field_bits) * (form.chunk_count(value_count) - 1)

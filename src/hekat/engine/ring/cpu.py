@@ -22,7 +22,7 @@ from hekat.engine.ring.elements import RingElements, flat_elements
 from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
-# Rings and formats whose tables are kept: more than the parameter sets of a process.
+# How many rings and formats keep their tables: more than a process has parameter sets.
 KEPT_TABLES = 32
 
 _CHANGES = {"ring_ntt": _native.Ring.ntt, "ring_intt": _native.Ring.intt}
@@ -45,7 +45,7 @@ class CpuRing(RingElements):
     # --- streams ---------------------------------------------------------------------------------------
 
     def chacha20(self, key: bytes, nonce: bytes, counter: int, byte_count: int) -> ByteArray:
-        """The key stream from block `counter` on, shared out over the threads."""
+        """The key stream from block `counter` on, divided among the threads."""
         check_chacha20(key, nonce, counter, byte_count)
         out = np.empty(byte_count, np.uint8)
         if byte_count:
@@ -108,7 +108,7 @@ class CpuRing(RingElements):
         return out
 
     def add_masked(self, form: MaskFormat, accumulator: RingArray, written: ByteArray, value_count: int) -> None:
-        """Field by field, in place, chunks shared out over the threads."""
+        """Field by field, in place; the threads share the chunks."""
         check_add_masked(form, accumulator, written, value_count)
         native = _native_blocks(form, self._path)
         native.add_masked(self._pool, accumulator, np.ascontiguousarray(written), value_count)

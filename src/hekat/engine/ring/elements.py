@@ -1,4 +1,4 @@
-"""The operations on ring elements: checks and shapes, one for all engines, around what each does on flat arrays."""
+"""The operations on ring elements: checks and shapes for all engines, around each engine's work on flat arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RingElements:
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         """The operation `name` on pairs of elements, (count, primes, N), count at least 1.
 
-        Each operand has `count` elements, or one that serves all.
+        Each operand has `count` elements, or one element that serves all.
         """
         raise NotImplementedError
 

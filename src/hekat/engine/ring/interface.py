@@ -1,11 +1,10 @@
 """The ring operations that every engine has, each with its contract.
 
-Single operations are the specification of the four that work on a whole block of values (`mask_values` to
-`unmask_sum`): each of these says which single operations it is made of, and engines may fuse them. Constant-time in
-secrets, errors and values; keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key
-lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a
-device takes values, written bytes and accumulators that lie there too, and what it makes of them stays there. Source:
-RFC 8439 for ChaCha20.
+Single operations specify the four operations on whole blocks of values (`mask_values` to `unmask_sum`): the contract of
+each of the four names its single operations, and engines may fuse them. Constant-time in secrets, errors and values;
+keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and chunk numbers beyond
+2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a device also takes values, written
+bytes and accumulators on its device, and leaves the results there. Source: RFC 8439 for ChaCha20.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class RingEngine(Protocol):
         a = expand_uniform(public_key), e = sample_cbd(error_key), both at the chunks from `first_chunk` on;
         `secret_ntt` is ring_ntt of s, shape (primes, N), s the same in all chunks. The caller makes sure that |x| <
         2^(slot_bits - 1); an engine raises InputError where a value does not fit its slot. The key of errors may be a
-        bytearray, so that its owner can write over it. Returns form.written_bytes(len(values)) bytes.
+        bytearray, so that its owner can overwrite it. Returns form.written_bytes(len(values)) bytes.
         """
         ...
 
@@ -100,7 +99,7 @@ class RingEngine(Protocol):
 
         An accumulator holds its fields in the order of the written bytes: chunk by chunk, low ones, then high ones.
         Field sums are taken mod 2^64, which up to 2^14 blocks do not reach. Raises InputError where sizes do not agree
-        or padding bits behind a last field are not zero; the accumulator is then as it was.
+        or padding bits behind a last field are not zero, and leaves the accumulator unchanged.
         """
         ...
 
@@ -125,8 +124,8 @@ class RingEngine(Protocol):
 
         `secret_ntt` is ring_ntt of the sum of the addends' secrets. Per coefficient: phase = (written * 2^sum_dropped
         - a s) mod q in (-q/2, q/2]; m = floor((2 phase + delta) / (2 delta)); its balanced digits, each in
-        [-2^(l-1), 2^(l-1)), least significant first. Slots beyond the last value must be zero in what was masked:
-        raises InputError where they are not, or where a coefficient's m does not end with its last digit, or where
-        padding bits behind a last field are not zero.
+        [-2^(l-1), 2^(l-1)), least significant first. Raises InputError where a slot beyond the last value is not zero
+        in the masked values, where a coefficient's m does not end with its last digit, or where padding bits behind a
+        last field are not zero.
         """
         ...

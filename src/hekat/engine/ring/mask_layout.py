@@ -11,7 +11,7 @@ from hekat.engine.ring.parameters import MaskFormat
 
 
 class Chunk(NamedTuple):
-    """One chunk of a block: its number in it, its values, the coefficients it uses."""
+    """One chunk of a block: its number in the block, its values, the coefficients it uses."""
 
     number: int
     first_value: int
@@ -38,7 +38,7 @@ def join_slots(form: MaskFormat, slots: list[int], used: int) -> list[int]:
 
 
 def split_slots(form: MaskFormat, messages: list[int]) -> list[int]:
-    """The slots of all coefficients. Raises InputError where one holds more than its balanced digits."""
+    """The slots of all coefficients. Raises InputError where a coefficient holds more than its balanced digits."""
     half = 1 << form.slot_bits - 1
     slots = []
     for _ in range(form.slots):
@@ -51,7 +51,7 @@ def split_slots(form: MaskFormat, messages: list[int]) -> list[int]:
 
 
 def join_fields(planes: list[list[int]], field_bits: tuple[int, ...]) -> list[int]:
-    """Coefficients from their fields: the low ones, and the high ones where there are any."""
+    """Coefficients from their low fields, and their high fields where there are any."""
     return [low + sum(high) * (1 << field_bits[0]) for low, *high in zip(*planes, strict=True)]
 
 

@@ -61,9 +61,9 @@ class MaskFormat:
     """How values lie in ring elements, chunk by chunk, and how a masked element is written.
 
     A chunk is one ring element. Each of its N coefficients holds m = sum of x_j 2^(j * slot_bits) over `slots` balanced
-    digits x_j, times `delta` = floor(q / 2^(slots * slot_bits)). The chunk's slots are numbered j * used + n for digit
-    j of coefficient n, where `used` is N, in a last chunk that is not full only as many coefficients as it needs.
-    Slot 0 of every chunk counts addends (1 in one contribution); the values follow, what is left over is zero.
+    digits x_j, times `delta` = floor(q / 2^(slots * slot_bits)). Digit j of coefficient n is the chunk's slot j * used
+    + n, where `used` is N, or the coefficients that a last, partly filled chunk needs. Slot 0 of every chunk counts
+    addends (1 in one contribution); the values follow, and the other slots are zero.
 
     An element is written as round(coefficient / 2^dropped_bits), a sum as round(coefficient / 2^sum_dropped_bits),
     halves up; with two primes as two fields, low ceil(bits / 2) bits and the rest. Written bytes of a chunk: the low
@@ -83,11 +83,11 @@ class MaskFormat:
         _check_range("bits of a slot", self.slot_bits, 2, MAX_SLOT_BITS)
         delta_bits = self.delta.bit_length()
         _check_range("bits of delta", delta_bits, 2, MAX_DELTA_BITS)
-        # More would drop what tells neighbouring plaintexts apart.
+        # Dropping more bits would make neighbouring plaintexts equal.
         _check_range("dropped bits", self.dropped_bits, 0, delta_bits - 1)
         _check_range("dropped bits of a sum", self.sum_dropped_bits, 0, delta_bits - 1)
         for dropped in (self.dropped_bits, self.sum_dropped_bits):
-            # A modulus so near to a power of two that rounding up needs one bit more than the modulus has.
+            # Near a power of two, rounding up needs one bit more than the modulus has.
             if (self.ring.modulus - 1 + (1 << dropped >> 1)) >> dropped >= 1 << (q_bits - dropped):
                 _refuse("a modulus", f"one whose rounded residues have {q_bits - dropped} bits", "a larger one")
 
@@ -98,12 +98,12 @@ class MaskFormat:
 
     @property
     def values_per_chunk(self) -> int:
-        """Values of a full chunk, its count slot apart."""
+        """Values of a full chunk, without its count slot."""
         return self.slots * self.ring.degree - 1
 
     @property
     def field_bits(self) -> tuple[int, ...]:
-        """Bits of the fields that a written coefficient of one contribution takes, one field a prime."""
+        """Bits of each field of a written coefficient of one contribution, one field for each prime."""
         return self._split(self.ring.modulus.bit_length() - self.dropped_bits)
 
     @property
@@ -112,7 +112,7 @@ class MaskFormat:
         return self._split(self.ring.modulus.bit_length() - self.sum_dropped_bits)
 
     def chunk_count(self, value_count: int) -> int:
-        """Chunks that `value_count` values take; at least one, for its count."""
+        """Chunks of `value_count` values; at least one, for the count."""
         return max(1, -(-value_count // self.values_per_chunk))
 
     def last_used(self, value_count: int) -> int:
@@ -143,7 +143,7 @@ class MaskFormat:
 
 def _smallest_root(degree: int, p: int) -> int:
     """The smallest psi with psi^N = -1 mod p."""
-    # Every x^((p-1)/2N) has an order that divides 2N; the odd powers of one of full order are all there are.
+    # Every x^((p-1)/2N) has an order that divides 2N; the odd powers of a root of full order are all such roots.
     root = next(r for x in range(2, p) if pow(r := pow(x, (p - 1) // (2 * degree), p), degree, p) == p - 1)
     square, power, smallest = root * root % p, root, root
     for _ in range(degree - 1):

@@ -66,7 +66,7 @@ class ReferenceRing(RingElements):
         return np.array(rows, np.uint64).reshape(chunk_count, *ring.element_shape)
 
     def sample_cbd(self, key: bytes, first_chunk: int, chunk_count: int, degree: int) -> SmallArray:
-        """Ones among 21 bits less ones among 21 others, a word a number."""
+        """The count of ones among 21 bits minus the count among 21 others, one word for each number."""
         check_sample_cbd(key, first_chunk, chunk_count, degree)
 
         def difference(word: int) -> int:

@@ -1,1 +1,1 @@
-"""One engine made of several: its members hold parts of each batch and compute with the parts they hold."""
+"""One engine made of several: each member holds parts of each batch and computes with them."""

@@ -24,7 +24,7 @@ from hekat.errors import EngineError
 
 @dataclass(frozen=True, eq=False)
 class _TableRequest:
-    """What a member's table is made of, and the lock that lets one thread make it."""
+    """The arguments of a member's table, and the lock that lets only one thread make it."""
 
     base: LimbArray
     window_bits: int | None
@@ -38,12 +38,12 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
 
     Batches are partitioned over all of them, in proportion to their measured speeds or, with the policy `round_robin`,
     equally; a small batch goes whole to the engine that is free first, or to one engine after the other.
-    `SpreadResidues` says where residues lie and what moves. Limbs lie on the host, random ones too; integers are the
-    first engine's. Constant-time as its engines are; shares and moves depend on sizes, indices and times alone.
+    `SpreadResidues` says where residues lie and what moves. Limbs lie on the host, random ones too; the first engine
+    computes integers. Constant-time as its engines are; shares and moves depend on sizes, indices and times alone.
 
     A batch is partitioned from `least_work` on (products, each weighed by the limbs of its modulus), or from
     `least_chunks` on (ring elements). Raises EngineError for fewer than two engines, and where only some engines may
-    look up randomness plainly.
+    use plain tables for randomness.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
 
     @property
     def chunk_plan(self) -> ChunkPlan:
-        """Chunks that give each engine as much at once as it takes when alone; the next chunks wait ready."""
+        """Chunks that give each engine as much at once as it takes alone, with the next chunks ready."""
         plans = [engine.chunk_plan for engine in self._pool.engines]
         return ChunkPlan(sum(plan.factor * plan.in_flight for plan in plans), in_flight=2)
 
     def loads(self) -> tuple[EngineLoad, ...]:
-        """What each engine was given and has done, in their order."""
+        """The load of each engine, in the order of the engines."""
         return self._pool.workload.loads()
 
     def describe(self) -> dict[str, str]:
@@ -113,8 +113,8 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
     ) -> FixedBaseTable:
         """The table of one base in the first engine; the others make theirs when they first need it.
 
-        Where `window_bits` is None each engine takes the window that suits it; the table tells the first one's.
-        Raises InputError as one engine does; `mod_exp_fixed` does where another engine's table does not fit.
+        Where `window_bits` is None each engine takes the window that suits it; the table states the first engine's.
+        Raises InputError as one engine does; `mod_exp_fixed` raises it where another engine's table does not fit.
         """
         check_table(base, modulus, exponent_bits, window_bits, uses)
         refuse_device_limbs(base)
@@ -189,7 +189,7 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
         return self._for_integers(a, b).int_divmod(a, b)
 
     def _for_integers(self, *operands: LimbArray) -> Engine:
-        """The engine for integers of the host: carrying them elsewhere costs more than computing."""
+        """The engine for integers on the host: moving them elsewhere costs more than computing."""
         for operand in operands:
             refuse_device_limbs(operand)
         return self._pool.engines[0]

@@ -1,4 +1,4 @@
-"""Which of several engines holds which residue of an array."""
+"""The engine that holds each residue of an array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hekat.engine.interface import IndexArray
 
-# Batches are worked through in chunks of about so many items (hekat.scheme.chunks): each of them meets all engines.
+# Batches run in chunks of about so many items (hekat.scheme.chunks), so each chunk is divided among all engines.
 STRETCH: Final = 4096
 
 
@@ -22,10 +22,10 @@ def partition_range(count: int, shares: Sequence[float]) -> list[tuple[int, int]
 
 
 class Partition:
-    """An owner, told by number, for each residue of an array in C order.
+    """The number of an owner for each residue of an array in C order.
 
-    An engine keeps its residues in that order. Any ownership is possible: what is taken from an array, reshaped or
-    joined to another lies where it lay. Not changed after it is made.
+    An engine keeps its residues in that order. Any ownership is possible: residues that are taken from an array,
+    reshaped or joined stay where they lie. Immutable.
     """
 
     def __init__(self, owners: npt.NDArray[np.uint8]) -> None:
@@ -71,7 +71,7 @@ class Partition:
         return ranks
 
     def positions(self, owner: int) -> IndexArray:
-        """Where the residues of `owner` stand in the array, rising."""
+        """Where the residues of `owner` stand in the array, ascending."""
         found = self._positions.get(owner)
         if found is None:
             found = self._positions[owner] = np.flatnonzero(self.owners == owner).astype(np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""Several engines that work at the same time, one thread each, and what that told of their speeds."""
+"""Several engines that work at the same time, one thread each, and their measured speeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Asynchronous(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Failure:
-    """What a task that did not return raised."""
+    """The exception of a task."""
 
     error: BaseException
 
@@ -50,12 +50,12 @@ class EnginePool:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The part of a batch each member takes: equal in round-robin, else by the speeds it was measured at."""
+        """The share of a batch for each member: equal in round-robin, otherwise by measured speeds."""
         count = len(self.engines)
         return (1 / count,) * count if self.policy == ROUND_ROBIN else self.workload.shares
 
     def next_member(self, among: Sequence[int] = ()) -> int:
-        """The member, of `among` (of all if empty), that takes the next batch whole: the first free, or the next."""
+        """The member of `among` (of all if empty) for the next whole batch: the first free, or the next in turn."""
         among = among or range(len(self.engines))
         if self.policy != ROUND_ROBIN:
             return self.workload.first_free(among)
@@ -71,11 +71,11 @@ class EnginePool:
         kind: Hashable = None,
         refuse: Callable[[int, int], InputError] | None = None,
     ) -> dict[int, Result]:
-        """What each member's task returns, all at the same time; `items` of work for each.
+        """Run the members' tasks at the same time, `items` of work for each, and return their results.
 
-        The calling thread does the first one's, so that Ctrl-C reaches the native core; returns and raises when all
-        have ended. `kind`, where given, names an operation that shares are measured by. Where a member refuses one
-        of its values, `refuse(member, index)` makes the refusal raised: the one of the least index is.
+        The calling thread runs the first task, so that Ctrl-C reaches the native core; this returns or raises when all
+        have ended. `kind`, where given, names an operation that measures shares. Where members refuse values,
+        `refuse(member, index)` makes the error, and the error with the smallest index is raised.
         """
         first, *others = tasks
         seconds: dict[int, float] = {}
@@ -89,7 +89,7 @@ class EnginePool:
                 start = self._clock()
                 result = tasks[member](engine)
                 if others and isinstance(engine, Asynchronous):
-                    # Otherwise its time would be the time of the launch, and its share would be the share of an engine
+                    # Otherwise only the launch would be timed, and the engine's share would be the share of an engine
                     # without work.
                     engine.synchronize()
                 seconds[member] = self._clock() - start
@@ -100,7 +100,7 @@ class EnginePool:
         def attempt(member: int) -> None:
             try:
                 outcomes[member] = work(member)
-            except BaseException as error:  # raised again when the others have ended
+            except BaseException as error:  # raised again once the other tasks have ended
                 outcomes[member] = _Failure(error)
 
         futures: dict[int, Future[None]] = {}
@@ -118,14 +118,15 @@ class EnginePool:
             try:
                 raise _choose_error(errors, refuse)
             finally:
-                # An error holds this frame: were it to hold the errors, operands would live until a collection.
+                # An error refers to this frame; if the frame also held the errors, operands would live until a garbage
+                # collection.
                 del errors, outcomes
         if kind is not None:
             self.workload.observe(kind, items, seconds)
         return cast(dict[int, Result], outcomes)
 
     def _wait(self, futures: Mapping[int, Future[None]], outcomes: dict[int, Result | _Failure]) -> None:
-        """Return when all `futures` have ended; Ctrl-C in between is kept among the `outcomes`."""
+        """Return when all `futures` have ended; a Ctrl-C in between becomes one of the `outcomes`."""
         while True:
             try:
                 wait(futures.values())
@@ -166,6 +167,6 @@ def _choose_error(
 
 
 def _different(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, numbered where one comes several times: `cpu`, `cpu (2)`."""
+    """The names, numbered where one occurs several times: `cpu`, `cpu (2)`."""
     before = [list(names[:i]).count(name) for i, name in enumerate(names)]
     return tuple(f"{name} ({count + 1})" if count else name for name, count in zip(names, before, strict=True))

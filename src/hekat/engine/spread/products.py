@@ -29,7 +29,7 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """One member's partial products: the numbers of the results it has a factor of, rising, and the products."""
+    """One member's partial products: the ascending numbers of their results, and the products."""
 
     numbers: IndexArray
     products: ResidueArray
@@ -39,8 +39,7 @@ class SpreadProducts(SpreadResidues):
     """`mod_product`, `mod_segment_product` and `mod_multi_exp` over parts.
 
     Where one member has all factors of a result, the result stays there. The other results are partitioned like a new
-    batch, and a partial product moves only where it lies elsewhere than its result: results times members less one at
-    most.
+    batch, and a partial product moves only where its result lies elsewhere: at most results * (members - 1) moves.
     """
 
     def mod_product(self, a: ResidueArray, axis: int = 0) -> ResidueArray:
@@ -84,7 +83,7 @@ class SpreadProducts(SpreadResidues):
     def _whole(
         self, a: ResidueArray, shape: Shape, operation: Callable[[Engine, ResidueArray], ResidueArray]
     ) -> ResidueArray:
-        """What lies in one member stays there with its products."""
+        """Residues of a single member stay there with their products."""
         ((owner, part),) = a.data.of.items()
         flat = (prod(shape),)
         result = self._pool.run({owner: lambda engine: engine.reshape(operation(engine, part), flat)}, {owner: a.size})[
@@ -98,7 +97,7 @@ class SpreadProducts(SpreadResidues):
     # --- partial products ------------------------------------------------------------------------------
 
     def _group_products(self, a: ResidueArray, groups: IndexArray, shape: Shape) -> ResidueArray:
-        """The product of each group's residues; `groups` names, for each residue, the result it is a factor of."""
+        """The product of each group's residues; `groups` names the result of each residue."""
         count = prod(shape)
 
         def task(owner: int) -> Callable[[Engine], _Groups]:
@@ -133,7 +132,7 @@ class SpreadProducts(SpreadResidues):
     def _join_groups(
         self, a: ResidueArray, tasks: Mapping[int, Callable[[Engine], _Groups]], shape: Shape
     ) -> ResidueArray:
-        """The products of all members' partial products, a result no member has a factor of being 1."""
+        """The products of all members' partial products; a result without factors is 1."""
 
         def refuse(owner: int, index: int) -> InputError:
             return refuse_not_invertible(int(a.data.partition.positions(owner)[index]), a.shape)
@@ -176,7 +175,7 @@ class SpreadProducts(SpreadResidues):
         return self._join(a.modulus, shape, partition, parts)
 
     def _partition_groups(self, partial: Mapping[int, _Groups], count: int, modulus: Modulus) -> Partition:
-        """Each result with the member that has all its factors; planned as a new batch where several have some."""
+        """Each result at the member that has all its factors; planned as a new batch where no member has all."""
         planned = self._plan(count, count * modulus.limb_count, sorted(partial))
         contributors = np.zeros(count, np.int64)
         last = np.zeros(count, np.uint8)

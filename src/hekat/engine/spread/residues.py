@@ -34,7 +34,7 @@ from hekat.engine.spread.partition import Partition
 from hekat.engine.spread.pool import EnginePool
 from hekat.errors import InputError
 
-# A batch is cut where its products, each weighed by the limbs of its modulus, reach it: 512 products modulo the square
+# A batch is cut from this work on, its products weighed by the limbs of their modulus: 512 products modulo the square
 # of a 2048-bit key, 0.35 ms of one core with AVX-512 IFMA, where waking a second member took 0.05 ms.
 LEAST_WORK: Final = 1 << 15
 
@@ -55,8 +55,9 @@ class SpreadResidues:
     """The part of the engine that every other part stands on.
 
     A ResidueArray's data is `Parts`. Limbs lie on the host. An operation runs on each member with the parts it holds.
-    Where operands are partitioned differently, the residues of the second that lie elsewhere than their partners are
-    stored and loaded again; nothing else moves. A single residue that meets an array is taken to each member once.
+    Where operands are partitioned differently, those residues of the second operand that lie elsewhere than their
+    partners are stored and loaded again; nothing else moves. A single residue combined with an array is copied to each
+    member once.
     """
 
     def __init__(self, pool: EnginePool, least_work: int) -> None:
@@ -68,15 +69,15 @@ class SpreadResidues:
 
     @property
     def _self(self) -> Engine:
-        """This object as what it is a part of."""
+        """This object, typed as the engine that it is a part of."""
         return cast(Engine, self)
 
     # --- which member takes what -----------------------------------------------------------------------
 
     def _plan(self, count: int, work: int, among: Sequence[int] = ()) -> Partition:
-        """The partition of a new batch of `count`: over all members by the policy, whole where `work` is little.
+        """The partition of a new batch of `count`: over all members by the policy, whole where there is little `work`.
 
-        `among`: the members that may take it whole, all if none is named.
+        `among`: the members that may take the whole batch; all members if empty.
         """
         if work >= self._least_work and count > 1:
             return self._cut_by_shares(count, self._pool.shares)
@@ -214,7 +215,7 @@ class SpreadResidues:
         *,
         refuse: Callable[[int, Shape, Modulus], InputError] | None = None,
     ) -> ResidueArray:
-        """The operation `name` on each owner of the result's `partition`, with what it gets of each operand."""
+        """The operation `name` on each owner in the result's `partition`, with its part of each operand."""
 
         def task(owner: int) -> Callable[[Engine], ResidueArray]:
             return lambda engine: getattr(engine, name)(*[argument(owner) for argument in arguments])
@@ -233,9 +234,9 @@ class SpreadResidues:
     def _choose_partition(
         self, modulus: Modulus, shape: Shape, operands: Sequence[ResidueArray], products: int
     ) -> Partition:
-        """The partition of an element-wise result: an operand's of its size, so that this operand does not move.
+        """The partition of an element-wise result: the partition of an operand of its size, so that this operand stays.
 
-        An operand that lies whole in one member is moved only for operations of many `products` an item.
+        An operand that lies whole in one member moves only for operations with many `products` an item.
         """
         count = prod(shape)
         like: list[Partition] = [a.data.partition for a in operands if a.size == count]
@@ -251,7 +252,7 @@ class SpreadResidues:
         return like[0] if like else Partition.whole(count, owner)
 
     def _bring(self, a: ResidueArray, shape: Shape, partition: Partition) -> Argument:
-        """What each owner of `partition`, for an array of `shape`, gets of `a` broadcast to that shape."""
+        """The part of `a`, broadcast to `shape`, for each owner in `partition`."""
         parts: Parts = a.data
         if a.size == 1 and partition.size != 0:
             return self._copy(a, partition)
@@ -263,7 +264,7 @@ class SpreadResidues:
         return lambda owner: self._gather(a, owner, wanted[owner], moved)
 
     def _copy(self, a: ResidueArray, partition: Partition) -> Argument:
-        """A single residue, at each owner of `partition`: moved there once, kept as long as `a` lives."""
+        """A single residue, at each owner in `partition`: copied there once, kept as long as `a` lives."""
         (home,) = a.data.of
         with self._lock:
             copies = self._copies.setdefault(a, {home: a.data.of[home]})
@@ -277,8 +278,8 @@ class SpreadResidues:
         return copies.__getitem__
 
     def _move(self, a: ResidueArray, wanted: Mapping[int, IndexArray]) -> _Moved:
-        """The limbs of the `wanted` residues of `a` that lie elsewhere, each once, by (the member that has them, the
-        other).
+        """The limbs of the `wanted` residues of `a` that lie elsewhere, each once, by (member with the residues, other
+        member).
         """
         partition: Partition = a.data.partition
         moves: dict[tuple[int, int], IndexArray] = {}
@@ -306,9 +307,9 @@ class SpreadResidues:
         return {pair: limbs for of_home in stored.values() for pair, limbs in of_home.items()}
 
     def _gather(self, a: ResidueArray, owner: int, sources: IndexArray, moved: _Moved) -> ResidueArray:
-        """The residues of `a` at flat `sources` as one array of member `owner`: its own, and those moved to it."""
+        """The residues of `a` at flat `sources` as one array of member `owner`: its own, and residues moved to it."""
         engine, partition = self._pool.engines[owner], a.data.partition
-        # Where each wanted residue of `a` stands in the owner's own part followed by what was moved there.
+        # The place of each wanted residue of `a` in the owner's own part followed by the residues moved there.
         places = np.full(a.size, -1, np.int64)
         pieces = [self._part(a, owner)]
         places[partition.positions(owner)] = np.arange(pieces[0].size, dtype=np.int64)
@@ -324,7 +325,7 @@ class SpreadResidues:
         return engine.take(joined, places[sources])
 
     def _part(self, a: ResidueArray, owner: int) -> ResidueArray:
-        """What `owner` holds of `a`; none of it is an array too."""
+        """The residues of `a` that `owner` holds; an empty array where it holds none."""
         part: ResidueArray | None = a.data.of.get(owner)
         if part is None:
             part = nothing(self._pool.engines[owner], a.modulus)
@@ -332,17 +333,17 @@ class SpreadResidues:
 
 
 def nothing(engine: Engine, modulus: Modulus) -> ResidueArray:
-    """No residue, in `engine`."""
+    """An array without residues, in `engine`."""
     return engine.load(np.zeros((0, 1), np.uint64), modulus)
 
 
 def positions_of(partition: Partition, owner: int) -> IndexArray | slice:
-    """Where an owner's residues stand; all of them in one piece where there are no others'."""
+    """Where an owner's residues stand; one piece with all of them where there is only one owner."""
     return slice(None) if partition.is_whole else partition.positions(owner)
 
 
 def _slices(limbs: LimbArray, shape: Shape, partition: Partition) -> Argument:
-    """What each owner of `partition`, for an array of `shape`, gets of host limbs broadcast to that shape."""
+    """The part of host limbs, broadcast to `shape`, for each owner in `partition`."""
     refuse_device_limbs(limbs)
     if prod(limbs.shape[:-1]) == 1 and partition.size:
         single = limbs.reshape(1, limbs.shape[-1])

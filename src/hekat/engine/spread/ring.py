@@ -1,4 +1,4 @@
-"""Ring operations over several engines: divided by chunks, whose numbers say what each holds, on arrays of the host."""
+"""Ring operations over several engines, on arrays of the host: divided by chunks, which have explicit numbers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.engine.spread.partition import partition_range
 from hekat.engine.spread.pool import EnginePool
 
-# Chunks, that is ring elements, from which a block is cut: some hundred microseconds of one core.
+# Chunks (ring elements) from which on a block is cut: some hundred microseconds of one core.
 LEAST_CHUNKS: Final = 8
 
 
 class SpreadRing(RingElements):
     """The ring operations of an engine over several.
 
-    Streams, masking and opening are divided into runs of whole chunks, one a member: chunk numbers are explicit and
-    only a block's last chunk is not full, so each run is what one engine makes of it. Transforms and element-wise
-    operations are divided along the elements. Key streams, and the adding and writing of sums, which cost no more than
-    bringing their operands elsewhere, are the first member's.
+    Streams, masking and opening are divided into runs of whole chunks, one run for each member: chunk numbers are
+    explicit and only a block's last chunk is partly filled, so each run equals the result of one engine. Transforms and
+    element-wise operations are divided along the elements. The first member makes key streams and adds and writes sums,
+    because moving the operands would cost as much as the work.
     """
 
     _pool: EnginePool
@@ -132,7 +132,7 @@ class SpreadRing(RingElements):
     # --- runs ------------------------------------------------------------------------------------------
 
     def _in_runs(self, make: Callable[[int, int], Callable[[Engine], Any]], count: int, kind: str) -> list[Any]:
-        """What the members' tasks `make(start, stop)` return for runs that make up range(count), in order."""
+        """The results of the members' tasks `make(start, stop)` for runs that make up range(count), in order."""
         if count < self._least_chunks:
             owner = self._pool.next_member()
             return list(self._pool.run({owner: make(0, count)}, {owner: count}).values())

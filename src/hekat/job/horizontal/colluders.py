@@ -10,7 +10,7 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_o
 def colluders_borne(settings: HorizontalSettings) -> tuple[int, int]:
     """How many parties in all an update is protected from, working with the aggregator, and how many of them members.
 
-    Both limits hold at once: 2t - c - 1 members, and u_min - 2 parties, u_min being that of a round's sample. For
+    Both limits hold at once: 2t - c - 1 members, and u_min - 2 parties, with the u_min of a round's sample. For
     opening `committee`. Source: docs/spec/committee.md, Sizes.
     """
     committee = committee_of(settings.sums, members_for_sizes(settings.sums))
@@ -27,4 +27,4 @@ def say_colluders(settings: HorizontalSettings) -> str:
     if not parties:
         return "alone"
     limit = f"together with up to {parties} {'party' if parties == 1 else 'parties'}"
-    return limit if members == parties else f"{limit}, of whom up to {members} members"
+    return limit if members == parties else f"{limit}, up to {members} of them members"

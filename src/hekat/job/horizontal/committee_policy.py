@@ -47,7 +47,7 @@ def check_committee(policy: SitePolicy, job: Job) -> None:
 def check_members(policy: SitePolicy, job: Job, members: Sequence[str]) -> None:
     """Raise PolicyError where a member that was drawn is none with whom the site forms a committee.
 
-    To be called before any share is dealt. Nobody who writes a job can steer by it who is drawn: it only refuses.
+    Call it before any share is dealt. The writer of a job cannot steer the draw with it: it only refuses.
     """
     strangers = _strangers(policy, job.party_keys, members)
     if strangers:
@@ -55,9 +55,9 @@ def check_members(policy: SitePolicy, job: Job, members: Sequence[str]) -> None:
 
 
 def _strangers(policy: SitePolicy, keys: Mapping[str, PartyPublicKey], parties: Iterable[str]) -> list[str]:
-    """Those of the parties with whom the site forms no committee: by key where the job gives names keys, else by name.
+    """The parties with which the site forms no committee: by key where the job gives names keys, else by name.
 
-    A name in the site's list says nothing of a job that has keys: whoever writes that job chooses its names.
+    A name in the site's list says nothing about a job with keys, because the writer of that job chooses its names.
     """
     if policy.committee_members is None:
         return []

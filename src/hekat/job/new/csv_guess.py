@@ -20,7 +20,7 @@ MOST_CLASSES = 20
 class Guess:
     """`classes` are empty where the label looks like a number that is predicted, not a class.
 
-    `texts` and `gaps` are those of `ignore` that could be trained on: texts, and numbers with empty cells.
+    `texts` and `gaps` are the columns of `ignore` that could be trained on: texts, and numbers with empty cells.
     """
 
     label: str

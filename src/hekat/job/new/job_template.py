@@ -130,7 +130,7 @@ def _protection(job: NewJob) -> list[str]:
         return ["[protection]", kind, size]
     opening = default("opening", _DEFAULTS["opening"], 'who opens sums: "committee", "authority", "shared"')
     authority = example("authority", "notary", 'who opens, with opening = "authority"')
-    check = default("check_sum", _DEFAULTS["check_sum"], "whether parties check that a sum is that of the uploads")
+    check = default("check_sum", _DEFAULTS["check_sum"], "whether parties check that a sum is the sum of the uploads")
     return ["[protection]", kind, opening, authority, check]
 
 

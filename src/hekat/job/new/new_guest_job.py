@@ -72,4 +72,4 @@ class NewGuestJob:
 
 
 def _refuse(option: str, expected: str, got: str, cure: str) -> None:
-    raise InputError(f"{option} cannot be so in this job", expected=expected, got=got[:80], cure=cure)
+    raise InputError(f"{option} does not fit this job", expected=expected, got=got[:80], cure=cure)

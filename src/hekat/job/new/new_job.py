@@ -1,4 +1,4 @@
-"""What a new job is to be: the choices of `hekat init`, checked, with the defaults of whoever just begins."""
+"""The choices of `hekat init` for a new job, checked, with defaults for beginners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODELS = ("logistic", "mlp", "linear", "torch")
 DATA_KINDS = SOURCE_KINDS
 PROTECTIONS = ("lattice", "paillier")
 ENDINGS = {"csv": "csv", "parquet": "parquet", "libsvm": "svm", "npz": "npz", "npy": "npy"}
-# Kinds whose columns have names, of which the label's is one.
+# Kinds whose columns have names, including the label's.
 NAMED_KINDS = ("csv", "parquet")
 EXAMPLE_MODULE, EXAMPLE_COLUMNS = "example_rows", ("age", "dose", "days")
 NET_MODULE, NET_NAME = "my_net", "my-net"
@@ -72,7 +72,7 @@ class NewJob:
 
     @property
     def model_name(self) -> str:
-        """What the job calls its model: a name of Hekat's, or that of the code beside the site file."""
+        """The job's name for its model: a name of Hekat's, or the name of the code beside the site file."""
         return NET_NAME if self.model == "torch" else self.model
 
     @property

@@ -39,7 +39,7 @@ def _refuse_what_is_there(paths: list[Path]) -> None:
     for path in paths:
         if os.path.lexists(path):
             raise StateError(
-                f"{path} is already there and is not written over",
+                f"{path} is already there and is not overwritten",
                 expected=f"a folder without {', '.join(entry.name for entry in paths)}",
                 cure="choose another folder, or move the old file away first",
             )

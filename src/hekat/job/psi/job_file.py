@@ -41,7 +41,7 @@ def load_intersection_job(path: Path) -> IntersectionJob:
         raise JobError(
             "guest and hosts refused",
             expected="a different name for each",
-            got="one that is there twice",
+            got="one of them twice",
             cure="correct guest and hosts in the job",
         )
     data = top.take("data", str)

@@ -188,7 +188,7 @@ def _check_test_scores(job: VerticalJob) -> None:
     if job.compare_centralised and job.test_data is None:
         raise JobError(
             "a comparison with centralised training needs rows to compare scores on",
-            expected="test_data, a name that every party has rows under",
+            expected="test_data, a name under which every party has rows",
             got="no such line",
             cure="add test_data (the training data's own name will do), or set compare.centralised = false",
         )

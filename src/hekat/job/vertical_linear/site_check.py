@@ -67,8 +67,8 @@ def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
     """Raise PolicyError where scores would be told more finely than the site allows."""
     if score_bits > policy.max_score_bits:
         raise PolicyError(
-            "the site does not allow scores to be told so finely",
-            expected=f"to 2^-{policy.max_score_bits} at the finest: policy.max_score_bits",
+            "the site does not allow scores this fine",
+            expected=f"score_bits up to policy.max_score_bits = {policy.max_score_bits}",
             got=f"score_bits = {score_bits}",
             cure="take fewer score_bits, or let the site's owner raise policy.max_score_bits",
         )

@@ -73,7 +73,7 @@ def predict_jointly(
     `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Rows are matched as the
     training rows were, and counted at each party (`PredictionCount`). Columns that the model does not know are ignored.
     Raises StateError where parts are missing, InputError or JobError for data that is not, PolicyError where a site
-    lets no more rows be predicted or no scores be told so finely, PartyStoppedError where a party failed.
+    allows no more predicted rows or no scores this fine, PartyStoppedError where a party failed.
     """
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
@@ -199,7 +199,7 @@ class _Prediction:
         order = np.argsort(rows)
         table, scores = self.tables[name].take(rows[order]), scores[order]
         if not np.isfinite(scores).all():
-            raise InputError("the model finds no answer", expected="finite scores", got="others")
+            raise InputError("the model gives no finite answer", expected="finite scores", got="others")
         answers, probabilities = answers_of(classes, scores)
         metrics: dict[str, float] = {}
         if table.labels is not None:

@@ -67,12 +67,12 @@ def run_vertical_job(
     """Run a loaded job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: rows are matched anew, must be the same, and training
-    goes on from the last epoch that every party saved, in a new session and a new folder. `start_from` is that of an
-    earlier, finished one, of this job or another: training begins with its weights (load_warm_start), not with zeros.
-    Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
-    anything is written: StateError where there is nothing to resume or to start from, InputError where both are given
-    or the weights are of another model than the job's; PolicyError for a job with party keys that not all roles here
-    approved; EngineError where another run in this process says the opposite of the machine's tenancy.
+    goes on from the last epoch that every party saved, in a new session and a new folder. `start_from` is the folder of
+    an earlier, finished one, of this job or another: training begins with its weights (load_warm_start), not with
+    zeros. Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files.
+    Before anything is written: StateError where there is nothing to resume or to start from, InputError where both are
+    given or the weights are of another model than the job's; PolicyError for a job with party keys that not all roles
+    here approved; EngineError where another run in this process says the opposite of the machine's tenancy.
     """
     refuse_two_beginnings(resume_from, start_from)
     check_may_run(inputs.site, inputs.job)

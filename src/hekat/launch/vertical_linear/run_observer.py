@@ -24,7 +24,7 @@ class RunObserver(VerticalObserver):
     def __init__(
         self, job: VerticalJob, folder: Path, events: EventLog, progress: Progress, epochs_done: Mapping[str, int]
     ) -> None:
-        """`epochs_done` are those of the parties of a resumed run, empty for a new one."""
+        """`epochs_done` are the epochs of a resumed run's parties, empty for a new run."""
         self._job, self._folder, self._events, self._progress = job, folder, events, progress
         self._saved = dict(epochs_done)
         self._first_epoch = epochs_done.get(job.settings.guest, 0)

@@ -6,9 +6,9 @@
 3. serve the standardiser's four sums, and scaffold's one
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
-6. where rows are held out, serve one sum more: the validation of the model that training ended with
+6. where rows are held out, serve one more sum: the validation of the final model
 
-Then the parties compare their models among themselves. A run that stopped before that is resumed with 1 and 2 alone.
+Then the parties compare their models among themselves. A run that stopped before that resumes with only 1 and 2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hekat.protocol.stopwatch import Stopwatch
 
 @dataclass(frozen=True)
 class AggregatorRun:
-    """What the machine gives the aggregator; `rounds_done` above 0 resumes. `step_timeout_s`: as for any message.
+    """What the machine gives the aggregator. `rounds_done` above 0 resumes; `step_timeout_s` is the time for a message.
 
     `rounds_finished`: the stop rule ended the rounds before. `is_validated`: the last validation was made before, and
     is not served again.
@@ -84,7 +84,7 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> R
         if ready[party].schema != ready[first].schema:
             raise InputError(
                 f"parties {first} and {party} do not have the same kind of labels or rows",
-                expected=f"labels as at {first}, and rows as there, dense or sparse",
+                expected=f"the kind of labels at {first}, and rows dense or sparse as there",
                 got="another kind",
                 cure="load every table with the job's classes (or numbers for a regression) and the job's sparse",
             )

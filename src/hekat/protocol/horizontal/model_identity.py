@@ -1,4 +1,4 @@
-"""The identity of a model, by which parties are found to train the same one: its code, its tensors, its start."""
+"""The identity of a model, which shows that parties train the same one: its code, its tensors, its start."""
 
 from __future__ import annotations
 

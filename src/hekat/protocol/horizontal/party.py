@@ -1,4 +1,4 @@
-"""The role of a party: it has rows and labels, and with the others it opens sums of updates.
+"""The role of a party: it has rows and labels, and opens sums of updates together with the others.
 
     1. tell the aggregator the table's schema; wait for all parties
     2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used, draw the
@@ -49,7 +49,7 @@ class PartyRun:
     names_are_keys: bool = False
 
     def for_sums(self, settings: HorizontalSettings) -> PartySumRun:
-        """The part of it that the party's side of the sums takes."""
+        """The part that the party's side of the sums needs."""
         resumed = self.local.resume_from
         return PartySumRun(
             stopwatch=self.local.stopwatch,

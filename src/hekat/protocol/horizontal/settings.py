@@ -19,10 +19,10 @@ Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
 
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
-# A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of a
-# billion is below it.
+# A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of one
+# billion is still below it.
 MAX_LOSS = 2**60
-# (setting, least, most): a larger number is a slip of the pen, found here and not in the middle of a run.
+# (setting, least, most): a larger number is a mistake, which this check finds before a run begins.
 _COUNTS = (
     ("round_count", 1, 10**6),
     ("local_epochs", 1, 10**6),
@@ -81,7 +81,7 @@ class TrainingSettings:
 
     @property
     def steps_before_rounds(self) -> tuple[str, ...]:
-        """The sums that the algorithm asks for before the first round."""
+        """The sums that the algorithm needs before the first round."""
         return ALGORITHMS[self.algorithm].steps_before_rounds
 
     @property

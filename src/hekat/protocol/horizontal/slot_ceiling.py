@@ -1,7 +1,7 @@
-"""How many slots an upload can have at most, from what all parties announced: names and shapes of tensors, columns.
+"""The most slots that an upload can have, from the announcements of all parties: names and shapes of tensors, columns.
 
-The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling, parties that announce
-more than they have could make it take any amount of memory.
+The aggregator makes an accumulator of the size that parties say they upload. Without a ceiling, parties with
+exaggerated announcements could make it take any amount of memory.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 
-# What scaffold sends beside the update: the control variate's change, of the same shapes.
+# The addition of scaffold to an update: the control variate's change, in the same shapes.
 _TENSORS_OF_AN_UPDATE: Final = 2
 _EXPONENTS: Final = MOST_EXPONENT - LEAST_EXPONENT + 1
-# A counter's digits where a slot carries one bit.
+# The digits of a counter, where a slot carries one bit.
 _COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
 # Beside a tensor's histogram: how many of its values were clipped, and how many came near.
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
@@ -35,7 +35,7 @@ def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: 
     """
     value_count = sum(value_count_of(tensor) for tensor in tensors)
     if value_count > MOST_VALUES:
-        raise InputError("tensors of more values than any upload has", expected=f"at most {MOST_VALUES}", got="more")
+        raise InputError("the tensors have more values than any upload", expected=f"at most {MOST_VALUES}", got="more")
     counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + score_count
     # Standardising has a value of each column, and for each exponent a counter of one digit.
     columns = column_count * (1 + _EXPONENTS)

@@ -1,4 +1,4 @@
-"""Whose failure ended a run that too few parties were left to go on with."""
+"""Finds the party whose failure ended a run with too few parties left."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hekat.errors import BoundError, ChannelError, HekatError, PartyLostError, P
 
 
 def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError], aggregator: str) -> PartyStoppedError:
-    """The stop of the last party that had raised by itself, where too few parties were left after it; else `error`.
+    """The stop of the last party that raised by itself, where too few parties were left after it; else `error`.
 
-    A dropout on the way (a `ChannelError`) stays the aggregator's to tell, and so do parties that the aggregator gave
-    up on and sums that do not open.
+    The aggregator's error stands for a dropout on the way (a `ChannelError`), for parties that the aggregator gave up
+    on, and for sums that do not open.
     """
     before = [dropout for dropout in dropouts if not dropout.after_stop]
     if not before or error.party != aggregator or not _is_raised(error.__cause__, ProtocolError):

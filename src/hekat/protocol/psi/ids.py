@@ -53,7 +53,7 @@ def make_ids(columns: Sequence[IdColumn], name: str) -> Ids:
 
     Args:
         columns: The id columns.
-        name: Whose rows they are, for errors. Errors give row numbers from 0, and never an id.
+        name: The owner of the rows, for errors. Errors give row numbers from 0, and never an id.
 
     Raises:
         InputError: there are no rows or more than 4,000,000; ids repeat; or a value is missing, of another kind than

@@ -80,7 +80,7 @@ class CommonRowsMessage:
     """Asker to answerer: which places of the answerer's list are common to all parties."""
 
     places: npt.NDArray[np.uint8] = disclosed("which of the receiver's rows are common to all parties")
-    set_digest: bytes = disclosed("a digest of the common ids, all of which the receiver has")
+    set_digest: bytes = disclosed("a digest of the common ids, which the receiver has anyway")
 
 
 @message("psi/common-count", version=1)

@@ -24,7 +24,7 @@ _DOMAIN: Final = b"hekat/psi/pair/1"
 
 @dataclass(frozen=True)
 class IntersectionRun:
-    """What a role's machine gives it; nothing of it changes the messages.
+    """What a role's machine gives it; none of it changes the messages.
 
     `progress(what, done, total)` is called some times a second. `key_pair` replaces the fresh key of the answerer, in
     tests and benchmarks only: where a key signs in two runs, the asker of the second run can ask about the first.
@@ -91,7 +91,7 @@ def _check_settings(theirs: AnnouncementMessage, mine: AnnouncementMessage, peer
 def _check_announcement(theirs: AnnouncementMessage, ids: Ids, peer: str) -> None:
     if theirs.kinds != ids.kinds:
         raise InputError(
-            f"ids of party {peer} are of another kind than those of {ids.name}: no two could be equal",
+            f"ids of parties {peer} and {ids.name} are of different kinds: no two could be equal",
             expected=_describe(ids.kinds),
             got=_describe(theirs.kinds),
             cure="give the same id columns in the same order at all parties, all as texts or all as whole numbers",

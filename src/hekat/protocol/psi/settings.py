@@ -19,7 +19,7 @@ _DIGEST_DOMAIN: Final = b"hekat/psi/settings/1"
 
 @dataclass(frozen=True)
 class IntersectionSettings:
-    """Who compares with whom, how, and who learns what.
+    """Which parties compare ids, by which protocol, and who learns what.
 
     Args:
         guest: The party that compares its set with the set of every host, and so learns what it has in common with

@@ -1,1 +1,1 @@
-"""Sums over several parties, none of whose parts is shown: masked, under Paillier, or (for comparison) in the clear."""
+"""Sums over several parties that show no party's part: masked, under Paillier, or (for comparison) in the clear."""

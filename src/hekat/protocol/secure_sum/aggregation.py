@@ -1,4 +1,4 @@
-"""What a party asks of the others: sums of counters and weighted means, whatever protects them."""
+"""A party's interface to the sums: sums of counters and weighted means, under any protection."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Aggregation(Protocol):
         ...
 
     def as_sent(self, request: SumRequest) -> Tensors:
-        """What the sum of `weighted_mean` holds of this party's arrays: clipped, rounded, in units of the update.
+        """This party's arrays as the sum of `weighted_mean` holds them: clipped, rounded, in units of the update.
 
         Stochastic rounding cannot be foretold: under it the values are only clipped, right on average.
         """

@@ -1,4 +1,4 @@
-"""What a party's side of the sums does alike whatever protects them: samples, fitted bounds, a round's end."""
+"""The base of a party's side under every protection: samples, fitted bounds, a round's end."""
 
 from __future__ import annotations
 

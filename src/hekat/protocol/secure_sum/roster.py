@@ -67,7 +67,7 @@ class Roster:
         return message, digest
 
     def left_of(self, parties: Collection[str]) -> tuple[str, ...]:
-        """Of these parties, the ones that still take part."""
+        """The given parties that still take part."""
         return tuple(party for party in self.parties if party in parties)
 
     def receive_from_all(
@@ -78,7 +78,7 @@ class Roster:
         *,
         among: Collection[str] | None = None,
     ) -> dict[str, T]:
-        """One message of each party (of those named) that still takes part; one that sends no good one drops out."""
+        """One message from each (named) party that still takes part; a party that sends no valid message drops out."""
         found = {}
         for party in self.parties if among is None else self.left_of(among):
             message = self.receive(party, step, message_type, partial(check, party))
@@ -106,7 +106,7 @@ class Roster:
         return {party: message for party, message in found.items() if party not in self._lost}
 
     def send(self, party: str, step: str, message: Any) -> None:
-        """Send to a party; one that is gone, or accepts no more messages, drops out."""
+        """Send to a party; a party that is gone, or accepts no more messages, drops out."""
         try:
             self._channel.send(party, step, message)
         except (PartyLostError, ChannelTimeoutError) as error:

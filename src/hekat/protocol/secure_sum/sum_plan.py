@@ -9,7 +9,8 @@ from hekat.protocol.secure_sum.participation import Participation
 
 @dataclass(frozen=True)
 class SumPlan:
-    """`groups`: of all sums of the job, in their order; `ahead`: the groups that a run beginning now still asks for.
+    """`groups`: the groups of all sums of the job, in their order; `ahead`: the groups that a run beginning now still
+    needs.
 
     A group is the steps whose sums are of the same updates: "standardise", "round-3".
     """

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepCheck:
-    """One checked step: of all parties' gradients, the deviation that takes up most of its bound, and that bound."""
+    """One checked step: the deviation that takes up most of its bound, over all parties' gradients, and that bound."""
 
     step: str
     party: str

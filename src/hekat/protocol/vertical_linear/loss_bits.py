@@ -1,4 +1,4 @@
-"""How finely the guest is told the loss of an epoch, in either form: to 2^-LOSS_BITS, and more coarsely of few rows.
+"""How finely the guest learns the loss of an epoch, in either form: to 2^-LOSS_BITS, and more coarsely with few rows.
 
 A loss is a function of all rows. The guest knows all of it but the hosts' columns, so every bit of a loss is an
 equation on these columns. A host may hold as little as one yes or no of each row: one bit. So all losses of a run

@@ -30,7 +30,7 @@ from hekat.report.number_text import (
 )
 from hekat.report.table import METRIC_ORDER, Table
 
-# How the caveats begin that say who opens the sums.
+# The beginnings of the caveats that say who opens the sums.
 _WHO_OPENS = ("no key opens an update", "the key authority", "all parties share")
 _NOT_COMPARED = re.compile(
     r"(?P<party>.+) did not compare its final model with (?P<missing>.+): nothing came from it", re.DOTALL
@@ -160,7 +160,7 @@ def _clipped(summary: Mapping[str, Any]) -> str | None:
 
 
 def loss_sentence(summary: Mapping[str, Any]) -> str | None:
-    """That the training loss rose, or still fell when the rounds were over; None for neither."""
+    """A sentence where the training loss rose, or still fell when the rounds were over; None otherwise."""
     made = summary["rounds"].get("encrypted" if is_encrypted(summary) else "plain", [])
     asked = summary["settings"].get("rounds")
     stopped_early = bool(made) and isinstance(asked, int) and made[-1]["round"] < asked

@@ -152,7 +152,7 @@ def time_sentences(summary: Mapping[str, Any]) -> list[str]:
     if is_encrypted(summary) and encrypted is None:
         found.append("How long the encrypted federation took was not measured.")
     elif is_encrypted(summary):
-        making = f", of which {format_seconds(key)} made the key pair (once per run, not per round)" if key else ""
+        making = f", with {format_seconds(key)} for the key pair (once per run, not per round)" if key else ""
         found.append(f"From start to end the encrypted federation took {format_seconds(encrypted)}{making}.")
     if plain is not None:
         found.append(f"The plain federation took {format_seconds(plain)}.")

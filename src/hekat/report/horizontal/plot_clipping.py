@@ -51,6 +51,6 @@ def plot_clipping(summary: Mapping[str, Any]) -> str | None:
 
 
 def _chosen(tensors: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As many as there are colours: those with the most clipped values, then the largest; in the model's order."""
+    """As many tensors as colours: first the ones with most clipped values, then the largest; in the model's order."""
     largest = sorted(tensors, key=lambda tensor: (-sum(tensor["clipped"]), -sum(tensor["of"])))[: len(svg.SERIES)]
     return [tensor for tensor in tensors if tensor in largest]

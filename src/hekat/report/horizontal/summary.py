@@ -149,7 +149,7 @@ _SUMMARY: Final = shape.record(
 
 
 def check_horizontal_summary(value: Any) -> shape.Fault | None:
-    """The fault in a horizontal run's summary; only that of a role without rows names no party."""
+    """The fault in a horizontal run's summary; only the summary of a role without rows names no party."""
     fault = _SUMMARY(value)
     if fault is None and not value["parties"] and value.get("played") != "alone":
         return ".parties", "a list with at least 1 entries"

@@ -118,7 +118,7 @@ def _ways(steps: Iterable[Mapping[str, int]]) -> list[str]:
 
 
 def party_table(summary: Mapping[str, Any]) -> Table:
-    """Who took part, with how many rows of which class."""
+    """The parties, each with its count of rows by class."""
     settings, parties = summary["settings"], summary["parties"]
     classes = list(dict.fromkeys(label for party in parties for label in party["class_rows"] or {}))
     rows = []

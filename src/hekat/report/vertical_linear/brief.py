@@ -82,6 +82,6 @@ def _time(summary: Mapping[str, Any]) -> str:
 
 
 def loss_sentence(summary: Mapping[str, Any]) -> str | None:
-    """That the training loss rose, or still fell when the epochs were over; None for neither."""
+    """A sentence where the training loss rose, or still fell when the epochs were over; None otherwise."""
     losses = [epoch["loss"] for epoch in summary["epochs"] if epoch["loss"] is not None]
     return loss_warning(losses, "epoch", stopped_early=summary["stopped_early"])

@@ -1,6 +1,6 @@
 """Holds a checkpoint against the job before anything is resumed: a file can be whole and yet no state of this training.
 
-The digest in a checkpoint tells damage, not who wrote it: a state that training cannot start from is refused here.
+The digest in a checkpoint shows damage, not the writer: this module refuses a state from which training cannot start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BOUND = "bound/"
 VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
 ROW_COUNT = "row_count"
-# Running powers beta^t of Adam; one that is not below 1 after a step would be divided by zero.
+# Running powers beta^t of Adam; a power that is not below 1 after a step would cause a division by zero.
 _POWERS = ("beta_1_power", "beta_2_power")
 # Sums and means of squares, whose root is taken.
 _SQUARES = ("mean_square/", "second_moment/", "square_sum/")

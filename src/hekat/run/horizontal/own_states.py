@@ -1,7 +1,7 @@
 """Files of what each party alone carries from round to round, in the run's folder, for its owner's eyes.
 
 A party writes its file once a sum holds its update and before anybody saves that round, so the file a checkpoint asks
-for is always there. It keeps that of the round before too: a run may stop between the two.
+for is always there. The folder keeps the state of the round before too, because a run may stop between the two.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def save_own_state(folder: Path, job: Job, party: str, own: OwnState) -> None:
 def load_own_states(folder: Path, job: Job, state: TrainingState, model: Model) -> dict[str, OwnState]:
     """The states that the parties of `state` go on with, from the `folder` of the run before.
 
-    A party that was lost on the way has that of the last round whose sum holds its update; one that was in no sum has
+    A party that was lost on the way has the state of the last round whose sum holds its update; a party in no sum has
     none. Raises StateError where a file is missing, damaged, of another job, party or round, or not of this model.
     """
     settings = job.settings
@@ -75,9 +75,9 @@ def _load(folder: Path, job: Job, party: str, number: int, shapes: Shapes) -> Ow
         is_there, others = path.is_file(), numbers_of(folder, party, _WORD)
     if not is_there:
         raise StateError(
-            f"what {party} alone kept of the run is missing",
+            f"the file that {party} alone kept of the run is missing",
             expected=f"{path.name} in {folder}",
-            got=f"that of round {' and '.join(map(str, others))}" if others else "no file of that party",
+            got=f"the file of round {' and '.join(map(str, others))}" if others else "no file of that party",
             cure=_CURE,
         )
     metadata, arrays = decode_arrays(read_file(path), _KIND, str(path))
@@ -101,4 +101,4 @@ def _check(path: Path, arrays: Mapping[str, npt.NDArray[Any]], shapes: Shapes) -
 
 
 def _refuse(path: Path, expected: str, got: str) -> StateError:
-    return StateError(f"{path} cannot be taken up", expected=expected, got=got, cure=_CURE)
+    return StateError(f"{path} cannot be used to resume", expected=expected, got=got, cure=_CURE)

@@ -62,7 +62,7 @@ class Predictions:
 def rebuild_model(trained: TrainedModel, site: Site | None, party: str | None) -> PartyModel:
     """The model of a file: Hekat's own by its name, else from the code that the site keeps for `party` or for all.
 
-    Raises JobError where the site has no such code, InputError where its code or tensors are not those of training.
+    Raises JobError where the site has no such code, InputError where its code or tensors differ from training.
     """
     column_count = len(trained.columns)
     class_count = None if trained.classes is None else len(trained.classes)
@@ -83,7 +83,7 @@ def rebuild_model(trained: TrainedModel, site: Site | None, party: str | None) -
         )
         if made.code != trained.code:
             raise InputError(
-                f"the code of model {trained.name} is not what it was trained with",
+                f"the code of model {trained.name} is not the code it was trained with",
                 expected=f"a file of SHA-256 {trained.code[:16]}...",
                 got=f"SHA-256 {made.code[:16]}...",
                 cure="give the file as it was, byte for byte",
@@ -191,10 +191,10 @@ def _check_answers(found: Any) -> None:
     broken = np.flatnonzero(~np.isfinite(found.reshape(found.shape[0], -1)).all(axis=1))
     if broken.size:
         raise InputError(
-            "the model finds no answer",
+            "the model gives no finite answer",
             expected="finite numbers from the model, for every row",
             got=f"others for {broken.size} rows, row {int(broken[0]) + 1} first",
-            cure="look for values in these rows that are far beyond those of training",
+            cure="look for values in these rows far beyond the values in training",
         )
 
 

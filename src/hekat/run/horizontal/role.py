@@ -1,4 +1,4 @@
-"""One role of a horizontal run on its machine: what it is given, how it is played, and what it leaves behind."""
+"""One role of a horizontal run on its machine: its inputs, its play, and its outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RoleObserver:
     """Told of a role's progress, in the thread that plays it. This one keeps nothing."""
 
     def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
-        """A round has ended; `metrics` are those of the model on the common test set."""
+        """A round has ended; `metrics` are the model's on the common test set."""
 
     def save(self, state: TrainingState) -> str:
         """Keep the state that all parties share; returns what is safe by now, in words, "" for nothing."""

@@ -9,7 +9,7 @@ from hekat.state import EventLog
 
 
 def write_round(events: EventLog, phase: str, record: RoundRecord, metrics: Mapping[str, float]) -> None:
-    """Write the round into the log; `metrics` are those of the common test data. Raises StateError."""
+    """Write the round into the log; `metrics` are the model's on the common test data. Raises StateError."""
     events.write(
         "round",
         phase=phase,

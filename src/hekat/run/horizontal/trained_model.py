@@ -96,7 +96,7 @@ def check_can_export(made: PartyModel) -> None:
         check_array_name(name)
         if name.startswith(_TAKEN):
             raise InputError(
-                f"model {made.model.name} has a tensor of a name that is taken",
+                f"model {made.model.name} has a tensor with a reserved name",
                 expected=f"names that do not begin with {' or '.join(_TAKEN)}",
                 got=repr(name),
                 cure="rename it in the model's code",
@@ -117,10 +117,10 @@ def load_trained_model(path: Path) -> TrainedModel:
         return _read(arrays, metadata)
     except (HekatError, KeyError, TypeError, ValueError) as error:
         raise StateError(
-            f"model {file} does not tell how to predict",
+            f"model {file} does not say how to predict",
             expected="columns, classes, standardiser and parameters that fit each other",
             got=f"others ({type(error).__name__})",
-            cure="restore it from a copy, or train anew",
+            cure="restore it from a copy, or train again",
         ) from None
 
 

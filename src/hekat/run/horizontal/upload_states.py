@@ -4,7 +4,7 @@ Records that lie with the run forget at its end: a second run of the same job be
 without a party that was in the first. Where one process plays every party it holds every update anyway, so they may lie
 there, and the run says so; anywhere else a site names a folder outside of all runs.
 
-A run that is resumed goes on with those of the run before it, in place: a copy could be resumed twice, and would not
+A resumed run goes on with the states of the run before it, in place: a copy could be resumed twice, and would not
 know what was released in between.
 """
 
@@ -69,7 +69,7 @@ def check_upload_states(
     or where it forbids this job; to be called before anything is written. `runs` is where run folders are made.
 
     A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
-    sums, the difference of which is another party's update.
+    sums whose difference is another party's update.
     """
     job = inputs.job
     samples = samples_ahead(plan_sums(job.settings, rounds_done), Participation(job.settings.sums, job.digest))
@@ -139,8 +139,8 @@ def _is_used(folder: Path) -> bool:
 def _no_folder(role: str) -> JobError:
     return JobError(
         f"the site file names no state folder for {role}",
-        expected="a folder outside of all run folders, for upload numbers and for what was opened",
-        got="none, in a job that not this process alone plays",
+        expected="a folder outside all run folders, for upload numbers and records of opened sums",
+        got="none, in a job whose roles do not all run in this process",
         cure=f'add to [{toml_key("party", role)}] of the site file: state = "state/{role}"',
     )
 
@@ -162,7 +162,7 @@ def check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
 
 
 def keep_states_in(run_folder: Path, resumed_folder: Path | None) -> None:
-    """Make the run's own folder of states, or point it to that of the run that is resumed. Raises StateError."""
+    """Make the run's own folder of states, or link it to the resumed run's folder. Raises StateError."""
     folder = run_folder / STATE_FOLDER
     with disk_errors_as_state_errors(f"{folder} could not be made"):
         if resumed_folder is None:

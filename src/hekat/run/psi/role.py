@@ -1,4 +1,4 @@
-"""One party of a set intersection on its machine: what it is given, how it is played, and what it leaves behind."""
+"""One party of a set intersection on its machine: its inputs, its play, and its outcome."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def load_party_checkpoints(folder: Path, job: VerticalJob) -> dict[str, PartyChe
             f"there is nothing to resume in {folder.parent}",
             expected=f"{CHECKPOINTS_FOLDER}/ with every party's checkpoint of one epoch",
             got=f"none of {', '.join(without)}" if without else "checkpoints of different epochs",
-            cure="check the path; a run that stopped in its first epoch is begun anew, without --resume",
+            cure="check the path; a run that stopped in its first epoch begins again, without --resume",
         )
     return {party: _load(numbered_path(folder, party, _WORD, max(common)), job, party) for party in parties}
 

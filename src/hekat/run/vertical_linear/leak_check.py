@@ -21,7 +21,7 @@ from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 
 def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *, are_common: bool) -> None:
-    """Raise PolicyError where a rule refuses the job for certain; `are_common`: the rows are those of all parties.
+    """Raise PolicyError where a rule refuses the job for certain; `are_common`: all parties have the rows.
 
     The fewest equations over rows come from one full batch; a row's leverage among all rows is the least that it has.
     """

@@ -71,10 +71,10 @@ def load_part(path: Path) -> SavedPart:
         return _read(metadata, arrays)
     except (HekatError, KeyError, TypeError, ValueError) as error:
         raise StateError(
-            f"{what} does not tell how to predict",
+            f"{what} does not say how to predict",
             expected="parties, columns and weights that fit each other",
             got=f"others ({type(error).__name__})",
-            cure="restore it from a copy, or train anew",
+            cure="restore it from a copy, or train again",
         ) from None
 
 

@@ -90,9 +90,9 @@ def in_columns_of(columns: tuple[str, ...], table: Table, what: str) -> Table:
     difference = describe_schema_difference(columns, arranged.feature_names)
     if difference:
         raise InputError(
-            f"{what} of {table.name} has other columns than training had",
+            f"{what} of {table.name} has other columns than the training table",
             expected=f"{len(columns)} columns, found by their names",
             got=difference,
-            cure="bring the table into the columns of training, or ignore columns in the site file",
+            cure="give the table the columns of training, or ignore columns in the site file",
         )
     return arranged

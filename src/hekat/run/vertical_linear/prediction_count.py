@@ -33,7 +33,7 @@ class PredictionCount:
 
     @classmethod
     def of(cls, site: Site, run_folder: Path, part: ModelPart) -> PredictionCount:
-        """That of `part`, of the model whose run left `run_folder`."""
+        """The count of `part`, a part of the model whose run left `run_folder`."""
         own = site.parties.get(part.party)
         name = hashlib.sha256(part.model_id.encode()).hexdigest()[:_NAME_DIGITS]
         if own is not None and own.state is not None:

@@ -70,8 +70,8 @@ class OwnStart:
 class VerticalContext:
     """Everything one role is given: of other roles it holds names and public keys alone.
 
-    `table` and `test_table` are a party's own, before rows are matched. `key_pair` is that of a role that makes one,
-    which makes it itself without one. `count_predictions` counts rows that are predicted with the part and refuses
+    `table` and `test_table` are a party's own, before rows are matched. `key_pair` is the pair of a role that makes
+    one, which makes it itself without one. `count_predictions` counts rows that are predicted with the part and refuses
     them. `exactness_check` compares the values of all parties, so it exists where one process plays them all.
     """
 
@@ -97,7 +97,7 @@ class VerticalContext:
 
 @dataclass(frozen=True)
 class PartyOutcome:
-    """What guest or host is left with. `rows` and `test_rows` are those of its own tables that all parties have, in the
+    """The outcome at guest or host. `rows` and `test_rows` are the rows of its own tables that all parties have, in the
     order common to all; `scores` (test rows, K) are the receivers' alone."""
 
     part: ModelPart
@@ -188,13 +188,13 @@ class VerticalRole:
         self._context.observer.note_common(self._context.role, len(matched.table))
 
     def _identify(self, rows: Table) -> RowIdentity:
-        """Of the rows that are trained on. Raises StateError where a resumed run trained on others."""
+        """The identity of the rows to train on. Raises StateError where a resumed run trained on others."""
         earlier = self._context.resumed
         if earlier is None:
             return RowIdentity.of(rows)
         if not earlier.rows.fits(rows):
             raise StateError(
-                f"the run that is resumed trained on other rows of {self._context.role}",
+                f"the resumed run trained on other rows of {self._context.role}",
                 expected="the same common rows with the same values, in the same order",
                 got=f"{len(rows)} rows that differ",
                 cure="put the data of every party back as it was, or begin a new run",

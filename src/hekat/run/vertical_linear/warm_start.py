@@ -40,7 +40,7 @@ def load_warm_start(run_folder: Path, inputs: VerticalInputs) -> WarmStart:
     saved = load_parts(run_folder)
     settings = inputs.job.settings
     for one in saved.values():
-        # Of a part of other parties there is no table; it is refused before its columns are looked at.
+        # There is no table for a part of other parties; it is refused before its columns are checked.
         table = inputs.tables.get(one.part.party)
         columns = () if table is None else table.feature_names
         check_warm_start(one.part, settings, columns, begin_anew="leave out --start-from")
@@ -51,7 +51,7 @@ def refuse_two_beginnings(resume_from: Path | None, start_from: Path | None) -> 
     """Raise InputError where both are given: what is resumed has begun already."""
     if resume_from is not None and start_from is not None:
         raise InputError(
-            "--resume goes on with a training that has begun, so it starts from no other",
+            "--resume continues a run, so it cannot also start from another",
             expected="--start-from or --resume",
             got="both",
             cure="leave one of them out; a run that was started from another is resumed by --resume alone",
@@ -79,7 +79,7 @@ def _run_id_of(run_folder: Path) -> str:
 
 
 def _read_head(path: Path) -> tuple[str, str]:
-    """Protocol and run id of a summary; that of a horizontal run names no protocol."""
+    """Protocol and run id of a summary; a horizontal run's summary names no protocol."""
     try:
         summary = json.loads(read_file(path))
         protocol, run_id = summary.get("protocol", "horizontal"), summary["run_id"]

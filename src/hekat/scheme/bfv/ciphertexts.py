@@ -45,7 +45,7 @@ class Ciphertexts(ImmutableKey):
 
     @classmethod
     def _computed(cls, key: PublicKey, c0: Elements, c1: Elements) -> Ciphertexts:
-        """What operations of this module gave: residues need no second look."""
+        """Ciphertexts that this module computed; their residues are valid by construction and not checked again."""
         made = object.__new__(cls)
         for name, value in (("key", key), ("c0", c0), ("c1", c1)):
             object.__setattr__(made, name, value)
@@ -68,7 +68,7 @@ class Ciphertexts(ImmutableKey):
 def encrypt(key: PublicKey, scaled: Elements, engine: RingEngine | None = None) -> Ciphertexts:
     """(b v + e1 + Delta m, a v + e2) for every Delta m in `scaled`, elements (count, primes, N), not transformed.
 
-    v, e1 and e2 are drawn for each from 32 fresh bytes of the operating system for all.
+    32 fresh bytes from the operating system seed the whole batch; each ciphertext gets its own v, e1 and e2.
     """
     engine, parameters = engine or get_engine(), key.parameters
     v, e1, e2 = draw_small(parameters, 3, scaled[0].shape[0], engine)
@@ -79,13 +79,13 @@ def encrypt(key: PublicKey, scaled: Elements, engine: RingEngine | None = None) 
 
 
 def draw_small(parameters: BfvParameters, kinds: int, count: int, engine: RingEngine) -> list[Elements]:
-    """`kinds` times `count` fresh polynomials of coefficients CBD(21), not transformed."""
+    """`kinds` * `count` fresh polynomials with coefficients CBD(21), not transformed."""
     small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, kinds * count, parameters.degree)
     return [residues_of_small(parameters, part) for part in small.reshape(kinds, count, parameters.degree)]
 
 
 def add(ciphertexts: Sequence[Ciphertexts], engine: RingEngine | None = None) -> Ciphertexts:
-    """Sums, ciphertext by ciphertext. Raises InputError for other counts, KeyRefusedError for another key."""
+    """Sums, ciphertext by ciphertext. Raises InputError where counts differ, KeyRefusedError where keys differ."""
     first = ciphertexts[0]
     for other in ciphertexts[1:]:
         if other.key != first.key:
@@ -104,13 +104,13 @@ def add(ciphertexts: Sequence[Ciphertexts], engine: RingEngine | None = None) ->
 
 
 def multiply_plain(ciphertexts: Ciphertexts, factors: Elements, engine: RingEngine | None = None) -> Ciphertexts:
-    """Products with plain polynomials, elements (count, primes, N), transformed; one of either side meets all."""
+    """Products with plain polynomials, elements (count, primes, N), transformed; a count of 1 broadcasts."""
     engine, parameters = engine or get_engine(), ciphertexts.key.parameters
     c0, c1 = (multiply_slots(parameters, c, factors, engine) for c in (ciphertexts.c0, ciphertexts.c1))
     return Ciphertexts._computed(ciphertexts.key, c0, c1)
 
 
 def join(parts: Sequence[Ciphertexts]) -> Ciphertexts:
-    """All ciphertexts of parts under one key, in their order."""
+    """The ciphertexts of all parts, in the parts' order; one key for all of them."""
     c0, c1 = join_elements([part.c0 for part in parts]), join_elements([part.c1 for part in parts])
     return Ciphertexts._computed(parts[0].key, c0, c1)

@@ -1,7 +1,8 @@
 """Polynomials over all parts of a modulus: one array a part, and the engine's operations on every part in turn.
 
-Residues of integers in arrays are made without a branch or a division on them; residues of single numbers
-(`residues_at`, `integers_of_residues`: masks, masked numbers, a party's own sum) are Python's, and not constant-time.
+The functions for arrays reduce integers without a branch or a division on them. `residues_at` and
+`integers_of_residues` take single numbers (masks, masked numbers, a party's own sum); they compute with Python integers
+and are not constant-time.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def scale_elements(parameters: BfvParameters, a: Elements, factor: int, engine: 
 
 
 def join_elements(parts: Sequence[Elements]) -> Elements:
-    """Elements of several parts as one along their first axis; of one part that itself."""
+    """Elements of several parts, concatenated along their first axis; a single part is returned as it is."""
     return parts[0] if len(parts) == 1 else tuple(np.concatenate(x) for x in zip(*parts, strict=True))
 
 
@@ -75,7 +76,7 @@ def residues_of_integers(parameters: BfvParameters, values: npt.NDArray[np.int64
 
 
 def residues_at(parameters: BfvParameters, values: Sequence[int]) -> Elements:
-    """Integers of any size as residues (count, primes of the part): coefficients apart from their polynomials."""
+    """Integers of any size as residues (count, primes of the part): single coefficients, without their polynomials."""
     return tuple(
         np.array([[value % prime for prime in part.primes] for value in values], np.uint64).reshape(
             -1, len(part.primes)

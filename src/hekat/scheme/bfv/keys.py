@@ -31,7 +31,7 @@ FINGERPRINT_DOMAIN: Final = b"hekat/bfv/public-key/1:"
 class PublicKey(ImmutableKey):
     """(b, a) with b = e - a s, both transformed; a is expanded from 32 public bytes. Immutable.
 
-    Its users trust its maker to have made it well: a key can look like any other and hide nothing from its maker.
+    Users trust the key's maker: a dishonest maker can make a key that looks like any other and hides nothing from it.
     Raises InputError for a malformed seed or element.
     """
 

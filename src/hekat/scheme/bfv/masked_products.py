@@ -34,8 +34,9 @@ from hekat.scheme.bfv.products import POLYNOMIALS_AT_ONCE, Products
 
 @dataclass(frozen=True)
 class MaskedProducts:
-    """What the key's holder gets: c1 whole (ciphertexts, primes, N), transformed, and of c0 the coefficients asked for,
-    (count, primes), each under a mask uniform mod q."""
+    """What the key's holder gets. All of c1 (ciphertexts, primes, N), transformed, and the requested coefficients of c0
+    (count, primes), each under a mask uniform mod q.
+    """
 
     key: PublicKey
     c1: Elements
@@ -69,7 +70,7 @@ class MaskedProducts:
 
 @dataclass(frozen=True)
 class Masks:
-    """The integers mod q that the asking party takes away again; secret."""
+    """The integers mod q that the asking party subtracts again; secret."""
 
     values: tuple[int, ...] = field(repr=False)
 
@@ -86,9 +87,9 @@ def mask_products(
     c0 = residues_at(parameters, [0] * len(holders))
     for start in range(0, len(used), POLYNOMIALS_AT_ONCE):
         here = used[start : start + POLYNOMIALS_AT_ONCE]
-        # Where all are used a view of them is enough.
+        # A view is enough where all ciphertexts are used.
         taken = products.ciphertexts[here if len(used) < products.ciphertexts.count else slice(here[0], here[-1] + 1)]
-        # An encryption of zero less its e1: the masks hide c0 alone.
+        # An encryption of zero without e1: the masks alone hide c0.
         v, e2 = (transform(parameters, x, engine) for x in draw_small(parameters, 2, taken.count, engine))
         hidden0, hidden1 = (
             add_elements(parameters, c, multiply_slots(parameters, half, v, engine), engine)
@@ -113,7 +114,7 @@ def open_products(
     *,
     cut_bits: int = 0,
 ) -> list[int]:
-    """How often Delta 2^cut_bits goes into each masked number: below 2^(opened_bits - cut_bits)."""
+    """The quotient of each masked number by Delta 2^cut_bits: below 2^(opened_bits - cut_bits)."""
     if masked.key != key.public:
         raise KeyRefusedError(
             "masked products are under another key",
@@ -130,9 +131,10 @@ def open_products(
 
 
 def unmask_products(opened: Sequence[int], masks: Masks, layout: ProductLayout, *, cut_bits: int = 0) -> list[int]:
-    """The products over 2^cut_bits, from what was told and the masks; where bits are cut, less than one unit off.
+    """The products divided by 2^cut_bits, from the opened numbers and the masks; less than one unit off where bits are
+    cut.
 
-    Raises InputError where there are not as many of both, or one opens to what no product reaches.
+    Raises InputError where the counts differ, or where a number opens to a value beyond every product.
     """
     if len(opened) != len(masks.values):
         raise InputError("opened numbers and masks do not fit", expected=str(len(masks.values)), got=str(len(opened)))
@@ -142,7 +144,7 @@ def unmask_products(opened: Sequence[int], masks: Masks, layout: ProductLayout, 
 def _unmask(quotient: int, mask: int, layout: ProductLayout, cut_bits: int) -> int:
     """The m within the bound for which Delta 2^cut_bits m + mask, less q or not, has this quotient by Delta 2^cut_bits.
 
-    Several have it only where bits are cut and m lies within two units of the bound.
+    Only where bits are cut and m lies within two units of the bound can several m have this quotient.
     """
     modulus, delta = layout.parameters.modulus, layout.delta << cut_bits
     for wrapped in (0, modulus, -modulus):

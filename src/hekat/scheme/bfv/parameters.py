@@ -1,7 +1,8 @@
-"""The rings that BFV works in: a modulus of several primes, in parts that the engine's ring operations take.
+"""The rings for BFV: a modulus of several primes, split into parts that the engine's ring operations accept.
 
-Symbols in this folder: N degree of the ring; q its modulus; s secret, v, e, e1, e2 small random polynomials, all of
-coefficients CBD(21); m a polynomial of integers, put into a ciphertext as Delta m; X a polynomial of plain integers.
+Symbols in this folder: N degree of the ring; q its modulus; s the secret, v, e, e1, e2 small random polynomials, all
+with coefficients CBD(21); m a polynomial of integers, held by a ciphertext as Delta m; X a polynomial of plain
+integers.
 Source: Brakerski (CRYPTO 2012); Fan and Vercauteren (2012), section 3.
 """
 
@@ -20,7 +21,7 @@ from hekat.errors import InputError, KeyRefusedError
 # The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs for secrets and errors CBD(21), and less
 # than what would: security/estimate.py.
 MAX_MODULUS_BITS: Final = {8192: 215}
-# Residues are written in six bytes, and larger than whatever is taken for small.
+# The wire gives a residue six bytes, and every prime is above the limit of small numbers.
 PRIME_BITS: Final = 48
 RESIDUE_BYTES: Final = 6
 
@@ -68,11 +69,11 @@ class BfvParameters:
 
     @property
     def fresh_noise(self) -> int:
-        """What a coefficient of the noise e v + e1 + e2 s of a fresh ciphertext passes with odds below 2^-180.
+        """A bound that a coefficient of a fresh ciphertext's noise e v + e1 + e2 s exceeds with odds below 2^-180.
 
-        CBD(21) is sub-Gaussian with variance proxy 21/2: for fixed e and s a coefficient is so with 21/2 (|e|^2 + |s|^2
-        + 1), and passes 16 deviations with odds of 2 exp(-128). A key's |e|^2 or |s|^2, of mean 21/2 N, is above 16 N
-        with odds below 2^-170 (Bernstein's inequality, N = 8192).
+        CBD(21) is sub-Gaussian with variance proxy 21/2: for fixed e and s a coefficient is sub-Gaussian with proxy
+        21/2 (|e|^2 + |s|^2 + 1), and exceeds 16 deviations with odds of 2 exp(-128). A key's |e|^2 or |s|^2, of mean
+        21/2 N, is above 16 N with odds below 2^-170 (Bernstein's inequality, N = 8192).
         """
         return 16 * (isqrt(CBD_BOUND * (32 * self.degree + 1) // 2) + 1)
 

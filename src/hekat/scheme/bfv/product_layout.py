@@ -2,14 +2,15 @@
 
 d_0 .. d_(L-1), values of L rows, are the polynomial D = sum d_i Z^i. Columns enter as X = sum_j Z^(jL) sum_i x_(j,i)
 Z^(L-1-i), N/L of them in one. The coefficient of D X at jL + L - 1 is then sum_i x_(j,i) d_i: terms of a neighbouring
-column would need |i - i'| = L, and what passes Z^N comes back, negated, at jL - 2 or below for j = 1. Rows beyond N are
-further polynomials, whose products are added.
+column would need |i - i'| = L, and terms beyond Z^N wrap around, negated, to jL - 2 or below for j = 1. Rows beyond N
+are further polynomials, whose products are added.
 
-The other coefficients are sums that nobody is to know, and noise tells of errors that hide the rows. So the party that
-asks for a product adds a mask r uniform mod q to that coefficient of c0, sends no other one, and adds a fresh
-encryption of zero, for c1 X would tell X. The key's holder finds Delta m + noise + r mod q, which is uniform, and tells
-how often Delta goes into it. Less r that is m, unless the noise carries beyond a multiple of Delta: with odds of at
-most |noise| / Delta <= 2^-hiding_bits m comes out one unit off, and that unit is all that ever shows of the noise.
+The other coefficients are sums that nobody may learn, and the noise depends on errors that hide the rows. So the party
+that asks for a product adds a mask r, uniform mod q, to that coefficient of c0, sends no other coefficient of c0, and
+adds a fresh encryption of zero, because c1 X would reveal X. The key's holder finds Delta m + noise + r mod q, which is
+uniform, and returns its quotient by Delta. The asking party takes r off and has m, unless the noise carries beyond a
+multiple of Delta: with odds of at most |noise| / Delta <= 2^-hiding_bits m comes out one unit off, and that unit is all
+that the noise ever shows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hekat.engine.interface import IndexArray
 from hekat.errors import BoundError
 from hekat.scheme.bfv.parameters import BfvParameters
 
-# The least odds, as a power of two, against noise that shows in an opened number.
+# Noise shows in an opened number with odds of at most two to the minus so many.
 MIN_HIDING_BITS: Final = 40
 
 
@@ -32,7 +33,7 @@ MIN_HIDING_BITS: Final = 40
 class ProductLayout:
     """`block` rows in a polynomial, products at multiples of `delta`.
 
-    No product passes `product_bound`, and no noise of a product passes `noise_bound`, except with the odds of
+    No product exceeds `product_bound`; the noise of a product exceeds `noise_bound` only with the odds of
     `fresh_noise`. Raises BoundError where the modulus has no room for both.
     """
 
@@ -62,7 +63,8 @@ class ProductLayout:
 
     def positions(self, column_count: int, target_count: int) -> tuple[IndexArray, IndexArray]:
         """Where the products of `column_count` columns with `target_count` lines of rows lie, in C order of shape
-        (columns, targets): the number of the ciphertext, all polynomials of a line together, and the coefficient."""
+        (columns, targets): each product's ciphertext number and coefficient; the polynomials of a line lie together.
+        """
         column, target = (index.ravel() for index in np.indices((column_count, target_count)))
         polynomial, inside = np.divmod(column, self.columns)
         return target * -(-column_count // self.columns) + polynomial, (inside + 1) * self.block - 1
@@ -70,7 +72,7 @@ class ProductLayout:
     @cached_property
     def delta(self) -> int:
         """Delta: the modulus over a power of two that products and their signs fit below."""
-        # One unit more than the bound still fits: it may be carried in.
+        # The bound plus one still fits: a carry may add one unit.
         return self.parameters.modulus >> ((self.product_bound + 1).bit_length() + 1)
 
     @property
@@ -89,14 +91,14 @@ def lay_out_products(
 ) -> ProductLayout:
     """The layout for products of plain factors with encrypted rows, and for sums of such products.
 
-    `product_bound`: what no product passes, no sum of them, and nothing else that is added to one. `factor_bound`: what
-    no factor's magnitude passes. `row_count`: rows of the largest batch; `row_addends`: fresh ciphertexts whose sum
-    they are; `products`: how many are added up in one number at most. Raises as `ProductLayout`.
+    `product_bound` bounds every product, every sum of products, and every number added to one. `factor_bound` bounds
+    the factors' magnitudes. `row_count`: rows of the largest batch; `row_addends`: fresh ciphertexts in the sum that
+    encrypts a row; `products`: most products in the sum of one number. Raises as `ProductLayout`.
     """
     block = min(row_count, parameters.degree)
     groups = -(-row_count // block)
-    # All of a polynomial's coefficients meet noise, also the coefficients of other columns.
+    # Every coefficient of a polynomial adds noise, also the coefficients of other columns.
     of_products = products * groups * parameters.degree * factor_bound * row_addends
-    # Beside them the parties' own addends, and the zero that hides the factors.
+    # Added to them: the parties' own addends, and the zero that hides the factors.
     noise_bound = (of_products + row_addends + 1) * parameters.fresh_noise
     return ProductLayout(parameters, block, product_bound, noise_bound)

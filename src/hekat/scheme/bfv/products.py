@@ -28,7 +28,7 @@ from hekat.scheme.bfv.keys import PublicKey
 from hekat.scheme.bfv.product_layout import ProductLayout
 from hekat.scheme.parameter_set import check_same_parameters
 
-# Polynomials of columns that are held at a time: some 64 MiB with their products.
+# Polynomials of columns in memory at a time: some 64 MiB with their products.
 POLYNOMIALS_AT_ONCE: Final = 64
 
 
@@ -41,7 +41,7 @@ class Products:
     places: IndexArray
 
     def take(self, indices: IndexArray) -> Products:
-        """Those at `indices`, in that order."""
+        """The numbers at `indices`, in that order."""
         return replace(self, holders=self.holders[indices], places=self.places[indices])
 
 
@@ -66,7 +66,7 @@ def encrypt_rows(
 
 
 def encrypt_sum(key: PublicKey, value: int, layout: ProductLayout, engine: RingEngine | None = None) -> Products:
-    """One integer where the first product of a ciphertext is. Raises BoundError beyond the products' bound."""
+    """One integer, encrypted at a ciphertext's first place. Raises BoundError for one beyond the bound."""
     if abs(value) > layout.product_bound:
         raise BoundError("a sum does not fit its ciphertext", expected="one within the products' bound", got="more")
     parameters, place = layout.parameters, layout.block - 1
@@ -77,7 +77,7 @@ def encrypt_sum(key: PublicKey, value: int, layout: ProductLayout, engine: RingE
 
 
 def place_sum(ciphertexts: Ciphertexts, layout: ProductLayout) -> Products:
-    """The number of `encrypt_sum`, from its ciphertext."""
+    """The number that `encrypt_sum` put into its ciphertext."""
     return Products(ciphertexts, *layout.positions(1, 1))
 
 
@@ -86,7 +86,7 @@ def multiply_columns(
 ) -> Products:
     """Products columns (m, rows) @ rows (rows, K), dense or sparse as SciPy's, in C order of shape (m, K).
 
-    To be opened only under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it,
+    Open them only under masks: see `mask_products`. Raises BoundError for an entry of 2^40 or more, without it,
     InputError for columns that cannot belong to these rows.
     """
     engine = engine or get_engine()
@@ -112,7 +112,7 @@ def multiply_columns(
 
 
 def add_products(addends: Sequence[Products], layout: ProductLayout, engine: RingEngine | None = None) -> Products:
-    """The sum of single numbers, where the first product of a ciphertext is. Raises InputError where one has several.
+    """The sum of single numbers, at the place of a ciphertext's first product. Raises InputError where one has several.
 
     The place does not show which columns and rows a product came from.
     """

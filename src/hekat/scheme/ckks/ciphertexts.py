@@ -20,8 +20,8 @@ class Ciphertexts(ImmutableKey):
 
     `addend_count` vectors were added; `gain` is the sum of the magnitudes of their weights (1 each without weights);
     `rounding_count` of the addends dropped a prime. So every value is within gain * value_bound, and the noise within
-    `noise.noise_bound`. All three are public, and as true as the adding party was honest. Raises BoundError where
-    values of that gain could pass the modulus, InputError for other counts.
+    `noise.noise_bound`. All three are public; nobody checks them, so they are true if the adding party is honest.
+    Raises BoundError where values with this gain could exceed the modulus, InputError where counts do not fit.
     """
 
     __slots__ = ("addend_count", "chunks", "gain", "key", "rounding_count", "value_count")
@@ -73,7 +73,8 @@ class Ciphertexts(ImmutableKey):
 def ciphertexts_from_streams(
     key: PublicKey, value_count: int, streams: list[bytes], addend_count: int, gain: float, rounding_count: int
 ) -> Ciphertexts:
-    """What `to_streams` gave, each ciphertext checked: its size, parameters, level, scale and form.
+    """The ciphertexts in the streams of `to_streams`, after a check of each one's size, parameters, level, scale and
+    form.
 
     Raises WireCorruptError for any other, InputError and BoundError as `Ciphertexts`.
     """

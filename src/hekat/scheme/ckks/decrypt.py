@@ -33,15 +33,16 @@ def decrypt(
 ) -> FloatVector:
     """The values, float64 (value_count,).
 
-    "flooding" (default): uniform noise hides the scheme's own, to the set's `statistical_bits` or those given; proven
-        against parties that only look on (`hekat.scheme.ckks.noise`), refused where the set has no room.
-    "rounding": to multiples of the public `grid`, by default 2^10 times the largest noise. Not proven: a value that
+    "flooding" (default): uniform noise hides the scheme's own noise, to the given `statistical_bits` or the set's;
+    proven against passive parties (`hekat.scheme.ckks.noise`), refused where the set has no room. "rounding": to
+    multiples of the public `grid`, by default 2^10 times the largest noise. Not proven: a value that
         lies within the noise of a boundary tells which side its noise is on, and a party that chooses values can place
         it there.
-    "raw_reveals_key": as it is, for holders of the private key alone.
+    "raw_reveals_key": the values with their noise, only for holders of the private key.
 
     Raises KeyRefusedError for another key, InputError for an unknown way or a grid that is no power of two, BoundError
-    for a grid or parameters that would not hide the noise, and once the key has opened its `shared_count`.
+    for a grid or parameters that would not hide the noise, and for a key that has already opened its `shared_count`
+    ciphertexts.
     """
     if sharing not in get_args(Sharing):
         raise InputError("unknown way to share", expected=f"one of {', '.join(get_args(Sharing))}", got=repr(sharing))

@@ -36,7 +36,7 @@ def encrypt(key: PublicKey, values: FloatVector) -> Ciphertexts:
 
 
 def block_values(parameters: CkksParameters, target_values: int) -> int:
-    """Values of a block of whole ciphertexts: as many as fit into `target_values`, at least one ciphertext."""
+    """How many values make a block: as many whole ciphertexts as fit into `target_values`, at least one."""
     return max(1, target_values // parameters.batch) * parameters.batch
 
 

@@ -50,7 +50,7 @@ class Accumulator:
         gain = self._gain + factor * ciphertexts.gain
         roundings = self._rounding_count + ciphertexts.rounding_count
         if gain:
-            # What the sum will be says itself whether it fits.
+            # The new sum's own checks say whether it fits.
             Ciphertexts(
                 self._key, self._value_count, ciphertexts.chunks, addends, gain, int(self._weighted) or roundings
             )
@@ -76,12 +76,12 @@ class Accumulator:
                 self._totals.append(addend)
             else:
                 total = library.Ciphertext()
-                # A sum of its own: vectors that are added stay as they are.
+                # A copy: the vectors that are added stay unchanged.
                 context.evaluator.add_many([chunk], total)
                 self._totals.append(total)
 
     def finish(self) -> Ciphertexts:
-        """The sum. Raises InputError while nothing was added, or nothing with a weight other than zero."""
+        """The sum. Raises InputError where no vector was added, or every weight is zero."""
         if not self._totals:
             raise InputError("there is no sum", expected="at least one vector of weight other than 0", got="none")
         roundings = self._rounding_count
@@ -145,7 +145,7 @@ class Accumulator:
 
 
 def add(ciphertexts: Sequence[Ciphertexts]) -> Ciphertexts:
-    """The sum of vectors. Raises InputError for none; otherwise as `Accumulator`."""
+    """The sum of vectors. Raises InputError where there is no vector; otherwise as `Accumulator`."""
     return _sum(ciphertexts, None)
 
 

@@ -20,8 +20,8 @@ _PROBE: Final = 0.5
 class PublicKey(ImmutableKey):
     """Parameters and SEAL's public key: encrypts and computes, opens nothing; the server needs no more.
 
-    `stream` is the key as SEAL writes it. Its users trust its maker to have made it well: a key can look like any other
-    and still let its maker alone read. Raises InputError without the library, WireCorruptError for other bytes.
+    `stream` is the key as SEAL writes it. Users trust the key's maker: a dishonest maker can make a key that looks like
+    any other and lets only that maker read. Raises InputError without the library, WireCorruptError for other bytes.
     """
 
     __slots__ = ("_seal", "fingerprint", "parameters", "stream")
@@ -63,8 +63,8 @@ class PublicKey(ImmutableKey):
 class PrivateKey(ImmutableKey):
     """SEAL's secret key with its public one: opens every ciphertext under it, single updates like sums.
 
-    It counts the ciphertexts that were opened for sharing by flooding, in this object: what flooding promises holds for
-    `shared_count` of them under one key, over all who hold it. Shows, pickles and compares nothing secret.
+    This object counts the ciphertexts that it opens for sharing with flooding: the promise of flooding holds for
+    `shared_count` ciphertexts under one key, added up over all its holders. Shows, pickles and compares nothing secret.
     Raises WireCorruptError for other bytes, KeyRefusedError where it does not belong to `public`.
     """
 

@@ -1,4 +1,4 @@
-"""How much noise a result carries, what rounding and flooding have to hide of it, and how much of a value is left.
+"""How much noise a result carries, how much of it rounding and flooding have to hide, and how much of a value is left.
 
 Noise. SEAL encrypts under the public key with the extra prime P and divides by it: what is left is the rounding error
 t0 + t1 s, each |t| <= 1/2, s ternary, and (e u + e0 + e1 s) / P, at most 42 (N + 1) / P since SEAL's errors are within
@@ -9,9 +9,9 @@ another such error. So after weights w_i and r droppings a coefficient's noise i
 the addends were chosen: one ciphertext may be added to itself.
 
 Flooding. A uniform integer U in [-2^m, 2^m) is added to every coefficient before the result is decoded. U and U + e are
-within |e| / 2^(m+1) of each other, so all that is released of T ciphertexts is within T N noise / 2^(m+1) <= 2^-s of
-what would be released without any encryption noise: a party that sees it, also while choosing what comes next (a hybrid
-argument), tells at most as much about the key. Exact integers; decoding comes after and can give nothing away.
+within statistical distance |e| / 2^(m+1), so the released results of T ciphertexts are within T N noise / 2^(m+1) <=
+2^-s of results without any encryption noise: a party that sees them, even one that chooses each next ciphertext (a
+hybrid argument), learns at most as much about the key. Exact integers; decoding comes after and can give nothing away.
 
 Source: Li and Micciancio (EUROCRYPT 2021) for the attack; Li, Micciancio, Schultz and Sorrell (CRYPTO 2022) for noise
 sized by the worst case; Gaussian noise of about s/2 bits serves their finer notion of security, uniform noise the plain
@@ -27,9 +27,9 @@ from hekat.errors import BoundError
 from hekat.scheme.ckks.parameters import CkksParameters, check_statistical_bits
 from hekat.scheme.ckks.seal import context_of
 
-# What SEAL draws as an error of encryption is within this.
+# SEAL draws errors of encryption within this bound.
 LARGEST_ERROR = 21
-# A flooded result keeps at least so many bits between its bound on values and the deviation of the noise.
+# A flooded result keeps at least so many bits between the bound on its values and the deviation of the noise.
 MIN_PRECISION_BITS = 10
 # A grid's step is at least so many times the largest noise in a value.
 GRID_OVER_NOISE_BITS = 10

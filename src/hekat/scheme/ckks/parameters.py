@@ -30,10 +30,10 @@ MAX_SHARED_COUNT: Final = 1 << 40
 class CkksParameters:
     """One set: values within `value_bound`, `batch` of them to a ciphertext, encoded at 2^scale_bits.
 
-    `prime_bits`: the primes that stay, then the one that a product with weights drops, then the one in keys alone; of
-    two there is none to drop, and products are refused. `statistical_bits` and `shared_count` are what flooding has to
-    reach, and for how many opened ciphertexts.
-    Raises InputError for values out of range, KeyRefusedError for a modulus beyond 128 bits of security.
+    `prime_bits`: bits of the primes that stay, then of the prime that a product with weights drops, then of the prime
+    that only keys have; a set of two primes has none to drop, and refuses products. Flooding has to reach
+    `statistical_bits` for `shared_count` opened ciphertexts. Raises InputError for values out of range, KeyRefusedError
+    for a modulus beyond 128 bits of security.
     """
 
     name: str
@@ -94,12 +94,12 @@ class CkksParameters:
 
     @property
     def depth(self) -> int:
-        """Products with weights that a ciphertext bears: 1, or 0 where there is no prime to drop."""
+        """How many products with weights a ciphertext allows: 1, or 0 where there is no prime to drop."""
         return 1 if len(self.prime_bits) > 2 else 0
 
     @property
     def modulus_bits(self) -> int:
-        """Bits of q P at most: what security is judged by."""
+        """Most bits of q P: the size that decides security."""
         return sum(self.prime_bits)
 
     @property
@@ -108,7 +108,7 @@ class CkksParameters:
 
     @property
     def fresh_primes(self) -> int:
-        """Primes in a ciphertext as it is made."""
+        """Primes in a fresh ciphertext."""
         return len(self.prime_bits) - 1
 
     def chunk_count(self, value_count: int) -> int:
@@ -125,7 +125,7 @@ class CkksParameters:
 
     @classmethod
     def from_items(cls, items: Any) -> CkksParameters:
-        """What `to_items` gave. Raises WireCorruptError for anything else, KeyRefusedError below 128 bits."""
+        """The set in items of `to_items`. Raises WireCorruptError for other items, KeyRefusedError below 128 bits."""
         try:
             parameters = cls(**items | {"prime_bits": tuple(items["prime_bits"])})
         except (TypeError, KeyError, InputError):
@@ -144,7 +144,7 @@ _ITEM_TYPES: Final = (str, int, list, int, int, float, int, int)
 
 
 def check_statistical_bits(bits: int) -> None:
-    """Raise InputError for what is no whole number of bits that flooding can be asked for."""
+    """Raise InputError unless the value is a whole number of bits that flooding can reach."""
     _check_int("bits of statistical security", bits, 1, MAX_STATISTICAL_BITS)
 
 

@@ -1,7 +1,7 @@
-"""The library under CKKS, loaded when first needed: Microsoft SEAL, by TenSEAL's binding `tenseal.sealapi`.
+"""The library under CKKS, loaded when first needed: Microsoft SEAL, through TenSEAL's binding `tenseal.sealapi`.
 
-SEAL's objects go in and out as SEAL's own streams through a file that lies in memory alone: the binding knows no other
-way. What a stream from outside holds is checked by SEAL while it reads it, and by the caller for what it then is.
+SEAL's objects go in and out as SEAL's own streams through a file in memory: the binding offers no other way. SEAL
+checks a stream from outside while it reads it; the caller then checks what object it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hekat.scheme.ckks.parameters import CkksParameters
 _HEADER: Final = struct.Struct("<HBBBBHQ")
 _MAGIC: Final = 0xA15E
 _MEMBERS: Final = struct.Struct("<32sBQQQdQ")
-# What SEAL adds to a ciphertext's numbers in a stream: headers, and room for numbers that do not pack.
+# Bytes that SEAL adds to a ciphertext's numbers in a stream: headers, and room for numbers that do not pack.
 STREAM_ROOM_BYTES: Final = 1 << 12
 
 
@@ -103,7 +103,7 @@ def from_stream(cls: Any, context: Context, data: bytes, what: str) -> Any:
         try:
             thing.load(context.seal, path)
         except (RuntimeError, ValueError, IndexError, OverflowError, MemoryError, OSError):
-            # Not chained: the library's own message says nothing a reader could act on.
+            # Not chained: a reader can do nothing about the library's own message.
             raise _foreign(what) from None
     return thing
 

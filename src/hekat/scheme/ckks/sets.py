@@ -6,8 +6,8 @@ from typing import Final
 
 from hekat.scheme.ckks.parameters import CkksParameters
 
-# FedML-HE's defaults (section 5.1): depth 1, scale 2^52, batch 4096, 128 bits of security. N and the primes are those
-# that hold this in SEAL; no flooding is sound with them: hekat.scheme.ckks.noise says what they reach.
+# FedML-HE's defaults (section 5.1): depth 1, scale 2^52, batch 4096, 128 bits of security. N and the primes hold this
+# in SEAL; no flooding is sound with them: hekat.scheme.ckks.noise says what they reach.
 FEDML_HE: Final = CkksParameters("FedML-HE", 8192, (60, 52, 60), 52, 4096, 64.0)
 # Room for flooding at 128 bits over 2^20 opened ciphertexts, with deviations below 10^-7.
 FLOODED: Final = CkksParameters("flooded", 16384, (52, 52, 52, 52, 40, 52), 203, 8192, 8.0)

@@ -22,7 +22,7 @@ class Decryptor:
         parameters: The set of the upload.
         secret_sum: The sum of the contributors' secrets.
         public_key: The key of the upload, 32 bytes.
-        engine: What opens; the selected engine if None.
+        engine: The engine that opens; the selected engine if None.
 
     Raises:
         InputError: The public key is malformed.
@@ -65,8 +65,7 @@ class Decryptor:
 
         Raises:
             InputError: The size differs.
-            BoundError: A chunk does not open as a sum of exactly these contributions: its chunks are not in place, or
-                are altered.
+            BoundError: A chunk does not open as a sum of exactly these contributions: chunks are misplaced or altered.
         """
         form = self._parameters.form
         if value_count < 0 or first_chunk < 0:
@@ -123,7 +122,7 @@ def decrypt(
         public_key: The key of the upload, 32 bytes.
         written: The sum's bytes, or its blocks.
         value_count: Values of each contribution.
-        engine: What opens; the selected engine if None.
+        engine: The engine that opens; the selected engine if None.
 
     Returns:
         int64, shape (value_count,).

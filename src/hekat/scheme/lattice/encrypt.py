@@ -19,16 +19,15 @@ from hekat.scheme.parameter_set import check_same_parameters
 class Encryptor:
     """One contribution on its way out, block by block: chunks are numbered in the order of the calls.
 
-    Errors come from 32 fresh bytes of the operating system. The transform of the secret and the key of the errors are
-    written over with zeros after the last block, and wherever a block fails. Several threads may call it. A forked
-    process, a copy and a call after a failed one are refused: each could mask other values with the same secret and
-    error.
+    Errors come from 32 fresh bytes of the operating system. The encryptor overwrites the transformed secret and the key
+    of the errors with zeros after the last block, and where a block fails. Several threads may call it. It refuses a
+    forked process, a copy, and a call after a failed one: each could mask other values with the same secret and error.
 
     Args:
         parameters: The set of the upload.
-        secret: A fresh secret; it is used up by this.
+        secret: A fresh secret; the encryptor uses it up.
         public_key: The key of the upload, 32 bytes.
-        engine: What masks; the selected engine if None.
+        engine: The engine that masks; the selected engine if None.
 
     Raises:
         InputError: The public key is malformed.
@@ -56,7 +55,7 @@ class Encryptor:
         self._parameters, self._public_key = parameters, public_key
         self._engine: RingEngine = engine or get_engine()
         self._secret_ntt: RingArray | None = secret.transform(self._engine)
-        # An array that can be written over, which bytes cannot.
+        # An array, because bytes cannot be overwritten.
         self._error_key = bytearray(os.urandom(CHACHA20_KEY_BYTES))
         self._maker = os.getpid()
         self._next_chunk = 0
@@ -89,7 +88,7 @@ class Encryptor:
                     got=f"{levels.size}",
                     cure="cut blocks by hekat.lattice.block_values",
                 )
-            # Let go while it works: whatever stops it, these chunks are not masked a second time.
+            # Taken away during the work: whatever stops it, these chunks are never masked a second time.
             secret_ntt, self._secret_ntt = self._secret_ntt, None
             written = b""
             try:
@@ -139,7 +138,7 @@ def encrypt(
         secret: A fresh secret. It is used up, unless the levels are refused.
         public_key: The key of the upload, 32 bytes.
         levels: int32 values, shape (count,), each within the set's `level`.
-        engine: What masks; the selected engine if None.
+        engine: The engine that masks; the selected engine if None.
 
     Returns:
         The contribution's bytes.
@@ -170,7 +169,7 @@ def block_values(parameters: LatticeParameters, target_values: int) -> int:
 
     Args:
         parameters: The set of the upload.
-        target_values: What the block should have at most; one chunk is the least.
+        target_values: The most values that the block should have; a block has at least one chunk.
 
     Returns:
         A multiple of the values of a chunk.

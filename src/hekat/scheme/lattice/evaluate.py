@@ -1,4 +1,4 @@
-"""Adding contributions up, with no key: fields of written chunks into one accumulator."""
+"""Sums of contributions, without any key: one accumulator adds up the fields of written chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Accumulator:
     Args:
         parameters: The set of the upload.
         value_count: Values of each contribution.
-        engine: What adds; the selected engine if None.
+        engine: The engine that adds; the selected engine if None.
 
     Examples:
         >>> import hekat
@@ -71,7 +71,7 @@ class Accumulator:
         blocks = [written] if isinstance(written, Written) else list(written)
         arrays = [np.frombuffer(block, np.uint8) for block in blocks]
         value_counts = self._value_counts([array.size for array in arrays])
-        # The last block goes first: it alone has padding, for which an engine could refuse it.
+        # The last block goes first: it alone has padding, and the engine refuses padding that is not zero.
         start = self._value_count
         for array, value_count in zip(reversed(arrays), reversed(value_counts), strict=True):
             start -= value_count
@@ -115,7 +115,7 @@ class Accumulator:
             yield self._part(start, min(block_values, self._value_count - start))
 
     def _blocks(self, block_values: int) -> Iterator[bytes]:
-        # Without values there still is one chunk, for the count.
+        # A contribution without values still has one chunk, for the count.
         for start in range(0, max(self._value_count, 1), block_values):
             count = min(block_values, self._value_count - start)
             yield self._engine.write_sum(self._parameters.form, self._part(start, count), count).tobytes()
@@ -177,7 +177,7 @@ def add(
         parameters: The set of the upload.
         value_count: Values of each contribution.
         contributions: The bytes of each, or its blocks in order.
-        engine: What adds; the selected engine if None.
+        engine: The engine that adds; the selected engine if None.
 
     Returns:
         The sum's bytes.

@@ -33,7 +33,7 @@ class SecretKey(ImmutableKey):
     """The secret of one contribution: small coefficients that mask it. Shows, pickles and compares none.
 
     Args:
-        parameters: The set that the secret is of.
+        parameters: The set of the secret.
         coefficients: int8, shape (N,), in [-21, 21].
 
     Raises:
@@ -71,7 +71,8 @@ class SecretKey(ImmutableKey):
     def use_up(self) -> None:
         """Mark the secret as used; whatever masks with it calls this first.
 
-        Two contributions under one secret tell their difference, and a forked process has the secret of its parent.
+        Two contributions under one secret reveal their difference, and a forked process has a copy of its parent's
+        secret.
 
         Raises:
             KeyRefusedError: The secret was used before, or this is a forked process.
@@ -85,7 +86,7 @@ class SecretKey(ImmutableKey):
             )
 
     def wipe(self) -> None:
-        """Write zeros over the coefficients once they were dealt and masked with; the key is of no use any more."""
+        """Write zeros over the coefficients once the party has dealt shares and masked: nobody can use the key then."""
         self._unused.acquire(blocking=False)
         self._coefficients.flags.writeable = True
         self._coefficients.fill(0)
@@ -181,7 +182,7 @@ def generate_secret(parameters: LatticeParameters, engine: RingEngine | None = N
 
     Args:
         parameters: The set of the contribution.
-        engine: What expands the randomness; the selected engine if None.
+        engine: The engine that expands the randomness; the selected engine if None.
 
     Returns:
         A secret for one contribution.
@@ -202,7 +203,7 @@ def secret_from_seed(parameters: LatticeParameters, seed: bytes, engine: RingEng
     Args:
         parameters: The set of the contribution.
         seed: 32 secret bytes.
-        engine: What expands the seed; the selected engine if None.
+        engine: The engine that expands the seed; the selected engine if None.
 
     Returns:
         The same secret for the same seed and set.

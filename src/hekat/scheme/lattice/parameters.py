@@ -1,4 +1,4 @@
-"""What sets of parameters the lattice scheme allows, checked once when they are made.
+"""The parameter sets that the lattice scheme allows; a set checks itself once, when it is made.
 
 Symbols in this folder: P parties; b value bits (signed, |x| <= 2^(b-1) - 1); l slot bits, k slots to a coefficient;
 q modulus, N degree of the ring; Delta = floor(q / 2^(k l)); d, d2 dropped bits of a contribution and of a sum;
@@ -16,7 +16,7 @@ from hekat.errors import BoundError, InputError, KeyRefusedError
 
 MIN_VALUE_BITS: Final = 2
 MAX_VALUE_BITS: Final = 32
-# Field sums of more addends could pass 64 bits.
+# Field sums of more addends could exceed 64 bits.
 MAX_PARTIES: Final = 1 << 14
 # The largest bitlength(q) by degree that keeps 128 bits by MATZOV's costs where S is known and two parties are honest:
 # security/estimate.py.
@@ -35,7 +35,7 @@ class LatticeParameters:
         unsafe_for_benchmark: Allow a modulus too large for its degree; such a set carries `.unsafe`.
 
     Raises:
-        InputError: The slots are not as wide as such a sum.
+        InputError: The slots are narrower than such a sum needs.
         BoundError: The noise could reach half of Delta.
         KeyRefusedError: The modulus is too large for its degree.
 
@@ -85,17 +85,17 @@ class LatticeParameters:
 
     @property
     def noise_bound(self) -> int:
-        """What noise and rounding together add to a coefficient of a sum at most."""
+        """The most that noise and rounding together add to a coefficient of a sum."""
         return self.max_parties * (CBD_BOUND + _half(self.form.dropped_bits)) + _half(self.form.sum_dropped_bits)
 
     @property
     def upload_bits(self) -> float:
-        """Bits of one contribution a value, count slots apart."""
+        """Bits of one contribution for each value, without the count slots."""
         return sum(self.form.field_bits) / self.form.slots
 
     @property
     def download_bits(self) -> float:
-        """Bits of a sum a value, count slots apart."""
+        """Bits of a sum for each value, without the count slots."""
         return sum(self.form.sum_field_bits) / self.form.slots
 
     @property

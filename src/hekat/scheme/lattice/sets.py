@@ -1,6 +1,6 @@
-"""The parameter sets by name, and which of them serves a job.
+"""The parameter sets by name, and the choice of one for a job.
 
-A: N = 2048 and one prime; C: N = 4096 and two primes. Then the bits of a value and the most parties.
+Names: A for N = 2048 and one prime, C for N = 4096 and two primes; then the bits of a value, then the most parties.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from hekat.scheme.paillier.keys.key_pair import PublicKey, check_same_key
 
 
 class Ciphertexts(KeyedResidues[PublicKey]):
-    """Residues mod n^2 of `public`, in any shape. What they hold is not known here, and so never printed."""
+    """Residues mod n^2 of `public`, in any shape. They never print their values, which only the private key opens."""
 
     def __post_init__(self) -> None:
         if self.residues.modulus is not self.public.n_squared:
@@ -30,7 +30,7 @@ class Ciphertexts(KeyedResidues[PublicKey]):
     def from_limbs(cls, public: PublicKey, limbs: LimbArray, engine: Engine | None = None) -> Ciphertexts:
         """Ciphertexts from canonical limbs of shape (..., limbs). Raises InputError for 0 and for n^2 or more.
 
-        Of limbs that another party made, ask `are_units` too.
+        Check limbs from another party with `are_units` too.
         """
         engine = engine or get_engine()
         residues = engine.load(limbs, public.n_squared)
@@ -49,10 +49,10 @@ class Ciphertexts(KeyedResidues[PublicKey]):
         return cls(arrays[0].public, engine.concatenate([array.residues for array in arrays]))
 
     def are_units(self) -> bool:
-        """Whether all are units mod n, as encryptions and what is computed on them are: at one product for each.
+        """Whether all are units mod n, as encryptions and results computed on them are; costs one product for each.
 
-        A holder of p could send a multiple of p instead: what is computed on it hides nothing of by which power of p it
-        can be divided, and so of what it was multiplied with.
+        A holder of p could send a multiple of p instead: the power of p that divides a result would then reveal by what
+        number somebody multiplied it.
         """
         product = self.engine.mod_product(self.engine.reshape(self.residues, (self.size,)))
         (value,) = ints_from_limbs(self.engine.store(product))

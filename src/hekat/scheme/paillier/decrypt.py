@@ -26,10 +26,9 @@ def decrypt(
 ) -> PackedPlaintext:
     """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n), on the host.
 
-    `bound` is what the result carries, the key's plaintext space if None. `progress(done, total)` is called after
-    every few thousand.
-    Raises KeyRefusedError for a key that cannot decrypt these, BoundError (without the value) where a plaintext
-    passes `bound`, InputError for a ciphertext that is no unit mod n^2 or a bound out of range.
+    `bound` bounds the result, the key's plaintext space if None. `progress(done, total)` is called after every few
+    thousand ciphertexts. Raises KeyRefusedError for a key that cannot decrypt these, BoundError (without the value)
+    where a plaintext exceeds `bound`, InputError for a ciphertext that is no unit mod n^2 or a bound out of range.
     """
     _check_key(key, ciphertexts)
     space_bound = key.public.plaintext_space.bound
@@ -48,7 +47,7 @@ def decrypt(
             limbs = engine.limbs_of(take_chunk(ciphertexts.residues, chunk))
             signed[chunk] = engine.to_host(_decrypt_chunk(key, limbs, engine))
 
-    if count:  # an empty batch asks for no tables
+    if count:  # an empty batch needs no tables
         run_chunks(decrypt_chunk, count, engine, progress)
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
@@ -64,9 +63,9 @@ def _decrypt_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> LimbArr
 
 
 def _plaintext_part(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbArray:
-    """What the half of p adds to m mod n: a multiple of q below n."""
+    """The contribution of the half of p to m mod n: a multiple of q below n."""
     residues = engine.reduce(limbs, half.square)
-    # An encryption of zero: the base of the secret exponentiation is nothing a sender could choose.
+    # Times an encryption of zero: so no sender can choose the base of the secret exponentiation.
     exponents = engine.random_bits(limbs.shape[0], BLINDING_BITS)
     blinded = engine.mod_mul(residues, engine.mod_exp_fixed(half.blinding_table(engine), exponents))
     power = engine.limbs_of(engine.mod_exp(blinded, half.exponent))

@@ -35,10 +35,9 @@ def encrypt(
 
     Plaintexts on a device stay there, for the engine of that device (EngineError for another).
     `variant`: None takes `crt` for a PrivateKey and `djn` for a PublicKey; `standard` (r^n, slow) works with both.
-    All three give ciphertexts of one kind, that may be mixed. `progress(done, total)` is called after every few
-    thousand.
-    Raises BoundError for plaintexts beyond the key's space or their own bound, InputError for an unknown variant,
-    KeyRefusedError for `crt` without the private key.
+    All three give ciphertexts of one kind, which mix freely. `progress(done, total)` is called after every few
+    thousand. Raises BoundError for plaintexts beyond the key's space or their own bound, InputError for an unknown
+    variant, KeyRefusedError for `crt` without the private key.
     Source: Paillier 1999, section 4; Damgard-Jurik-Nielsen 2010, section 4.
     """
     engine = engine or get_engine()
@@ -61,14 +60,14 @@ def plaintext_residues(public: PublicKey, limbs: LimbArray, engine: Engine) -> L
     limb_count = public.n_modulus.limb_count
     limbs = resize_signed(limbs, limb_count)
     n = array_module(limbs).asarray(public.n_modulus.limbs)
-    # A negative m reads as m + 2^(64 k); with n added, what goes beyond k limbs is dropped.
+    # A negative m reads as m + 2^(64 k); n is added and the carry beyond k limbs dropped.
     return engine.int_add(limbs, sign_masks(limbs) & n)[..., :limb_count]
 
 
 def choose_randomisers(
     key: PublicKey | PrivateKey, variant: str | None, engine: Engine, batch_count: int
 ) -> MakeRandomisers:
-    """What makes fresh randomisers of `variant`, the key's own default if None, for a batch of `batch_count` in all."""
+    """The maker of fresh randomisers of `variant` (the key's default if None) for a batch of `batch_count` in all."""
     public = public_part(key)
     if variant is None:
         variant = CRT if isinstance(key, PrivateKey) else DJN
@@ -94,7 +93,7 @@ def choose_randomisers(
 
 
 def public_part(key: PublicKey | PrivateKey) -> PublicKey:
-    """The public key of either. Raises KeyRefusedError for what is no key."""
+    """The public key of a public or private key. Raises KeyRefusedError where `key` is no key."""
     if isinstance(key, PrivateKey):
         return key.public
     if isinstance(key, PublicKey):

@@ -71,8 +71,8 @@ def add_plain(c: Ciphertexts, plain: PackedPlaintext | Any) -> Ciphertexts:
 def add_uniform(c: Ciphertexts) -> tuple[Ciphertexts, LimbArray]:
     """Ciphertexts of c + R mod n in c's shape, not re-randomised, and the R: limbs (c.size, limbs of n) on the host.
 
-    Each R is uniform in [0, n) and drawn for one ciphertext alone: the decrypting party finds a uniform number,
-    whatever the plaintext was.
+    Every ciphertext gets its own R, uniform in [0, n): the decrypting party finds a uniform number, whatever the
+    plaintext was.
     """
     masks = c.engine.random_below(c.size, c.public.n)
     hidden = c.engine.mod_mul_one_plus(c.reshape(-1).residues, masks)
@@ -82,9 +82,9 @@ def add_uniform(c: Ciphertexts) -> tuple[Ciphertexts, LimbArray]:
 def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
     """Ciphertexts of c * scalars for signed integers (any integer dtype, or Python integers), shapes broadcast.
 
-    Time depends on the largest scalar: the scalars are not hidden from a party that watches the clock, and the scalars
-    of a result that leaves are hidden only by `rerandomise`. A zero scalar gives the ciphertext 1, which shows that it
-    is zero. Raises BoundError for a scalar beyond the plaintext space, InputError for what is no integer.
+    Time depends on the largest scalar, so a party that watches the clock learns about the scalars. Only `rerandomise`
+    hides the scalars of a result that leaves: a zero scalar gives the ciphertext 1, which shows that it is zero. Raises
+    BoundError for a scalar beyond the plaintext space, InputError for what is no integer.
     """
     engine = c.engine
     magnitudes, negative = signed_magnitudes(scalars, c.public)
@@ -103,7 +103,7 @@ def multiply_plain(c: Ciphertexts, scalars: Any) -> Ciphertexts:
 def matmul_plain(plain: Any, c: Ciphertexts, *, progress: Progress | None = None) -> Ciphertexts:
     """Ciphertexts of plain @ c for signed integers (r, k) and c of shape (k,) or (k, m): shape (r,) or (r, m).
 
-    `plain` may be a sparse matrix of SciPy; it is taken by rows (CSR), and what it does not hold costs nothing.
+    `plain` may be a sparse matrix of SciPy; it is read by rows (CSR), and entries that it does not store cost nothing.
     `progress(done, total)` counts results. Time depends on the plain values, as in `multiply_plain`.
     Raises InputError for shapes that do not fit.
     """
@@ -130,7 +130,7 @@ def matmul_plain(plain: Any, c: Ciphertexts, *, progress: Progress | None = None
 
 
 def _interleave(parts: list[ResidueArray], column_count: int, engine: Engine) -> ResidueArray:
-    """Columns cut into parts, part by part and in each column by column, as one flat array in C order."""
+    """Columns cut into parts, as one flat array in C order: part by part, and within a part column by column."""
     joined = engine.concatenate(parts)
     if column_count == 1:
         return joined
@@ -161,10 +161,9 @@ def rerandomise(
     """The same plaintexts under fresh randomisers: nothing tells the result from new encryptions.
 
     Randomisers are uniform n-th residues, by `crt` with the PrivateKey as `key`, otherwise r^n: a party that knows the
-    primes, or made the key so that it may be no product of two, finds none of the randomisers that went in. What of the
-    plaintexts shall be hidden from the key's holder takes a mask before. r^n takes some twelve times as long as `djn`
-    encryption. `progress(done, total)` is called after every few thousand. Raises KeyRefusedError for a key that is not
-    the ciphertexts' own.
+    primes, or made the key from other factors than two primes, finds none of the old randomisers. To hide plaintexts
+    from the key's holder, add a mask before. r^n takes some twelve times as long as `djn` encryption. `progress(done,
+    total)` is called after every few thousand. Raises KeyRefusedError for a key that is not the ciphertexts' own.
     """
     engine = c.engine
     key = c.public if key is None else key
@@ -180,7 +179,7 @@ def rerandomise(
 
 
 def _with_inverses(c: Ciphertexts, negative: np.ndarray[Any, np.dtype[np.bool_]]) -> ResidueArray:
-    """c broadcast to the shape of `negative`, inverted where it is set; each needed inverse is made once."""
+    """c broadcast to the shape of `negative`, inverted where `negative` is set; computes each needed inverse once."""
     engine = c.engine
     positions = np.broadcast_to(np.arange(c.size, dtype=np.int64).reshape(c.shape), negative.shape)
     needed, place = np.unique(positions[negative], return_inverse=True)

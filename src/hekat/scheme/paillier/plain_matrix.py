@@ -13,7 +13,7 @@ from hekat.engine.sparse_exponents import SparseExponents
 from hekat.scheme.paillier.keys.key_pair import PublicKey
 from hekat.scheme.paillier.plain_operand import signed_magnitudes
 
-# So many rows at least share what is made for each column's ciphertext; beyond, a part of a product is this long.
+# At least so many rows share the table of each column's ciphertext; a longer product runs in parts of so many rows.
 MIN_PART_ROWS: Final = 64
 PART_TERMS: Final = 1 << 20
 
@@ -32,7 +32,7 @@ class PlainMatrix(Protocol):
         ...
 
     def exponents(self, rows: slice) -> Exponents:
-        """These rows as `mod_multi_exp` takes them: a row for each result."""
+        """These rows in the form that `mod_multi_exp` takes: one row for each result."""
         ...
 
 
@@ -80,7 +80,8 @@ class SparseMatrix:
 
 
 def plain_matrix(plain: Any, public: PublicKey) -> PlainMatrix:
-    """`plain` taken apart: a sparse matrix as SciPy's are (CSR, or with a `tocsr`), else what becomes an array.
+    """`plain` as magnitudes and signs: a sparse matrix of SciPy's kind (CSR, or with a `tocsr`), or anything that
+    becomes an array.
 
     Raises BoundError for a magnitude beyond the plaintext space, InputError for what holds no integers.
     """
@@ -93,6 +94,6 @@ def plain_matrix(plain: Any, public: PublicKey) -> PlainMatrix:
 
 
 def part_rows(matrix: PlainMatrix) -> int:
-    """Rows of a part that gives its caller word in between."""
+    """Rows of a part, after which the product reports progress."""
     terms_per_row = max(1, matrix.term_count // max(1, matrix.shape[0]))
     return max(MIN_PART_ROWS, PART_TERMS // terms_per_row)

@@ -1,4 +1,4 @@
-"""Plain integers that meet ciphertexts: checked, and taken apart into magnitudes and signs."""
+"""Plain operands of ciphertexts: checked, and split into magnitudes and signs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def signed_magnitudes(values: Any, public: PublicKey) -> tuple[LimbArray, BoolAr
         return limbs, np.array([value < 0 for value in flat], np.bool_).reshape(array.shape)
     negative = np.asarray(array < 0)
     words = array.astype(np.uint64)
-    # Unsigned negation is right for the least int64 too, whose magnitude int64 cannot hold.
+    # Unsigned negation is right for the lowest int64 too, whose magnitude int64 cannot hold.
     words = np.where(negative, np.uint64(0) - words, words)
     _check_magnitude(int(words.max(initial=0)), bound)
     return words[..., np.newaxis], negative

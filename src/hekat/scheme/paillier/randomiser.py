@@ -1,8 +1,8 @@
 """Fresh randomisers r^n mod n^2, one per ciphertext, in three ways; all randomness is the operating system's.
 
-Towards the holder of the private key only `standard` and `crt` will do: they are uniform n-th residues. `djn` ones lie
-in the cosets that -x^2 reaches and have exponents of half the size, so that the holder of the primes can tell them
-apart.
+Only `standard` and `crt` randomisers serve against the holder of the private key: they are uniform n-th residues.
+`djn` randomisers lie in the cosets that -x^2 reaches and have exponents of half the size, so the holder of the primes
+can tell them apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.scheme.paillier.keys.prime_half import PrimeHalf
 from hekat.scheme.paillier.keys.table_cache import TableCache
 
-# What a key's table of randomisers is planned for: this many batches like the one that asks, between these bounds.
+# A key's table of randomisers is planned for this many batches like the present one, between these bounds.
 PLANNED_BATCHES: Final = 16
 MIN_PLANNED_USES: Final = 1 << 12
 MAX_PLANNED_USES: Final = 1 << 15
@@ -29,9 +29,9 @@ MAX_PLANNED_USES: Final = 1 << 15
 def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueArray:
     """r^n mod n^2, r uniform in [1, n): uniform n-th residues, as x -> x^n permutes the units mod n.
 
-    An r that shares a factor with n makes no unit; the odds are about 2^(1 - bits/2) for the product of two primes. It
-    tells nothing even where a dishonest n has smaller ones: modulo that factor's square the product is 0, and whether
-    it is does not depend on what is re-randomised.
+    An r that shares a factor with n makes no unit; the odds are about 2^(1 - bits/2) for the product of two primes.
+    Such an r reveals nothing even where a dishonest n has smaller factors: modulo that factor's square the product is
+    0, whatever plaintext is re-randomised.
     Source: Paillier 1999, section 4.
     """
     limbs = engine.random_below(count, key.n - 1)
@@ -44,7 +44,7 @@ def standard_randomisers(key: PublicKey, count: int, engine: Engine) -> ResidueA
 def djn_randomisers(key: PublicKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
     """h_s^a mod n^2, a uniform of ceil(|n|/2) bits; assumes DCR and that short exponents suffice.
 
-    `batch_count`: of how many in all these are a part, for the table's sake. So in `crt_randomisers`.
+    `batch_count`: randomisers in the whole batch, which sets the table's size; `crt_randomisers` takes it too.
     Source: Damgard-Jurik-Nielsen 2010, section 4.2.
     """
     uses = planned_uses(max(count, batch_count))
@@ -71,7 +71,7 @@ def crt_randomisers(key: PrivateKey, count: int, engine: Engine, *, batch_count:
 
 
 def half_randomisers(half: PrimeHalf, count: int, engine: Engine, batch_count: int = 0) -> ResidueArray:
-    """Uniform p-th powers of units mod p^2: what encryptions of zero look like there."""
+    """Uniform p-th powers of units mod p^2: encryptions of zero, taken mod p^2."""
     table = half.randomiser_table(engine, planned_uses(max(count, batch_count)))
     exponents = engine.random_below(count, half.modulus.value - 1)
     return engine.mod_exp_fixed(table, exponents)
@@ -80,8 +80,8 @@ def half_randomisers(half: PrimeHalf, count: int, engine: Engine, batch_count: i
 def planned_uses(count: int) -> int:
     """How many powers to plan a table for when a batch of `count` asks for it.
 
-    A key mostly serves many batches like the one at hand, as in the rounds of a training; so a wider table may cost
-    what it saves over some of them. A large batch pays for its table alone: nobody knows whether others follow.
+    A key mostly serves many batches like this one, as in the rounds of a training; so a wider table may cost as much as
+    it saves over some of them. A large batch has to pay for its table alone, because no other may follow.
     """
     return max(count, MIN_PLANNED_USES, min(PLANNED_BATCHES * count, MAX_PLANNED_USES))
 
@@ -89,10 +89,10 @@ def planned_uses(count: int) -> int:
 def check_table_memory(key_bits: int, engine: Engine) -> None:
     """Raise InputError where `engine` has no memory for the tables of a private key of `key_bits` bits.
 
-    One at a time has to fit, in its smallest form: the others are made again when needed.
+    One table at a time has to fit, in its smallest form: the others are made again when needed.
     """
     prime_bits = key_bits // 2
-    # Stands in for a prime, as a key may not be there yet.
+    # Stands in for a prime, because there may be no key yet.
     root = (1 << prime_bits) - 1
     constant_time = not engine.single_tenant
     make = partial(
@@ -113,8 +113,8 @@ def _lift(half: PrimeHalf, residues: ResidueArray, engine: Engine) -> LimbArray:
 
 
 def _make_djn_table(key: PublicKey, engine: Engine, uses: int) -> FixedBaseTable:
-    """The table of h_s = h^n, h = -x^2 mod n for a random x of this process' own: each table has its own."""
-    # Someone else's h could lie in a small subgroup; one's own cannot be chosen against oneself.
+    """The table of h_s = h^n, h = -x^2 mod n, with a fresh random x of this process for each table."""
+    # An h from another party could lie in a small subgroup; nobody chose this process' own h against it.
     n, n_squared = gmpy2.mpz(key.n), gmpy2.mpz(key.n_squared.value)
     x = gmpy2.mpz(0)
     while gmpy2.gcd(x, n) != 1:  # a unit at the first draw, except with odds of about 2^(1 - bits/2)

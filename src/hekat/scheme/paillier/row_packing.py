@@ -1,15 +1,15 @@
-"""Products X^T d with many rows of d in one ciphertext, opened so that nothing but the products is told.
+"""Products X^T d with many rows of d in one ciphertext, opened so that nobody learns anything but the products.
 
 Values d_0 .. d_(k-1) of k rows lie in one plaintext as D(Z) = sum d_i Z^i at Z = 2^slot_bits. A column enters as
 X(Z) = sum x_i Z^(k-1-i); then the coefficient of Z^(k-1) in D X is sum x_i d_i, and summed over all ciphertexts it is
-the column's product with all rows. Rows so take a k-th of the encryptions and of the bytes.
+the column's product with all rows. So rows take a k-th of the encryptions and bytes.
 
-The other coefficients are sums that nobody is to know. So the party that asks for a product adds a mask r uniform mod
-n. The key's holder finds m + r mod n, which is uniform, and tells the bits of that one slot alone. Less r's own bits
-they are the product, unless what lies below carries into the slot; then the product comes out one unit off: with odds
-of |what lies below| / 2^(its bits), which is the neighbour's magnitude over 2^slot_bits. That unit is all that ever
-shows of a neighbour. No sum passes 2^(slot_bits - 1 - HIDING_BITS), so it shows with odds below 2^-HIDING_BITS a
-number. The sum wraps mod n with odds of at most 2^-MARGIN_BITS.
+The other coefficients are sums that nobody may learn. So the party that asks for a product adds a mask r uniform mod n.
+The key's holder finds m + r mod n, which is uniform, and returns the bits of that one slot alone. The asking party
+subtracts r's bits of the slot and has the product, unless the bits below carry into the slot: then the product comes
+out one unit off, with odds of the neighbour's magnitude over 2^slot_bits. That unit is all that a neighbour ever shows.
+No sum exceeds 2^(slot_bits - 1 - HIDING_BITS), so each opened number shows it with odds below 2^-HIDING_BITS. The sum
+wraps mod n with odds of at most 2^-MARGIN_BITS.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hekat.scheme.paillier.keys.key_pair import PublicKey
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 
 MARGIN_BITS: Final = 80
-# Sums stay so many bits short of their slot: a neighbour shows in an opened number with odds below 2^-HIDING_BITS.
+# Sums stay so many bits below their slot's width: a neighbour shows in an opened number with odds below 2^-HIDING_BITS.
 HIDING_BITS: Final = 16
 # Two encryptions of a row take as long as this many squarings in all lanes of a processor.
 SQUARINGS_OF_A_ROW: Final = 300
@@ -57,12 +57,12 @@ class RowPacking:
 
 
 def choose_row_packing(public: PublicKey, product_bound: int, row_count: int, column_count: int) -> RowPacking:
-    """The packing under which `row_count` rows and `column_count` columns of all parties take the least time.
+    """The packing that is fastest for `row_count` rows and `column_count` columns of all parties.
 
-    `product_bound`: what no sum of products of a column's entries with rows' values passes.
+    `product_bound` bounds every sum of products of a column's entries with rows' values.
     Raises BoundError where the key has no room for one row.
     """
-    # One unit more than the bound still fits: it may be carried in.
+    # The bound plus one still fits: a carry may add one unit.
     slot_bits = (product_bound + 1).bit_length() + 1 + HIDING_BITS
     room_bits = public.bits - MARGIN_BITS
     most = (room_bits // slot_bits + 1) // 2
@@ -73,7 +73,7 @@ def choose_row_packing(public: PublicKey, product_bound: int, row_count: int, co
             got=f"products up to 2^{product_bound.bit_length()}",
             cure="use fewer bits for fixed point, fewer rows in a batch, or a larger key",
         )
-    # More rows in one: fewer encryptions, but as many more squarings for each column.
+    # More rows in one plaintext: fewer encryptions, but proportionally more squarings for each column.
     best = isqrt(SQUARINGS_OF_A_ROW * row_count // (slot_bits * max(column_count, LEAST_COLUMNS)))
     return RowPacking(max(1, min(most, best)), slot_bits)
 
@@ -100,7 +100,7 @@ def pack_rows(values: npt.NDArray[Any], packing: RowPacking) -> PackedPlaintext:
 
 
 def arrange_columns(columns: Any, packing: RowPacking) -> Any:
-    """Integers (columns, rows), dense or sparse as SciPy's, as `packed_products` takes them.
+    """Integers (columns, rows), dense or sparse as SciPy's, in the order that `packed_products` takes.
 
     Shape (packing.row_count * columns, groups): the columns' entries for the rows in the first slot, then the next.
     """
@@ -122,8 +122,8 @@ def arrange_columns(columns: Any, packing: RowPacking) -> Any:
 def packed_products(arranged: Any, c: Ciphertexts, packing: RowPacking) -> Ciphertexts:
     """Ciphertexts (columns,) or (columns, m) with columns @ rows in one slot, for packed rows c.
 
-    `arranged` from `arrange_columns`; c of shape (groups,) or (groups, m). Not re-randomised, and to be opened under a
-    mask uniform mod n by `open_slots` alone: the other slots hold sums of their own.
+    `arranged` comes from `arrange_columns`; c has shape (groups,) or (groups, m). Not re-randomised. Open them only
+    with `open_slots` and under a mask uniform mod n: the other slots hold further sums.
     """
     by_slot = matmul_plain(arranged, c)
     by_slot = by_slot.reshape((packing.row_count, arranged.shape[0] // packing.row_count, *c.shape[1:]))
@@ -134,7 +134,7 @@ def packed_products(arranged: Any, c: Ciphertexts, packing: RowPacking) -> Ciphe
 
 
 def place_products(values: Sequence[int], packing: RowPacking) -> PackedPlaintext:
-    """Products that somebody has in the clear as plaintexts of their slot, to be added to others.
+    """Products in the clear as plaintexts of their slot, for adding to encrypted ones.
 
     Raises BoundError for one beyond the slot, without it.
     """
@@ -148,10 +148,10 @@ def place_products(values: Sequence[int], packing: RowPacking) -> PackedPlaintex
 
 
 def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking, cut_bits: int = 0) -> LimbArray:
-    """Of decrypted masked products, two's complement (count, limbs of n), the bits that may be told: the bits of the
-    slot except for its lowest `cut_bits`.
+    """The bits of decrypted masked products, two's complement (count, limbs of n), that the asking party may see: the
+    slot's bits without its lowest `cut_bits`.
 
-    Shape (count, limbs of what is told).
+    Shape (count, limbs of these bits).
     """
     wrap = 1 << (64 * opened.shape[-1])
     residues = [(value - wrap if 2 * value >= wrap else value) % public.n for value in ints_from_limbs(opened)]
@@ -161,10 +161,10 @@ def open_slots(opened: LimbArray, public: PublicKey, packing: RowPacking, cut_bi
 
 
 def unmask_slots(slots: LimbArray, masks: LimbArray, packing: RowPacking, cut_bits: int = 0) -> list[int]:
-    """The products over 2^cut_bits, from the told slots and the masks mod n that were added; where bits are cut, the
-    whole number below or above, each with odds of how near it is.
+    """The products divided by 2^cut_bits, from the opened slots and the masks mod n that were added; where bits are
+    cut, the whole number below or above, the nearer one with the higher odds.
 
-    Raises InputError where there are not as many slots as masks, or one is wider than a slot.
+    Raises InputError where the counts of slots and masks differ, or an opened number is wider than a slot.
     """
     told_bits = packing.slot_bits - cut_bits
     if slots.shape != (len(masks), limbs_for_bits(told_bits)):

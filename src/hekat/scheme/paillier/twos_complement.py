@@ -1,6 +1,6 @@
 """Signed plaintexts as two's complement limbs: representatives mod n, bounds, without a branch on a value.
 
-Limbs of a device stay there; that takes `engine.active`.
+Limbs on a device stay there; the caller has to be within `engine.active`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hekat.plaintext_space import PackedPlaintext
 
 
 def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
-    """Values below 2 n as two's complement of what they are mod n in (-n/2, n/2], limbs as n has."""
+    """Values below 2 n, reduced mod n into (-n/2, n/2], as two's complement with as many limbs as n."""
     limb_count = limbs_for_bits(n.bit_length())
     wrap = 1 << (LIMB_BITS * limb_count)
     ends = limbs_from_ints([n // 2 + 1, n + n // 2 + 1], limbs.shape[-1])
@@ -24,7 +24,7 @@ def signed_of_sums(limbs: LimbArray, n: int, engine: Engine) -> LimbArray:
     minus_n, minus_two_n = array_module(limbs).asarray(
         limbs_from_ints([wrap - n, (2 * wrap - 2 * n) % wrap], limb_count)
     )
-    # What is above the second end is above the first too.
+    # A value above the second end is above the first too.
     addends = above_half & minus_n
     addends ^= above_all & (minus_n ^ minus_two_n)
     return engine.int_add(limbs[..., :limb_count], addends)[..., :limb_count]
@@ -40,8 +40,8 @@ def check_within_bound(limbs: LimbArray, bound: int, engine: Engine, what: str) 
     if not limbs.size:
         return
     limb_count = max(limbs.shape[-1], limbs_for_bits(bound.bit_length() + 1))
-    # m + bound lies in [0, 2 bound]; of m below -bound it wraps, to half of all numbers plus bound or more, which is
-    # above 2 bound.
+    # m + bound lies in [0, 2 bound] for every m within the bound; for m below -bound it wraps to at least half of all
+    # numbers plus bound, which is above 2 bound.
     shifted = engine.int_add(resize_signed(limbs, limb_count), limbs_from_ints([bound], limb_count))[..., :limb_count]
     _, is_beyond = engine.int_sub(limbs_from_ints([2 * bound], limb_count), shifted)
     if is_beyond.any():

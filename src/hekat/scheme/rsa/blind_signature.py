@@ -95,8 +95,8 @@ def blind(hashed: HashedItems, *, progress: Progress | None = None) -> tuple[Bli
 
     Raises:
         InputError: `hashed` is no HashedItems, or holds a 0.
-        KeyRefusedError: An item shares a factor with n, which no blinding hides; a sound key makes that impossible to
-            meet.
+        KeyRefusedError: An item shares a factor with n, which no blinding hides; under a sound key this practically
+            never happens.
 
     Examples:
         >>> import hekat
@@ -134,7 +134,7 @@ def sign(
 ) -> Signatures | BlindSignatures:
     """The values to the power d: blind signatures of blinded items, signatures of hashed ones.
 
-    A party that may ask for these gets the power d of anything: sign with a key that does nothing else.
+    A party that may ask for signatures gets the power d of anything it likes: sign with a key that does nothing else.
 
     Args:
         key: The signer's private key.
@@ -242,7 +242,7 @@ def verify(hashed: HashedItems, signatures: Signatures, *, progress: Progress | 
 
 
 def _check_units(hashed: HashedItems) -> None:
-    """Raise InputError or KeyRefusedError unless all are units: their product is, at one product an item."""
+    """Raise InputError or KeyRefusedError unless all are units; the check costs one product for each item."""
     engine = hashed.engine
     product = engine.mod_product(engine.reshape(hashed.residues, (hashed.size,)))
     try:

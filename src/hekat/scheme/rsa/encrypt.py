@@ -22,7 +22,7 @@ def encrypt(
     Args:
         public: The key to encrypt under.
         plain: Messages 0 < m < n as uint64 limbs, little-endian, shape (..., limbs).
-        engine: What computes it; the selected engine if None.
+        engine: The engine that computes; the selected engine if None.
         progress: Called as `progress(done, total)` after every few thousand messages.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What anyone can compute on textbook RSA ciphertexts: products of what they hold."""
+"""What anyone can compute on textbook RSA ciphertexts: products of their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of residues mod n under one public key, one class for each thing they can be."""
+"""Arrays of residues mod n under one public key, one class for each kind."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TextbookCiphertexts(GroupElements):
 
 
 def check_no_zeros(limbs: LimbArray, what: str, cure: str) -> None:
-    """Raise InputError where one of the values (..., limbs) is 0: no unit, and its own power."""
+    """Raise InputError where one of the values (..., limbs) is 0, which is no unit and equals each of its powers."""
     if not limbs.any(axis=-1).all():
         raise InputError(f"{what} is 0", expected="values from 1 to n - 1", got="0", cure=cure)
 
@@ -171,7 +171,7 @@ def check_kind(values: object, *kinds: type[GroupElements]) -> None:
 
 
 def check_same_shape(a: GroupElements, b: GroupElements) -> None:
-    """Raise InputError unless both have one shape."""
+    """Raise InputError unless both have the same shape."""
     if a.shape != b.shape:
         raise InputError(
             "arrays of different shape",

@@ -106,7 +106,7 @@ class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
 
     Raises:
         InputError: p, q or e is no int.
-        KeyRefusedError: p and q are not two such primes, or their product has a bit less than both together.
+        KeyRefusedError: p and q are not two such primes, or their product has one bit less than the sum of their sizes.
 
     Examples:
         >>> import hekat
@@ -223,7 +223,7 @@ def check_private_key(key: object) -> PrivateKey:
 
 
 def encode_public_key(n: int, e: int) -> bytes:
-    """n and e as bytes that no other pair has: 8 bytes of e, then n in its own length, both big-endian."""
+    """n and e as bytes, different for every pair: 8 bytes of e, then n in its own length, both big-endian."""
     return e.to_bytes(8, "big") + unsigned_bytes(n)
 
 

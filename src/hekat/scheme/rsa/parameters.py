@@ -1,4 +1,4 @@
-"""What sizes and exponents of RSA are allowed, checked once when a key is made or taken from elsewhere.
+"""The allowed sizes and exponents of RSA, checked once when a key is made or comes from elsewhere.
 
 Symbols in this folder, as in RFC 8017: n = p q the public modulus, e the public exponent, d its inverse mod
 lcm(p-1, q-1), dP = d mod p-1 and dQ = d mod q-1 the exponents of the halves, m a message, s a signature, r the
@@ -19,7 +19,7 @@ MIN_TEST_KEY_BITS: Final = 128
 MAX_KEY_BITS: Final = 8192
 
 DEFAULT_EXPONENT: Final = 65537
-# A larger exponent only costs time; up to here d cannot come out short either, as e d > lcm(p-1, q-1).
+# A larger exponent only costs time; up to here d cannot come out short either, because e d > lcm(p-1, q-1).
 MAX_EXPONENT: Final = (1 << 32) - 1
 PRIME_TEST_ROUNDS: Final = 40
 
@@ -32,7 +32,7 @@ def check_new_key_bits(bits: int, unsafe_for_benchmark: bool) -> None:
 def check_exponent(e: int) -> None:
     """Raise InputError or KeyRefusedError unless e is an odd prime from 65537 to 2^32 - 1.
 
-    A prime, so that whether x -> x^e is a permutation hangs on one factor and a few e-th roots show it.
+    e has to be prime so that one factor decides whether x -> x^e is a permutation, and a few e-th roots show it.
     """
     if isinstance(e, bool) or not isinstance(e, int):
         raise InputError("public exponent refused", expected="e as an int", got=f"a {type(e).__name__}")

@@ -1,8 +1,8 @@
 """A proof that x -> x^e is a permutation mod n: without it a dishonest key maker could see through blinding.
 
 Where the prime e divides p-1, x^e reaches only the share 1/e of the residues mod p: then m r^e tells which e-th part
-of the group m lies in. The proof is the e-th roots of values that the key itself fixes; a key that has no permutation
-has one with odds below 2^-138 (`permutation_challenges`).
+of the group m lies in. The proof is the e-th roots of values that the key itself fixes; where x -> x^e is no
+permutation, a proof exists with odds below 2^-138 (`permutation_challenges`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def prove_permutation(key: PrivateKey, *, engine: Engine | None = None) -> Signa
 
     Args:
         key: The private key of the maker.
-        engine: What computes it; the selected engine if None.
+        engine: The engine that computes; the selected engine if None.
 
     Returns:
         The proof, shape (9,).
@@ -46,7 +46,7 @@ def check_permutation(public: PublicKey, proof: Signatures) -> None:
     """Check the proof that x -> x^e is a permutation mod n, before anything is blinded under the key.
 
     Args:
-        public: The key that the proof is of.
+        public: The key that the proof belongs to.
         proof: What its maker's `prove_permutation` gave.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a private key precomputes for one of its primes: all that a power with the secret exponent needs mod p.
+"""The constants that a private key precomputes for each prime: all that a power with the secret exponent needs mod p.
 
 Written for p; the half of q is the same with p and q exchanged.
 """

@@ -1,8 +1,8 @@
 """x^d mod n by the halves mod p and q: base blinded, joined without a branch, checked before it leaves.
 
 A fault in one half would give the factors away (s^e - m is then a multiple of the other prime), so a batch in which any
-result fails s^e = x is dropped whole. The base of the secret powers is x r^e for a fresh r: nothing a sender could
-choose, and nothing whose timing says anything about x.
+result fails s^e = x is dropped whole. The base of the secret powers is x r^e for a fresh r: no sender can choose it,
+and its timing says nothing about x.
 Source: Boneh-DeMillo-Lipton 1997 (faults); Kocher 1996 (blinding); the basis form of the join as in Paillier's.
 """
 
@@ -42,8 +42,8 @@ def random_units(public: PublicKey, count: int, engine: Engine) -> tuple[Residue
     try:
         return units, engine.mod_inv(units)
     except InputError:
-        # One shares a factor with n: odds of 2^(1 - bits/2) a draw, but far more where a dishonest n has small
-        # factors. All are drawn anew, half of them at a time, so that such a key does not keep us for ever.
+        # One unit shares a factor with n: odds of 2^(1 - bits/2) a draw, but far more where a dishonest n has small
+        # factors. All are drawn anew, half of them at a time, so that such a key cannot make this loop run for ever.
         counts = (count // 2, count - count // 2) if count > 1 else (count,)
         drawn = [random_units(public, part, engine) for part in counts]
         return engine.concatenate([one for one, _ in drawn]), engine.concatenate([one for _, one in drawn])
@@ -75,7 +75,7 @@ def _power_of_chunk(key: PrivateKey, limbs: LimbArray, engine: Engine) -> Residu
 
 
 def _power_of_half(half: PrimeHalf, limbs: LimbArray, engine: Engine) -> LimbArray:
-    """What the half of p adds to x^d mod n: a multiple of q below n."""
+    """The contribution of the half of p to x^d mod n: a multiple of q below n."""
     power = engine.mod_exp(engine.reduce(limbs, half.modulus), half.exponent)
     share = engine.mod_mul(power, engine.load(half.join_constant, half.modulus))
     return engine.int_mul(engine.limbs_of(share), half.other)

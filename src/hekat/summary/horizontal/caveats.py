@@ -30,7 +30,7 @@ def list_caveats(
     compares_plain: bool = False,
     compares_bits: bool = False,
 ) -> list[str]:
-    """The caveats of a finished run of the job; its sums were held against those of floats where it has checks.
+    """The caveats of a finished run of the job; where it has checks, its sums were compared with sums of floats.
 
     `compares_plain`, `compares_bits`: the job was trained in the clear, or at other bits per value, as well.
     """
@@ -52,7 +52,7 @@ def list_caveats(
     if run.resumed_after is not None:
         caveats.append(
             f"resumed after round {run.resumed_after}: rounds, seconds, bytes and clipped values of the {run.name} "
-            "run are those of the rounds after it"
+            "run count only the rounds after it"
         )
     earlier = [release for release in run.releases if release != this_release()]
     if earlier:

@@ -60,7 +60,7 @@ class FinishedRun:
 
     @property
     def metrics(self) -> tuple[dict[str, float], ...]:
-        """Those of each record."""
+        """The metrics of each record."""
         return () if self.finisher is None else self.finisher.metrics
 
     @property

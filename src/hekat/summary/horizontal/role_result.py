@@ -1,4 +1,4 @@
-"""What one role of a horizontal run leaves behind beside its files: plain data, of which summaries are made."""
+"""What one role of a horizontal run leaves behind besides its files: plain data for summaries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TableFacts:
 
     @classmethod
     def of(cls, table: Table, settings: HorizontalSettings, *, for_training: bool = True) -> TableFacts:
-        """Those of `table`; rows are held out of tables for training alone."""
+        """The facts of `table`; rows are held out only of tables for training."""
         class_rows = None
         if settings.classes is not None and table.labels is not None:
             counts = Counter(table.labels.tolist())
@@ -40,7 +40,7 @@ class TableFacts:
 class TrainedFacts:
     """What training ended with at a party: the same at every party that was there at the end.
 
-    `metrics` are those of the common test set, empty without one; `validation` those of all held-out rows. `losses` are
+    `metrics` are measured on the common test set, empty without one; `validation` on all held-out rows. `losses` are
     of all rounds, also of those before a resumed run. `parameter_count` counts the values of the model.
     """
 

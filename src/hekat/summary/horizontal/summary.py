@@ -225,7 +225,7 @@ def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> 
 
 
 def _bits_per_value(settings: HorizontalSettings, packing: Packing | None) -> float | None:
-    """Of an update that fills its ciphertexts or chunks, before it is sealed."""
+    """Bits for an update that fills its ciphertexts or chunks, before it is sealed."""
     if settings.protection == "paillier":
         return None if packing is None else 2 * settings.key_bits / packing.lanes_per_ciphertext
     return choose_parameters(settings.codec.value_bits, settings.sample_size).upload_bits

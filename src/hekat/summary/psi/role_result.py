@@ -1,4 +1,4 @@
-"""What one party of a set intersection leaves behind beside its rows: plain data, of which summaries are made."""
+"""What one party of a set intersection leaves behind besides its rows: plain data for summaries."""
 
 from __future__ import annotations
 

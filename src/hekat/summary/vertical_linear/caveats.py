@@ -48,7 +48,7 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
         yield (
             "guest and hosts see their own gradients: linear equations on labels, at the guest on the hosts' scores, "
             f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, "
-            "and so do those of hosts that put theirs together"
+            "and so do the equations of hosts that combine theirs"
         )
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"
@@ -64,7 +64,10 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
         yield f"the guest learned each epoch's mean square of residuals to 2^-{bits}, and stop rules go by that"
     yield f"scores are told to 2^-{job.prediction.score_bits}, and counted against policy.max_predictions of the site"
     if settings.task == "logistic":
-        yield "the loss is the second-order Taylor form of the logistic one: its weights are not those of the exact one"
+        yield (
+            "the loss is the second-order Taylor form of the logistic one: its weights differ from the weights of the "
+            "exact one"
+        )
 
 
 def _of_matching(job: VerticalJob) -> Iterator[str]:

@@ -30,12 +30,12 @@ class FinishedVerticalRun:
 
     @property
     def narrator(self) -> VerticalResult | None:
-        """By whose clock the parts of the session are told: the guest's, else that of the first host known here."""
+        """The role whose clock times the parts of the session: the guest, else the first host known here."""
         return next((self.results[name] for name in self.job.settings.parties if name in self.results), None)
 
     @property
     def epochs(self) -> list[EpochFacts]:
-        """Every epoch in order, those of the resumed run first; an epoch ends as the narrator sees it."""
+        """Every epoch in order, the epochs of the resumed run first; an epoch ends when it ends for the narrator."""
         narrator = self.narrator
         if narrator is None:
             return []

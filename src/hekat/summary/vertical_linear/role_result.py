@@ -1,4 +1,4 @@
-"""What one role of a vertical run leaves behind beside its files: plain data, of which summaries are made."""
+"""What one role of a vertical run leaves behind besides its files: plain data for summaries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class VerticalResult:
     parts of the session, waiting included.
 
     `table` is None at an arbiter. `matches` are of the training rows, then of the test rows. `class_rows` counts the
-    guest's common rows by class; `metrics` are those of the test rows at a guest that received their scores.
+    guest's common rows by class; `metrics` are measured on the test rows, at a guest that received their scores.
     `started_from` is the id of the run whose weights training began with.
     """
 

@@ -101,7 +101,7 @@ def _own_result(run: FinishedVerticalRun) -> Result:
 
 
 def _describe_match(run: FinishedVerticalRun, matches: Sequence[Match], number: int) -> IntersectionFacts | None:
-    """Of the training rows, `number` 0, or of the test rows, 1."""
+    """The match of the training rows (`number` 0) or of the test rows (1)."""
     if len(matches) <= number:
         return None
     sizes = {}
@@ -174,7 +174,7 @@ def _learned(run: FinishedVerticalRun) -> list[LearnedFacts]:
 
 
 def _checks(checks: Sequence[StepCheck]) -> list[EpochExactness]:
-    """Of each epoch the step whose error came nearest to its bound."""
+    """For each epoch the step whose error came nearest to its bound."""
     worst: dict[str, EpochExactness] = {}
     for check in checks:
         epoch = check.step.split("/", 1)[0]

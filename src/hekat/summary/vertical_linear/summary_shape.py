@@ -48,7 +48,7 @@ class Result(TypedDict):
 
 class EpochFacts(TypedDict):
     """`loss`: the guest's, of the weights in progress, averaged over batches. `gradient_error_bound` by party: the
-    largest distance of an entry of its gradients from that of exact arithmetic; parties that do not learn it are left
+    largest distance of an entry of its gradients from exact arithmetic; parties that do not learn it are left
     out. `seconds` since the last epoch ended, or training began; None of an epoch of the run that was resumed."""
 
     epoch: int
@@ -66,14 +66,14 @@ class RoleBytes(TypedDict):
 
 
 class Bytes(TypedDict):
-    """`ciphertext_bytes`: of the numbers of one ciphertext of the training; None where it was in the clear."""
+    """`ciphertext_bytes`: bytes of one ciphertext's numbers in training; None where it was in the clear."""
 
     by_role: dict[str, RoleBytes]
     ciphertext_bytes: int | None
 
 
 class Seconds(TypedDict):
-    """Of the whole session and its parts, all roles taking turns; a part that was not played is 0."""
+    """Seconds of the whole session and its parts, all roles taking turns; a part that was not played is 0."""
 
     total: float
     intersection: float
@@ -102,7 +102,7 @@ class EpochExactness(TypedDict):
 
 
 class Compared(TypedDict):
-    """How far the run's scores on the test rows (else on the common rows) are from those of centralised training.
+    """How far the run's scores on the test rows (else on the common rows) are from centralised training's scores.
 
     `largest_score_difference` is in units of the score, w x + intercept; `loss` the last epoch's of both.
     """

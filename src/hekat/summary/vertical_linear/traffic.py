@@ -20,7 +20,7 @@ class StepTraffic:
 
 @dataclass(frozen=True)
 class RoleTraffic:
-    """Of a whole run, hellos and signatures included; `by_step` by kind of step, the largest first."""
+    """Bytes of a whole run, hellos and signatures included; `by_step` by kind of step, the largest first."""
 
     sent: int
     received: int

@@ -176,7 +176,7 @@ def test_sizes_that_cannot_be_are_refused_by_who_is_told_them(
     assert "bank begins with sizes that cannot be" in str(error)
 
 
-OF_HIGH_LEVERAGE = "expected those of high leverage among its columns; got 3 columns,"
+OF_HIGH_LEVERAGE = "expected the columns of high leverage among its own; got 3 columns,"
 
 
 @pytest.mark.parametrize("high", [-1, 4])

@@ -1,17 +1,17 @@
 // How the threads of a block work together: phases between barriers, memory that they share.
 //
 // A kernel of blocks is a sequence of phases, each a body that every thread runs once; behind each phase is a
-// barrier. In a phase no thread reads what another one writes in it. Between phases stands only what is the
-// same in all threads: what a thread of its own needs later lies in memory. So the emulation, which runs a
-// phase thread after thread, is exact, whatever the order of the threads.
+// barrier. In a phase no thread reads what another one writes in it. Between phases stand only values that
+// are the same in all threads; a thread keeps its own values in memory. So the emulation, which runs a phase
+// thread after thread, is exact, whatever the order of the threads.
 #pragma once
 
 #include "words.cuh"
 
 #if defined(__CUDACC__)
 
-// As HEKAT_KERNEL, of which two blocks have room in a multiprocessor's registers: 128 a thread where a block
-// has 256. While the threads of one wait at a barrier those of the other work.
+// As HEKAT_KERNEL, but with registers for two blocks in a multiprocessor: 128 a thread where a block has 256
+// threads. While the threads of one block wait at a barrier, the threads of the other work.
 #define HEKAT_KERNEL_OF_TWO(threads) extern "C" __global__ void __launch_bounds__(threads, 2)
 
 namespace hekat {

@@ -6,7 +6,7 @@
 //
 // The modulus is q, t = 2^(lanes lane_bits) the number of plaintexts of a coefficient, delta = floor(q / t).
 // A plaintext m is worked on as u = m + offset, offset = sum of 2^(lane_bits - 1 + j lane_bits): its bits are
-// those of the digits, each 2^(lane_bits - 1) more than it says.
+// the bits of the digits, each plus 2^(lane_bits - 1).
 #pragma once
 
 #include "fields.cuh"

@@ -3,7 +3,7 @@
 
 using namespace hekat;
 
-// constants: out, kWords + kPowers * kRowWords words, of which the first kWords, n, are there already.
+// constants: out, kWords + kPowers * kRowWords words; the first kWords of them, n, are there already.
 //
 // R and R^2 come from doubling 1: slower than dividing, but it shows nothing of n, which may be secret.
 HEKAT_KERNEL(kBlockThreads) modulus_constants(u32* constants) {

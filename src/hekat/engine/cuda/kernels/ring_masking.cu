@@ -58,8 +58,8 @@ HEKAT_DEVICE void add_errors(u64* row, const Stream& stream, u32 used) {
 // Which value of a chunk lane `lane` holds: -1 the count, from chunk.value_count on none.
 HEKAT_DEVICE u32 value_of_lane(u32 lane) { return lane - 1; }
 
-// out = the written chunks of values, one block a chunk; keys: the public one, then that of the errors. Where
-// a value does not fit its lane *refused becomes 1, and out means nothing.
+// out = the written chunks of values, one block a chunk; keys: the public key, then the key of the errors.
+// Where a value does not fit its lane *refused becomes 1, and out means nothing.
 HEKAT_KERNEL_OF_TWO(kMostThreads)
 mask_values(u8* out, u32* refused, const u32* keys, const u64* secret, u64 first_chunk, const i32* values,
             u64 value_count, u64 chunk_count, const u64* ring, const u64* form_words) {

@@ -1,16 +1,17 @@
-"""The order between threads' streams: which of them wait for which, before memory is used and before it is freed.
+"""The order between threads' streams: which stream waits for which, before memory is used and before it is freed.
 
 Each host thread queues its work on a stream of its own, in order. Memory has a home: the stream of the thread that
 allocated it. The rules, for every kernel, copy and function on arrays:
 
-1. Memory is written on its home stream only, and no more once another thread has it. Results do not change.
-2. Before another stream uses it, that stream waits for what its home has queued by then: once, as nothing is written
-   after it. Published memory is complete already, and nobody waits for it.
-3. When the last array on it goes, its home waits for all other streams that used it, of what they have queued by then.
-   Only then is it wiped, on its home, and lent again, to work of its home. Published memory is no exception.
+1. Only the home stream writes memory, and only until another thread has it. Results do not change.
+2. Before another stream uses memory, that stream waits once for the work that the home has queued by then; nobody
+   writes the memory after that. Published memory is complete already, and no stream waits for it.
+3. When the last array on the memory goes, the home waits for the work that every other stream with a use of it has
+   queued by then. Only then does the home wipe it and lend it again, to its own work. This holds for published memory
+   too.
 
-So streams of threads that share nothing never wait for each other. Events are recorded when somebody waits, which
-covers more than is needed and costs nothing where nobody does.
+So streams of threads that share nothing never wait for each other. A stream records an event only when another stream
+has to wait: the event covers more work than necessary, but costs nothing where no stream waits.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ class Stream(Protocol):
     """A queue of work on a device, done in order; cupy.cuda.Stream is one. Any thread may call it."""
 
     def record(self) -> Any:
-        """An event that is over when all that is queued so far is done."""
+        """An event that is over when all work queued so far is done."""
         ...
 
     def wait_event(self, event: Any) -> None:
-        """What is queued from here on begins after `event`."""
+        """Work queued from here on begins after `event`."""
         ...
 
 
@@ -51,7 +52,7 @@ class MemoryOrder:
 
     @property
     def is_shared(self) -> bool:
-        """Whether another stream used it or it is published: from then on nothing writes it."""
+        """Whether another stream has used it or it is published: from then on nobody writes it."""
         return self._complete or bool(self._others)
 
     def is_ordered_for(self, stream: Stream) -> bool:
@@ -65,16 +66,16 @@ class MemoryOrder:
         with self._lock:
             if not self._complete and id(stream) not in self._others:
                 stream.wait_event(self._home.record())
-            # Held, so that its id stays its own, and its end can be waited for after its thread's.
+            # Kept, so that its id stays unique, and others can wait for the stream's work after its thread has ended.
             self._others[id(stream)] = stream
 
     def publish(self) -> None:
-        """Called once the home stream is synchronised: whatever wrote the memory is done."""
+        """Called once the home stream is synchronised, so that all writes are done."""
         self._complete = True
 
     def before_free(self) -> None:
         """Called when no array is left on the memory, before it is wiped on its home stream."""
-        # No lock: nobody else has it, and a garbage collection may run this in the middle of anything.
+        # No lock: nobody else has the memory, and a garbage collection may run this in the middle of anything.
         for stream in self._others.values():
             self._home.wait_event(stream.record())
         self._others.clear()
@@ -83,7 +84,7 @@ class MemoryOrder:
 class ThreadStreams:
     """A stream for each host thread; when a thread has ended, the next thread that begins borrows its stream.
 
-    So streams, and the memory that a pool keeps for each of them, are as many as threads were at work at one time.
+    So the number of streams, each with memory in the pool, is the largest number of threads ever at work at once.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -95,7 +96,7 @@ class ThreadStreams:
         """The calling thread's stream."""
         lent: _Lent | None = getattr(self._own, "lent", None)
         if lent is None:
-            # One operation each: no two threads pop the same one.
+            # A single operation each, so no two threads pop the same stream.
             try:
                 stream = self._free.pop()
             except IndexError:
@@ -106,7 +107,7 @@ class ThreadStreams:
 
 
 class _Lent:
-    """What a thread holds as long as it lives."""
+    """The stream that a thread holds as long as it lives."""
 
     __slots__ = ("__weakref__", "stream")
 

@@ -1,4 +1,4 @@
-"""Page-locked memory of the host that copies to and from a GPU pass through: reused by size, wiped after each use."""
+"""Page-locked host memory for copies to and from a GPU: reused by size, wiped after each use."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class PinnedBuffers:
     """Buffers of powers of two bytes. Calls may come from several threads."""
 
     def __init__(self, allocate: Callable[[int], Bytes], kept_bytes: int = KEPT_BYTES) -> None:
-        """`allocate` gives page-locked memory of as many bytes, which goes back with the last reference to it."""
+        """`allocate` returns page-locked memory of so many bytes, freed with the last reference to it."""
         self._allocate = allocate
         self._most_bytes = kept_bytes
         self._free: dict[int, list[Bytes]] = {}
         self._free_bytes = 0
-        # In the order in which they were given, with what of them is in use.
+        # Buffers in the order in which they were given back, with the part of each in use.
         self._busy: deque[tuple[Event, Bytes, int]] = deque()
         self._busy_bytes = 0
         self._lock = threading.Lock()
@@ -54,13 +54,13 @@ class PinnedBuffers:
         return self._allocate(size)
 
     def give(self, buffer: Bytes, used_bytes: int) -> None:
-        """Wipe what was used of the buffer and keep it for the next, as long as there is room."""
+        """Wipe the used part of the buffer and keep the buffer for the next caller, as long as there is room."""
         buffer[:used_bytes] = 0
         with self._lock:
             self._keep(buffer)
 
     def give_after(self, event: Event, buffer: Bytes, used_bytes: int) -> None:
-        """The same once `event` is over; until then the device reads the buffer."""
+        """As `give`, but once `event` is over; until then the device reads the buffer."""
         with self._lock:
             self._busy.append((event, buffer, used_bytes))
             self._busy_bytes += buffer.size
@@ -98,10 +98,10 @@ class PinnedBuffers:
 
 
 class Transfers:
-    """Copies between arrays of the host and a device's memory, in pieces through pinned buffers, on one stream each.
+    """Copies between host arrays and a device's memory, in pieces through pinned buffers, each on one stream.
 
-    `copy_in(pointer, buffer's address, bytes, stream)` and `copy_out(buffer's address, pointer, bytes, stream)` queue
-    one.
+    `copy_in(pointer, buffer's address, bytes, stream)` and `copy_out(buffer's address, pointer, bytes, stream)` each
+    queue one copy.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Transfers:
             self._buffers.give_after(stream.record(), buffer, piece.size)
 
     def download(self, target: Bytes, pointer: int, stream: Any) -> None:
-        """Fill `target` from the device; complete when this returns. Nobody else's stream is waited for."""
+        """Fill `target` from the device; complete when this returns. Waits for no other stream."""
         landing: deque[tuple[Bytes, Bytes, Event]] = deque()
         try:
             for start in range(0, target.size, self._piece_bytes):
@@ -134,18 +134,18 @@ class Transfers:
                 buffer = self._buffers.take(piece.size)
                 self._copy_out(buffer.ctypes.data, pointer + start, piece.size, stream)
                 landing.append((piece, buffer, stream.record()))
-                # While one piece is copied on the host, the next is on its way.
+                # While the host copies one piece, the next is on its way.
                 if len(landing) > 1:
                     self._land_next(landing)
             while landing:
                 self._land_next(landing)
         finally:
-            # After Ctrl-C or a failure the device may still write to them.
+            # After Ctrl-C or a failure the device may still write to the buffers.
             for piece, buffer, event in landing:
                 self._buffers.give_after(event, buffer, piece.size)
 
     def wipe(self) -> None:
-        """Wait for all uploads, and wipe what they went through."""
+        """Wait for all uploads, and wipe their buffers."""
         self._buffers.wipe()
 
     def _land_next(self, landing: deque[tuple[Bytes, Bytes, Event]]) -> None:

@@ -1,8 +1,8 @@
-"""Results stay on the device. Where its memory is short, those unused for longest lie on the host until they are used.
+"""Results stay on the device. Where its memory is short, the results unused for longest move to the host until used.
 
-Moved to the host, residues lie in ordinary memory of this process, as the CPU engine's do: ciphertexts, but randomisers
-too, and what is computed modulo secret primes. The operating system may swap it. It is wiped when they are back on the
-device, and when nobody keeps them any more.
+On the host, residues lie in ordinary memory of this process, as the CPU engine's do: ciphertexts, but also randomisers
+and results modulo secret primes. The operating system may swap this memory. It is wiped when the residues are back on
+the device, and when nobody keeps them any more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIB: Final = 1 << 20
 
 
 class Rows:
-    """Rows of a result, `data` of a residue array: on the device, or on the host until they are asked for.
+    """Rows of a result, `data` of a residue array: on the device, or on the host until somebody needs them.
 
     Nobody writes them. Safe for threads.
     """
@@ -45,8 +45,8 @@ class Rows:
         return not isinstance(self._place, _Moved)
 
     def on_device(self) -> DeviceArray:
-        """The rows on the device, ready for the calling thread's work; used now. They stay there as long as the caller
-        holds them.
+        """The rows on the device, ready for the calling thread's work; marks them as used now. They stay there as long
+        as the caller holds them.
 
         Raises DeviceMemoryError where the device has no room for them.
         """
@@ -62,7 +62,7 @@ class Rows:
             return self._residency.device.ready(array)
 
     def _move_out(self) -> bool:
-        """Leave the device; False where they did already, or are about to be used."""
+        """Move to the host; False where the rows are there already, or about to be used."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -75,9 +75,9 @@ class Rows:
 
 
 class _Moved:
-    """Rows that were moved to the host, where they are wiped when they go.
+    """Rows that were moved to the host; wiped there when they go.
 
-    Where somebody works on them they stay on the device too until that is done, and are found there.
+    While somebody works on them they stay on the device too, and others find them there.
     """
 
     __slots__ = ("host", "still_held")
@@ -91,13 +91,13 @@ class _Moved:
 
 
 class Residency:
-    """The rows that live on one device, which makes room by them where its memory is short. Safe for threads."""
+    """The rows that live on one device; moves some out where the device's memory is short. Safe for threads."""
 
     def __init__(self, device: Device) -> None:
         self.device: Final = device
         self._rows: Final[weakref.WeakValueDictionary[int, Rows]] = weakref.WeakValueDictionary()
         self._keys: Final = itertools.count()
-        # Held while room is made: two that are short at once do not move out twice as much.
+        # Held while making room, so that two threads short of memory at once do not move out twice as much.
         self._moving = threading.Lock()
         self._counting = threading.Lock()
         self._moved_out_count = 0
@@ -105,13 +105,13 @@ class Residency:
         device.when_short(self.make_room)
 
     def keep(self, array: DeviceArray) -> Rows:
-        """`array`, which the calling thread made and gives up, as rows that may move."""
+        """`array` as rows that may move; the calling thread made it and gives it up."""
         rows = Rows(self, array)
         self._rows[next(self._keys)] = rows
         return rows
 
     def make_room(self, short: DeviceMemoryError) -> bool:
-        """Move out the rows unused for longest, as much of them as is missing; False where none are left.
+        """Move out the rows unused for longest until enough is free; False where none are left.
 
         Raises EngineError where the host is out of memory too.
         """
@@ -133,7 +133,7 @@ class Residency:
             return moved_bytes > 0
 
     def describe(self) -> dict[str, str]:
-        """What is resident and what moved, for `hekat doctor`."""
+        """How much is resident and how much moved, for `hekat doctor`."""
         rows = self._live()
         resident = [one.nbytes for one in rows if one.is_on_device]
         moved = [one.nbytes for one in rows if not one.is_on_device]
@@ -144,7 +144,7 @@ class Residency:
         }
 
     def _live(self) -> list[Rows]:
-        # A list of the references first, which is one operation: rows come and go on other threads.
+        # First a list of the references, which is a single operation, because rows come and go on other threads.
         return [one for ref in self._rows.valuerefs() if (one := ref()) is not None]
 
     def _bring_back(self, moved: _Moved) -> DeviceArray:

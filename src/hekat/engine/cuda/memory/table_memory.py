@@ -1,4 +1,4 @@
-"""The memory for fixed-base tables on a device: a share of what it has."""
+"""The memory for fixed-base tables on a device: a share of the device's memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIB: Final = 1 << 20
 class DeviceTableMemory(TableRoom):
     """Room for tables of one device, flat arrays of uint32.
 
-    `scratch_bytes` are for the scratch of one operation: an eighth of what tables may take.
+    `scratch_bytes` limits the scratch of one operation: an eighth of the limit for tables.
     """
 
     def __init__(self, device: Device) -> None:
@@ -34,7 +34,7 @@ class DeviceTableMemory(TableRoom):
             try:
                 return device.empty(2 * words, np.uint32)
             except DeviceMemoryError as error:
-                # As for a table beyond the cap: the owners of other tables may let go of them.
+                # The same error as for a table beyond the cap, so that the owners of other tables may drop them.
                 raise InputError(
                     f"fixed-base table does not fit into the memory of {device.name}",
                     expected=f"at most {error.free_bytes / _MIB:.1f} MiB: the rest is in use",

@@ -27,7 +27,7 @@ MOST_EXPONENT = 40
 class ClippingPolicy(Protocol):
     """Decides bounds before a sum and learns from the counters after it.
 
-    `known` are the bounds that a checkpoint carries on; empty where the policy learns none.
+    `known` are the bounds in a checkpoint; empty where the policy learns none.
     """
 
     known: dict[str, float]
@@ -135,7 +135,8 @@ class AdaptiveClipping:
             histogram = exponent_counters(scaled)
             sums = sum_counters(aggregation, f"{step}/exponents", histogram)
             found = {name: self._first_bound(name, sums) for name in scaled}
-            # An all-zero tensor tells nothing of its later size, and the least bound would take many rounds to grow.
+            # An all-zero tensor says nothing about its later size, and the smallest bound would take many rounds to
+            # grow.
             widest = max(bound for bound in (*found.values(), MIN_ALPHA))
             unseen = widest if widest > MIN_ALPHA else 1.0
             self.known = {name: unseen if bound == MIN_ALPHA else bound for name, bound in found.items()}
@@ -172,7 +173,7 @@ class AdaptiveClipping:
 def exponent_counters(tensors: ScaledTensors) -> list[Counter]:
     """Each tensor's histogram of exponents: bin e counts values in (2^(e-1), 2^e]; the end bins take the rest.
 
-    The lowest bin is for zeros alone, and the one above it for all that is small: a tensor of small values has a bound.
+    The lowest bin counts only zeros, and the next one all small values, so that a tensor of small values has a bound.
     """
     counters: list[Counter] = []
     for name, values in tensors.items():

@@ -14,7 +14,7 @@ _CURE_NAN = f"look for a loss of the model's own that divides by zero or takes t
 
 
 def check_finite(party: str, number: int, update: Tensors, loss: float) -> None:
-    """Raise InputError that names the first tensor with NaN or infinity, or a loss that is none; no value is shown."""
+    """Raise InputError that names the first tensor with NaN or infinity, or an invalid loss; shows no value."""
     for name, values in update.items():
         if not np.isfinite(values).all():
             is_nan = bool(np.isnan(values).any())

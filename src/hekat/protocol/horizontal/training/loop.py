@@ -108,9 +108,9 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class LocalRun:
-    """What a training loop needs beside settings and data; the callbacks never see another party's values.
+    """What a training loop needs besides settings and data; the callbacks never see another party's values.
 
-    `on_compared` is told of the parties with which the final model could not be compared.
+    `on_compared` gets the parties with which the final model could not be compared.
     `save_own` receives what this party alone carries on, once the round's sum holds its update and before any party
     saves the round; `own` belongs to the round named in `resume_from`.
     """
@@ -257,13 +257,13 @@ class _Trainer:
 
     def compare_at_end(self) -> None:
         """Compare the final model, and the totals of all sums before it, with every other party."""
-        # A run that is resumed for this alone has saved nothing yet, and may stop here once more.
+        # A run resumed only for the comparison has saved nothing yet, and may stop here once more.
         self._run.save(self.state)
         digest = self._trail.end_with(digest_model(self.state, self._run.digest_key), encode_totals(self.state))
         self._run.on_compared(self._aggregation.compare_final(digest))
 
     def _should_stop(self, *, is_validated: bool) -> bool:
-        """As the stop rule reads it: validation losses where rows are held out, training losses otherwise."""
+        """Whether the stop rule ends training: by validation losses where rows are held out, else training losses."""
         training = self._settings.training
         if not self._settings.validation.hold_out:
             return should_stop(self.state.losses, training)
@@ -289,13 +289,13 @@ class _Trainer:
         return replace(work, update=update)
 
     def _nothing_of_its_own(self) -> LocalWork:
-        """The form of an update, for a round whose sample this party is not in: none of it is sent."""
+        """The form of an update, for a round whose sample leaves this party out; it sends nothing."""
         return LocalWork(
             self._trained.update_like(self._model, has_control=self._settings.training.has_control), 0.0, 1, 0
         )
 
     def _apply(self, aggregate: Aggregate) -> None:
-        """The server step, and scaffold's own."""
+        """The server step, and scaffold's step of c."""
         state = self.state
         with self._run.stopwatch.measure("train"):
             state.parameters, state.optimiser_state = self._server_step.apply(

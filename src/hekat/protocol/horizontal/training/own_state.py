@@ -1,6 +1,6 @@
-"""One party's own state from round to round: its control variate, and what its updates still owe.
+"""One party's own state from round to round: its control variate, and the remainder that its updates still owe.
 
-It follows from that party's rows alone, so it is in no checkpoint that parties share.
+It depends on that party's rows alone, so no shared checkpoint holds it.
 """
 
 from __future__ import annotations

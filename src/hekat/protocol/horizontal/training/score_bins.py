@@ -2,11 +2,11 @@
 
 A score is the log-odds z of the class. Its place is a whole number, z -> 2^30 (1/2 + z / (2 (|z| + 2))) rounded down:
 it grows with z, and no score is too large for it. Bins are cut between places, first at equal distances; then, after
-each sum, so that every bin is to hold the same share of a mixture, half of all scores as they were counted and half of
-all places. So bins follow the scores, however skewed, and none is so wide that it could hide where they go next. Where
-scores stay and few are equal, a bin comes to hold at most 2 / bins of them, and the AUC is off by at most 1 / bins;
-whatever they do, `binned_auc` says by how much at most. All of it is computed in whole numbers from sums that every
-party has, so all parties cut alike.
+each sum, so that every bin should hold the same share of a mixture, one half the counted scores and one half all
+places. So bins follow the scores, however skewed, and no bin is so wide that it could hide where the scores move next.
+Where scores stay and few are equal, a bin comes to hold at most 2 / bins of them, and the AUC is off by at most 1 /
+bins; whatever they do, `binned_auc` says by how much at most. All of it is computed in whole numbers from sums that
+every party has, so all parties cut alike.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hekat.errors import InputError
 from hekat.protocol.secure_sum.counters import IntArray
 
 PLACE_COUNT = 2**30
-# The log-odds at which a quarter of all places lies beyond, on each side.
+# On each side a quarter of all places lies beyond these log-odds.
 _SCALE = 2.0
 
 
@@ -57,7 +57,7 @@ def count_in_bins(places: IntArray, chosen: npt.NDArray[np.bool_], edges: IntArr
 
 
 def binned_auc(negatives: Sequence[int], positives: Sequence[int]) -> tuple[float, float] | None:
-    """(AUC, how far at most the AUC of the scores themselves is from it); None where a class has no row.
+    """(AUC, a bound on its distance from the AUC of the scores themselves); None where a class has no row.
 
     Pairs of rows in one bin count half, as ties do, and each may be wrong by half: the bound is the sum over bins of
     positives times negatives, by twice the number of all pairs. That is the trapezoid rule under the ROC curve.

@@ -6,10 +6,11 @@ With S the parties of a round and n_i the rows behind party i's update, what a r
 
 The weights are rows, since the aim is the mean loss over all rows, F = sum of n_i f_i / sum of n_i: with `fedsgd` d is
 then the gradient of F over the rows taken, and with one local step over all rows the other algorithms give the same
-model as `fedsgd`. With those, whose update is a change, -d stands for a gradient (Reddi et al. 2021, Algorithm 1), and
-`sgd` with rate 1 puts the weighted mean of the parties' models in the model's place. Statistics (`Model.averaged`) are
-averaged in that way whatever the optimiser is: a running variance has no slope that Adam could follow. Rounding and
-clipping to few bits can bring a small variance below zero, where no root is: there it is put at zero.
+model as `fedsgd`. For the other algorithms, whose update is a change, -d serves as the gradient (Reddi et al. 2021,
+Algorithm 1), and `sgd` with rate 1 puts the weighted mean of the parties' models in the model's place. Statistics
+(`Model.averaged`) are averaged in that way whatever the optimiser is: a running variance has no slope that Adam could
+follow. Rounding and clipping to few bits can bring a small variance below zero, which has no root: such a variance is
+set to zero.
 """
 
 from __future__ import annotations

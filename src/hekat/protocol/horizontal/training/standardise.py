@@ -1,7 +1,7 @@
 """Mean and spread of every column over all parties' rows, from encrypted sums; no party's own moments are seen.
 
-Of sparse rows the same sums are taken, with the zeros that are left out, and the same is learnt. What comes of them is
-the spread alone: a mean taken away would leave no zero, so sparse rows are scaled and not centred.
+The same sums are taken for sparse rows, including their omitted zeros, and parties learn the same. Only the spread is
+used: subtracting a mean would leave no zeros, so sparse rows are scaled and not centred.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Standardiser:
     def apply(self, features: Features) -> Features:
         """The scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean that is not 0.
 
-        Of sparse rows the values are new, and their places are shared with `features`.
+        For sparse rows the values are new; their places are shared with `features`.
         """
         if is_dense(features):
             return np.asarray((features - self.mean) / self.spread)

@@ -1,9 +1,9 @@
 """Validation without a common test set: every party holds rows out, and sums over all of them travel as counters.
 
 Counters of the model at a round's start ride in the sum of that round's update; after the last round one sum more,
-`validation/final`, is of the model that training ends with.
+`validation/final`, validates the final model.
 
-What would tell a party's labels by a difference of sums is summed once, over all parties that are left, in that final
+Sums whose differences would tell a party's labels are taken only once, over all parties that are left, in that final
 sum: a regression's sum of labels and of their squares always, and the classes' scores where a round's parties are only
 a sample of all.
 """
@@ -72,7 +72,9 @@ def hold_out(table: Table, settings: HorizontalSettings) -> tuple[Table, Table |
 
 
 def scored_classes(settings: HorizontalSettings) -> tuple[int, ...]:
-    """The classes whose scores are counted: of two the second, of more each against the rest, none without AUC."""
+    """The classes whose scores are counted: with two classes the second, with more each against the rest; none without
+    AUC.
+    """
     validation = settings.validation
     if settings.classes is None or not (validation.hold_out and validation.counts_scores):
         return ()

@@ -1,7 +1,8 @@
 """What a party counts of a model on its held-out rows, and the metrics that the sums of such counts tell.
 
-All counts are whole numbers and their sums exact. So rows and hits are those of the pooled rows; a loss or square is
-rounded once a party, by at most half of 2^-80 beside the rounding of floats; an AUC says by how much at most it is off.
+All counts are whole numbers and their sums exact. So rows and hits equal the values over the pooled rows; a loss or
+square is rounded once a party, by at most half of 2^-80 beside the rounding of floats; an AUC says by how much at most
+it is off.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What parties agree on beside the sums, with the aggregator or among themselves: clipping bounds and models."""
+"""Agreements of the parties besides the sums, with the aggregator or among themselves: clipping bounds and models."""

@@ -44,7 +44,7 @@ def _ranges_of(scaled: ScaledTensors, names: Sequence[str]) -> RangeMessage:
 
 
 def serve_bounds(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, first: bool) -> None:
-    """Serve what the clipping policy asks for ahead of the step's sum; `first`: its bounds begin anew."""
+    """Serve the bounds that the clipping policy needs before the step's sum; `first`: its bounds begin afresh."""
     codec = settings.codec
     if settings.protection == "none":
         return

@@ -1,7 +1,7 @@
 """The aggregator's side of protection `lattice`: it collects dealt shares and whole uploads, and adds the latter.
 
 The aggregator holds no key. Members check all that it decides: they release only for a set U of at least u_min parties
-of the step's sample, each of which signed exactly what is stated, and for one such set a group. Numbers as in
+of the step's sample where each party signed exactly what is stated, and for one such set a group. Numbers as in
 docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
 """
 
@@ -82,7 +82,7 @@ class MaskedSummation(Summation):
         """
         self._channel, self._settings, self._roster, self._stopwatch = channel, settings, roster, stopwatch
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
-        # The aggregator has no key: of the scheme it uses what is public.
+        # The aggregator has no key: it uses only the public part of the scheme.
         self._scheme = make_opening_scheme(settings, members=members)
         self._participation = participation_of(channel, settings)
         self._most_slots = 0

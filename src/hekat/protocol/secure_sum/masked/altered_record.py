@@ -1,4 +1,4 @@
-"""What a party keeps on disk of an altered sum, so that it answers to one such sum in a job and to no second one.
+"""A party's note on disk about an altered sum, so that it answers only one such sum in a job, and no second one.
 
 Whether an altered sum opens may depend on the updates, so each answer can tell a bit of them. Otherwise a resumed run
 would answer again. There is one file for a job: `hekat altered sum 1`, a line "job DIGEST" in hex and a line "step
@@ -41,11 +41,11 @@ class AlteredRecord:
             )
         raise StateError(
             f"a sum of this job was altered in an earlier run, in {step}",
-            expected="a job of which no sum was altered",
+            expected="a job without an altered sum",
             got=f"the note of it in {self.path}",
-            cure="compare that run's ledgers with those of the aggregator and the other parties. A new job is safe to "
-            f"begin once the cause is gone; to go on with this one all the same, remove {self.path}, which is of this "
-            "job alone: each altered sum may tell whoever altered it one more bit of the updates",
+            cure="compare that run's ledgers with the aggregator's and the other parties' ledgers. A new job is safe "
+            f"to begin once the cause is gone; to go on with this one all the same, remove {self.path}, which belongs "
+            "to this job alone: each altered sum may tell whoever altered it one more bit of the updates",
         )
 
     def note(self, step: str) -> None:

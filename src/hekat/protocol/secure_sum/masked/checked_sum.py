@@ -3,7 +3,7 @@
 1. the aggregator commits to the whole sum, ahead of any release -> parties, members
 2. each party of U signs inner products of its upload with what follows from the statement of U and the commitment
 3. the aggregator sends all of these to every party, and the whole sum; a party rounds it itself, and opens it
-4. the sum stands at a party if it is the one committed to, and its inner products are the uploads' summed
+4. a party accepts the sum if it fits the commitment and its inner products are the sums of the uploads' products
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def check_part(included: IncludedSet, rows: int, verify: Verify) -> Callable[[st
 def whole_blocks(
     accumulator: Accumulator, parameters: LatticeParameters, addend_count: int, block_slots: int
 ) -> Iterator[bytes]:
-    """The whole sum, block by block, as it is committed to and sent."""
+    """The whole sum, block by block, in the form for commitment and sending."""
     bits = whole_bits(parameters.form, addend_count)
     return (write_whole(fields, bits) for fields in accumulator.blocks(block_slots))
 
@@ -92,7 +92,7 @@ class SumChecking:
         self._upload: list[tuple[bytes, int]] = []
 
     def begin(self) -> None:
-        """Drop an upload that came to nothing."""
+        """Drop an upload that failed."""
         self._upload = []
 
     def keep(self, written: bytes, value_count: int) -> None:
@@ -131,7 +131,7 @@ class SumChecking:
             except InputError as error:
                 raise ProtocolError(
                     f"the aggregator states inner products that {party!r} did not sign",
-                    expected=f"those of every upload of {leg.step}, signed for this sum",
+                    expected=f"numbers of every upload of {leg.step}, signed for this sum",
                     got="others",
                     cure="ask the aggregator's operator; resume from the last checkpoint",
                 ) from error

@@ -172,7 +172,7 @@ def _release(
 
 
 def _parts(settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]) -> Iterator[Sent]:
-    """What a sum that is checked takes beside the sum."""
+    """The messages that a checked sum needs besides the sum."""
     hub = settings.aggregator
     products = np.zeros(row_count(parameters.form, len(uploaders)), dtype=np.uint64)
     part = message_bytes(SumPartMessage(products, _SIGNATURE))
@@ -224,6 +224,6 @@ def _block_bytes(
 
 
 def _kept(settings: SumSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
-    """What a member keeps of a dealer, in its form: a share, or an authority's seed of 32 bytes."""
+    """What a member keeps from a dealer: a share, or an authority's seed of 32 bytes."""
     count = 16 if settings.opening == "authority" else parameters.form.ring.degree + CHECKS
     return np.zeros(count, dtype=np.uint16)

@@ -27,7 +27,7 @@ from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 
 COMMITMENT, AGREEMENT, WORD, ACCEPTED = "commitment", "agreement", "word", "accepted"
-OLDER_COMMITTEE = "the committee is that of the release that began this run: the first parties that the job names"
+OLDER_COMMITTEE = "the run keeps the committee of the release that began it: the first parties that the job names"
 _PURPOSE = "hekat/lattice/members"
 _STATE_CURE = "begin a new job, with another training.seed"
 
@@ -119,7 +119,7 @@ class PartyDraw:
         )
         if set(told.values) != set(self._settings.parties) or told.values[channel.party] != value:
             raise ProtocolError(
-                f"the aggregator tells another {part} than this party's, or not that of all",
+                f"the aggregator tells another {part} than this party, or not the common one",
                 expected=f"one of each of {len(self._settings.parties)} parties",
                 got="others",
                 cure="ask the aggregator's operator",

@@ -158,7 +158,7 @@ class GroupParties:
         self._bound = {group: frozenset(parties) for group, parties in bound.items()}
 
     def begin(self, step: str, parties: Iterable[str]) -> None:
-        """Of the `parties` that are to upload, go on with none but those that the step's group is bound to."""
+        """Go on only with those `parties` due to upload to which the step's group is bound."""
         group = group_of(step)
         bound = self._bound.get(group)
         if bound is None:

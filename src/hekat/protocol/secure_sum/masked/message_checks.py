@@ -1,4 +1,4 @@
-"""What the aggregator checks of each message under protection `lattice`: one bad message costs its sender alone.
+"""The aggregator's checks of each message under protection `lattice`: a bad message harms only its sender.
 
 A message that passes here passes at every honest member too, so that none refuses the set for it.
 """

@@ -78,7 +78,7 @@ class ShareMessage:
 @message("horizontal/dealt", version=1)
 @dataclass(frozen=True)
 class DealtMessage:
-    """Party to aggregator: what it is about to upload, and digests of the shares it dealt, one a member."""
+    """Party to aggregator: what it is about to upload, and digests of the shares it dealt, one for each member."""
 
     parameter_set: str = public()
     lane_count: int = public()

@@ -1,4 +1,4 @@
-"""What a role keeps on disk so that it uses no upload number twice and opens no two sets of one group of steps.
+"""A role's files that keep it from using an upload number twice and from opening two sets of one group of steps.
 
 A counter of upload numbers, a record of releases, and the key under which the record knows rows again.
 """
@@ -41,7 +41,8 @@ class UploadState:
     with_run: bool = False
 
     def check(self, samples: Mapping[str, Collection[str]]) -> str:
-        """What the operator had to accept; empty where nothing. `samples` are the parties by group ahead.
+        """The sums that the operator had to accept; empty where there are none. `samples` are the parties by group
+        ahead.
 
         Raises PolicyError, as `ReleaseRecord.check_rows`, where it is needed and was not given.
         """

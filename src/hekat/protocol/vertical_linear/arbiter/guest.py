@@ -138,7 +138,7 @@ def _check_ready(ready: HostReadyMessage, host: str, own: LocalTrainer) -> None:
     ):
         raise ProtocolError(
             f"{host} has columns that cannot be",
-            expected=f"1 to {MAX_COLUMNS} columns, those of high leverage among them, of features of 1 to "
+            expected=f"1 to {MAX_COLUMNS} columns, with all columns of high leverage, of features of 1 to "
             f"{FEATURE_LIMIT_BITS} bits",
             got=f"{ready.column_count} columns, {ready.high_leverage_columns} of high leverage, {ready.feature_bits} "
             "bits",

@@ -111,7 +111,7 @@ def _check_guest(channel: RecordedChannel, own: LocalTrainer, start: StartMessag
     if not 0 <= high <= guest_columns:
         raise ProtocolError(
             f"{settings.guest} begins with columns that cannot be",
-            expected="those of high leverage among its columns",
+            expected="the columns of high leverage among its own",
             got=f"{guest_columns} columns, {high} of high leverage",
             cure="find out what runs there: this release does not send such counts",
         )

@@ -9,7 +9,7 @@ where s are the hosts' scores. All scores of a batch are s = X w, whatever the e
 the guest's gradients ever tell follows from [A y]^T X and X^T X of each batch (docs/decisions/0040). The rule therefore
 counts the guest's equations in the same way: A's columns, on the values that a host's column has in the batch.
 
-A row that outweighs the rest of a column in a batch (`leverage`) is told nearly by itself.
+A gradient tells a row that outweighs the rest of a column in a batch (`leverage`) nearly by itself.
 """
 
 from __future__ import annotations

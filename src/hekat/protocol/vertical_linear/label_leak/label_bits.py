@@ -70,7 +70,7 @@ def check_label_bits(
     if told > label_bits:
         raise PolicyError(
             f"the gradients of host {party} would tell the labels of a batch",
-            expected=f"at most {math.floor(label_bits)} bits a batch: those of its labels",
+            expected=f"at most {math.floor(label_bits)} bits a batch, the bits of its labels",
             got=f"{told}: {column_count} columns, features of {feature_bits} bits",
             cure=", ".join(["use larger batches, fewer columns or fixed_point.feature_bits", *ways_out(settings)]),
         )

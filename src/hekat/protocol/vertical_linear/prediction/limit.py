@@ -13,7 +13,7 @@ def check_prediction_limit(holder: str, row_count: int, used: int, limit: int, s
     """Refuse a prediction that would take a part of a model past its limit.
 
     Args:
-        holder: Who limits the part: a party, or its site.
+        holder: The owner of the limit: a party, or its site.
         row_count: How many rows are to be predicted.
         used: How many rows were predicted with the part before.
         limit: How many rows may be predicted in all.
@@ -27,5 +27,5 @@ def check_prediction_limit(holder: str, row_count: int, used: int, limit: int, s
             f"{holder} does not allow so many predictions with its part of the model",
             expected=f"at most {limit} rows in all: {setting}",
             got=f"{row_count} rows after {used}",
-            cure=f"predict fewer rows, train anew where some were predicted before, or let the owner raise {setting}",
+            cure=f"predict fewer rows, train again where some were predicted before, or let the owner raise {setting}",
         )

@@ -71,7 +71,7 @@ def predict_scores(
         whose scores are in units of its target, else the number of classes.
 
     Raises:
-        InputError: there is no row, or columns are not those of the part, or hold NaN or infinity.
+        InputError: There is no row, or columns differ from the part's columns, or hold NaN or infinity.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         BoundError: a score is beyond the range of the fixed point.
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
@@ -96,7 +96,9 @@ def predict_scores(
 
 def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> None:
     if part.party != party:
-        raise InputError("a part of another party", expected=f"the part of {party!r}", got=f"that of {part.party!r}")
+        raise InputError(
+            "a part of another party", expected=f"the part of {party!r}", got=f"the part of {part.party!r}"
+        )
     if (part.guest, part.hosts) != (settings.guest, settings.hosts):
         raise InputError(
             "a model of other parties",
@@ -115,7 +117,7 @@ def _arrange(part: ModelPart, table: Table) -> Table:
             f"{table.name} has other columns than {part.party} trained with",
             expected=f"{len(part.columns)} columns, found by their names",
             got=difference,
-            cure="bring the table into the columns of training, or ignore columns in the site file",
+            cure="give the table the columns of training, or ignore columns in the site file",
         )
     check_finite(rows)
     if not len(rows):

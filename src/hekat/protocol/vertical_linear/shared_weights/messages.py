@@ -59,7 +59,7 @@ class PlainFactorsMessage:
 class PlainProductsMessage:
     """As ProductsMessage under protection `none`; limbs, shape (..., 2)."""
 
-    values: npt.NDArray[np.uint64] = disclosed("the receiver's shares of products, of which it may know the rest")
+    values: npt.NDArray[np.uint64] = disclosed("the receiver's shares of products; it may know the other shares")
 
 
 @message("vertical-shared/loss-share", version=2)

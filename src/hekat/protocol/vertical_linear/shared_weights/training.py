@@ -75,7 +75,7 @@ class SharedTraining:
 
     @property
     def told_loss_bits(self) -> int:
-        """How finely the guest is told an epoch's loss."""
+        """How finely the guest learns an epoch's loss."""
         return told_loss_bits(self.own.row_count, self.settings.training.epochs)
 
     @property

@@ -1,1 +1,1 @@
-"""Paillier key pairs: how they are made and proven, and what each key precomputes and keeps for its operations."""
+"""Paillier key pairs: their making, their proof, and the constants that each key precomputes and keeps."""

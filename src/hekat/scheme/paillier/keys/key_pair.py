@@ -34,8 +34,8 @@ class PublicKey(FactoredPublicKey):
 
     Args:
         n: The modulus.
-        roots: The maker's proof that x -> x^n permutes the units mod n, as the public half of a private key carries it.
-            There is no key without it, so that nothing is encrypted or re-randomised under an unproven key.
+        roots: The maker's proof that x -> x^n permutes the units mod n, from the public half of the private key. There
+            is no key without it, so that nobody encrypts or re-randomises under an unproven key.
 
     Raises:
         KeyRefusedError: n is even, prime, a perfect power, has a small factor or is of a size out of range, or the
@@ -203,7 +203,7 @@ def check_same_key(expected: PublicKey, got: PublicKey) -> None:
 
 
 def fingerprint_of(n: int) -> str:
-    """What names the key of n in ledgers and files: 32 hex digits."""
+    """The name of n's key in ledgers and files: 32 hex digits."""
     return fingerprint_of_content(FINGERPRINT_DOMAIN, unsigned_bytes(n))
 
 

@@ -27,7 +27,7 @@ __all__ = [
     "plaintext_bits_of",
 ]
 
-# Below this not even the structure of a key can be checked: trial division reaches the primes themselves.
+# Below this size nothing can check even the structure of a key: trial division reaches the primes themselves.
 MIN_TEST_KEY_BITS: Final = 64
 # Ciphertexts live mod n^2.
 MAX_KEY_BITS: Final = MAX_MODULUS_BITS // 2

@@ -1,4 +1,4 @@
-"""What a key loads once per engine, even when several threads ask at once: constants in the engine's form."""
+"""Constants that a key loads once per engine, in the engine's form, even when several threads ask at once."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class PerEngine:
         self._made: dict[int, ResidueArray] = {}
 
     def get(self, engine: Engine, make: Callable[[], ResidueArray]) -> ResidueArray:
-        """What belongs to `engine`, from `make` the first time."""
-        # What was made keeps its engine alive, so an id in use is never another engine's.
+        """The residues for `engine`; `make` makes them the first time."""
+        # The residues keep their engine alive, so an id in use never belongs to another engine.
         with self._lock:
             found = self._made.get(id(engine))
             if found is None:

@@ -2,9 +2,9 @@
 
 Then n is square-free and coprime to the number of units, the units mod n^2 are the products of powers of 1 + n and of
 n-th residues, each in one way, and r^n for a uniform unit r is a uniform n-th residue, whatever else the key is. Where
-a prime divides both n and p - 1, n-th residues vanish under a power that leaves something of the plaintext and of the
-randomiser: c r^n then tells what c was. The proof is the n-th roots of values that n itself fixes; an n that does not
-permute has one with odds below 2^-138 (`permutation_challenges`).
+a prime divides both n and p - 1, some power removes all n-th residues but leaves a part of the plaintext and the
+randomiser: then c r^n reveals that part of c. The proof is the n-th roots of values that n itself fixes; where x -> x^n
+does not permute, a proof exists with odds below 2^-138 (`permutation_challenges`).
 Source: Goldberg-Reyzin-Sagga-Baldimtsi 2018; a part of CGGMP21's proof of a Paillier-Blum modulus.
 """
 
@@ -36,7 +36,7 @@ def find_roots(halves: tuple[PrimeHalf, PrimeHalf]) -> Roots:
     p_inverse = pow(p, -1, q)
     roots = tuple(x + p * ((y - x) * p_inverse % q) for x, y in zip(mod_p, mod_q, strict=True))
     if not _hold(n, roots, values):
-        # One half alone that is wrong would give the primes away.
+        # A root that is wrong in one half alone would give the primes away.
         raise FaultError(
             "the proof of a key failed its check: it is not given out",
             expected="roots whose power n is what went in",
@@ -49,7 +49,7 @@ def find_roots(halves: tuple[PrimeHalf, PrimeHalf]) -> Roots:
 def check_roots(n: int, roots: Any, fingerprint: str) -> None:
     """Raise KeyRefusedError unless `roots` show that x -> x^n permutes the units mod n.
 
-    Small factors of n were looked for before. `fingerprint` names the key in the error.
+    The caller has looked for small factors of n before. `fingerprint` names the key in the error.
     """
     are_nine = isinstance(roots, tuple) and len(roots) == ROOT_COUNT
     are_reduced = are_nine and all(isinstance(root, int) and 0 <= root < n for root in roots)

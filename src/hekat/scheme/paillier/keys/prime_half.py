@@ -1,4 +1,5 @@
-"""What a private key precomputes for one of its primes: all that decryption and `crt` randomisers need mod p and p^2.
+"""The constants that a private key precomputes for each prime: all that decryption and `crt` randomisers need mod p and
+p^2.
 
 Written for p; the half of q is the same with p and q exchanged.
 """
@@ -17,7 +18,7 @@ from hekat.errors import KeyRefusedError
 from hekat.scheme.paillier.keys.per_engine import PerEngine
 from hekat.scheme.paillier.keys.table_cache import TableCache
 
-# Blinding must not be guessed; unlike a randomiser it need not be uniform.
+# Nobody may guess the blinding; unlike a randomiser it need not be uniform.
 BLINDING_BITS: Final = 128
 
 

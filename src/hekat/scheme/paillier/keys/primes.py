@@ -2,7 +2,7 @@
 
 A window holds the candidates p' = start + 6i, start = 5 mod 6 random: then neither p' nor p is divisible by 2 or 3.
 A prime r rules out p' = 0 and p' = (r-1)/2 mod r, where p = 2p'+1 is divisible by r. Survivors are tried in random
-order, so that a prime after a long gap is not preferred by more than its window.
+order, so that a prime after a long gap is favoured only within its window.
 Source: joint sieve as in Wiener, "Safe Prime Generation with a Combined Sieve" (2003).
 """
 
@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 WordArray = npt.NDArray[np.uint64]
 
 CANDIDATE_STEP = 6
-# Miller-Rabin rounds with random bases on what a first strong test let through: error below 4^-40.
+# Miller-Rabin rounds with random bases for candidates that pass a first strong test: error below 4^-40.
 PRIME_TEST_ROUNDS = 40
 # Sieving further costs more than the tests it saves (1536-bit primes; smaller ones sieve less).
 MAX_SIEVE_LIMIT = 1 << 22
@@ -45,7 +45,7 @@ def find_safe_prime(bits: int, on_candidate: Callable[[], None] | None = None) -
     """
     while True:
         start = _random_start(bits - 1)
-        # Ends before p' would reach the next power of two.
+        # The window ends before p' reaches the next power of two.
         room = ((1 << (bits - 1)) - 1 - start) // CANDIDATE_STEP + 1
         count = min(_window_count(bits), max(room, 0))
         for i in _in_random_order(_survivors(start, count, _sieve_limit(bits))):

@@ -1,4 +1,4 @@
-"""Uniform randomisers r^n drawn ahead: an engine takes as long for the few that one answer needs as for dozens."""
+"""Uniform randomisers r^n drawn ahead: an engine makes dozens in the time of the few that one answer needs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
 
-# A multiple of what engines compute at once.
+# A multiple of the batch that engines compute at once.
 DRAWN_TOGETHER: Final = 32
 
 
 class RandomiserStock:
     """Randomisers of one key, kept by engine until they are handed out, each once; safe for threads and forks.
 
-    They are as secret as what they will hide.
+    They are as secret as the values they will hide.
     """
 
     __slots__ = ("__weakref__", "_kept", "_lock")
@@ -29,7 +29,7 @@ class RandomiserStock:
         _stocks.add(self)
 
     def empty(self) -> None:
-        """Begin anew, with a lock that nobody holds."""
+        """Drop the stock, and start with a new lock that nobody holds."""
         self._kept: dict[int, ResidueArray] = {}
         self._lock = threading.Lock()
 
@@ -38,7 +38,7 @@ class RandomiserStock:
         if not 0 < count < DRAWN_TOGETHER:
             return draw(count)
         with self._lock:
-            # What is kept keeps its engine alive, so an id found here is never another engine's.
+            # The stock keeps its engine alive, so an id found here never belongs to another engine.
             kept = self._kept.get(id(engine))
             if kept is None or len(kept) < count:
                 fresh = draw(DRAWN_TOGETHER)
@@ -52,8 +52,8 @@ _stocks: weakref.WeakSet[RandomiserStock] = weakref.WeakSet()
 
 
 def _empty_all() -> None:
-    # A forked process has a copy of what its parent hands out: both would hide two answers by one randomiser. Of a lock
-    # that another thread held it has a copy too, which nobody there lets go.
+    # A forked process has a copy of its parent's stock: parent and child would hide two answers with one randomiser. It
+    # also has a copy of a lock that another thread held, which no thread of the child would release.
     for stock in tuple(_stocks):
         stock.empty()
 

@@ -1,4 +1,4 @@
-"""The tables of one base, one for each engine: made when asked for, let go when another base needs their memory."""
+"""The tables of one base, one for each engine: made on request, dropped when another base needs their memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Kept:
 class TableCache:
     """Keeps the table of one base for each engine that asked; safe for threads, which share what one of them makes.
 
-    Who has a table may use it as long as it likes: letting go only means that it is made again when next asked for.
+    A caller may use its table for as long as it likes: a dropped table is only made again at the next request.
     """
 
     __slots__ = ("__weakref__", "_kept")
@@ -40,8 +40,8 @@ class TableCache:
     def get(self, engine: Engine, make: Callable[[], FixedBaseTable], uses: int = 1) -> FixedBaseTable:
         """The table of `engine`, from `make` where there is none, or only one for far fewer than `uses` powers.
 
-        Where the engine has no memory for it, tables of other bases are let go, the longest unused first. Raises
-        InputError where it does not fit even so.
+        Where the engine lacks the memory, the cache drops tables of other bases, the longest unused first. Raises
+        InputError where the table does not fit even then.
         """
         kept = self._find(engine, uses)
         if kept is None:
@@ -61,7 +61,7 @@ class TableCache:
         while True:
             try:
                 kept = _Kept(make(), uses)
-            except InputError:  # a key's bases and sizes are in range: only the memory can be refused
+            except InputError:  # a key's bases and sizes are in range, so the engine can only lack memory
                 if not _let_go_oldest(engine):
                     raise
             else:

@@ -162,7 +162,7 @@ def test_an_aggregator_passes_on_what_all_said(play, eight, part, change) -> Non
 
     _, _, error = play(alter, settings=eight)
     assert isinstance(error, PartyStoppedError)
-    assert "not that of all" in str(error.__cause__)
+    assert "not the common one" in str(error.__cause__)
 
 
 def test_nobody_reveals_a_word_before_all_signed_one_list(play, eight, signer, tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""What one algorithm is to the training loop, to the server step and to the settings.
+"""The interface of an algorithm to the training loop, the server step and the settings.
 
 With f_i the mean loss over party i's rows, x the model that all parties hold, eta `learning_rate`, and y the party's
 own copy of x that its local steps move, batch by batch:
@@ -91,7 +91,7 @@ class LocalWork:
 
 
 class Algorithm(Protocol):
-    """One algorithm. A class that names this one among its bases averages changes, and has no control variates."""
+    """One algorithm. By default a subclass averages changes, and has no control variates."""
 
     averages_changes: bool = True
     """Whether the parties average changes of the weights after local steps, and not gradients."""

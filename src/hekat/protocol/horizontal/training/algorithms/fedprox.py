@@ -1,4 +1,4 @@
-"""FedProx: local steps that a proximal term draws back to the model of the round's start."""
+"""FedProx: local steps with a proximal term, which pulls them towards the model at the round's start."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
 """SCAFFOLD: local steps without the difference between a party's gradient and all parties', by control variates.
 
-c_i stands for party i's gradient and c for all parties' gradient: c = sum over all parties of n_i c_i / n, with n_i
+c_i estimates party i's gradient and c all parties' gradient: c = sum over all parties of n_i c_i / n, with n_i
 party i's rows and n all parties' rows, so that the corrections c - c_i, weighted so, cancel out over the parties. Both
 begin at zero. After K local steps of rate eta from x to y party i sends y - x and
 
     c_i+ - c_i  with  c_i+ = c_i - c + (x - y) / (K eta)
 
-which is the mean gradient on its way (option II). The round's sum gives m, the mean over S, the parties of the round,
-of what they sent, with weights n_i. So that c stays the mean above, it moves by the share of the rows that moved:
+which is the mean gradient over its local steps (option II). The round's sum gives m, the mean of the changes that the
+parties S of the round sent, with weights n_i. So that c stays the mean above, it moves by the share of the rows that
+moved:
 
     c <- c + (n_S / n) m,  n_S = sum over S of n_i.
 
 With equal rows at all parties that is the paper's |S| / N. A party that drops out leaves its last c_i in c: its rows
 still count in the direction of the others' steps, as they last were, and do so until it comes back in a resumed run.
 
-A party adds to its own c_i what it sent, after clipping and rounding, not what it meant to: otherwise c and the c_i
-would drift apart for good. What clipping took is in the next difference again.
+A party adds to its own c_i the change that it sent, after clipping and rounding, not the unrounded change: otherwise c
+and the c_i would drift apart for good. The next difference again includes the part that clipping took.
 
 Source: Karimireddy et al. 2020, Algorithm 1, with weights n_i / n in place of 1 / N.
 """

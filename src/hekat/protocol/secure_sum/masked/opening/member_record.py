@@ -1,4 +1,4 @@
-"""What a party keeps of the draw of members, on disk: its word, all commitments, and the members that were drawn.
+"""A party's record of the draw of members, on disk: its word, all commitments, and the members that were drawn.
 
 One file for each job, mode 600: `hekat members 1`, a line "job DIGEST", a line "word HEX", then, once all parties have
 signed the same list, for each a line "commitment NAME HEX", in the end for each member a line "member NAME", and a

@@ -1,4 +1,4 @@
-"""What a dealing party, a member and an opening party call, whoever opens the sum."""
+"""The interface for dealing parties, members and opening parties, the same for every opener of sums."""
 
 from __future__ import annotations
 

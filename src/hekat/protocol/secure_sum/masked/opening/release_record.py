@@ -1,4 +1,4 @@
-"""What one opener has released for, on disk, so that it never opens two sets of one group, not after a restart either.
+"""One opener's releases, on disk, so that it never opens two sets of one group, even after a restart.
 
 For every group of steps of a job (those that sum the same updates): the digest of the parties in the set, and the names
 of the parties of the group (of its sample, where a job has samples) that are not. A second sum in the group, under
@@ -7,8 +7,8 @@ update. For every upload number of a session: the digest of the whole statement.
 
 Another job on the same rows makes the same updates, or nearly so. So the sets are also kept by the rows, under a key of
 the record's folder: a job that sums the same rows is held to the sets, and to the parties, of every job before it,
-unless the operator says otherwise for this one job. What differs by one row is other rows, and nothing here notices a
-machine that is put back to an older snapshot.
+unless the operator says otherwise for this one job. Rows that differ in one row count as other rows, and nothing here
+notices a machine restored to an older snapshot.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class ReleaseRecord:
         included: IncludedSet,
         rows: RowsInJob | None = None,
     ) -> None:
-        """Note on disk that this set, of the group's `parties`, is released for; return only then. The same set is
-        allowed again.
+        """Note on disk that this opener releases for this set, of the group's `parties`; return only then. The same set
+        is allowed again.
 
         Raises ProtocolError where other parties were released for in this group of this job, or another statement under
         this upload number; PolicyError where other parties were for the same rows in another job; StateError where the

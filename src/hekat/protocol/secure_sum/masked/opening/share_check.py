@@ -1,11 +1,11 @@
 """Finds dealers whose shares lie on no polynomial of degree < t, before anything is uploaded.
 
 The challenge is 8 vectors of F_65521^N that nobody knows before all digests of shares are fixed. A member's check
-values for a dealer are mask share + <challenge vector, share>, 8 of them. Those of all members lie on polynomials of
-degree < t if the shares do; if they do not, all 8 pass with probability 65521^-8, once for each challenge that a dealer
-tries. They show nothing of the secret: each is hidden by a mask that is uniform and used once. They do not show that
-the shared coefficients are small. Source: batched verification of shares, by a random linear combination hidden behind
-one more shared polynomial; challenge by hashing (Fiat-Shamir).
+values for a dealer are mask share + <challenge vector, share>, 8 of them. The values of all members lie on polynomials
+of degree < t if the shares do; if they do not, all 8 pass with probability 65521^-8, once for each challenge that a
+dealer tries. They show nothing of the secret: each is hidden by a mask that is uniform and used once. They do not show
+that the shared coefficients are small. Source: batched verification of shares, by a random linear combination hidden
+behind one more shared polynomial; challenge by hashing (Fiat-Shamir).
 """
 
 from __future__ import annotations

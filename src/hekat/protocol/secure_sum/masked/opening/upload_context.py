@@ -1,4 +1,4 @@
-"""Which upload something belongs to, and what its parties agree on, as all digests and signatures bind it."""
+"""The upload that a message belongs to, and its parties' agreement; all digests and signatures bind them."""
 
 from __future__ import annotations
 
