@@ -189,7 +189,7 @@ def test_ids_alone(
     [
         ("csv", {"path": "d.csv"}, r"n has no ids; .*got no id; cure: .*id = \[COLUMN, COLUMN\]"),
         ("csv", {"path": "d.csv", "id": "names"}, "id = 'names'; cure: did you mean 'name'"),
-        ("csv", {"path": "d.csv", "id": ["name", "name"]}, "id refused; .*there twice"),
+        ("csv", {"path": "d.csv", "id": ["name", "name"]}, "id refused; .*one of them twice"),
         ("csv", {"path": "d.csv", "id": "name"}, "ids that repeat; .*got 1 rows"),
         ("csv", {"path": "d.csv", "id": "note"}, "line 3 has no id"),
         ("csv", {"path": "d.csv", "id": ["name", "note"], "missing": ["nan"]}, "line 3 has no id"),

@@ -107,7 +107,7 @@ def _tell_stopped(reports: list[AuditReport]) -> None:
 
 
 def _warn(missing: list[str], unsigned: list[str], *, agree: bool) -> None:
-    """Said last, where it is read: what this audit could not show."""
+    """Print last, where people read it, what this audit could not show."""
     lines = [f"NO LEDGER of {party}: what it learned cannot be told" for party in missing]
     lines += [f"NOT SIGNED: the ledger of {party}; lines may be missing at its end" for party in unsigned]
     if not agree:

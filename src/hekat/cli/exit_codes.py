@@ -1,4 +1,4 @@
-"""What a command ends with: every exit code by name, what it means, and what to do then."""
+"""The exit codes of the commands: each by name, with its meaning and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry of the `hekat` command: picks the subcommand, and turns every refusal into a short answer and an exit code.
+"""Entry of the `hekat` command: picks the subcommand, and turns every error into a short answer and an exit code.
 
 `hekat.cli.exit_codes` names the exit codes.
 """
@@ -124,7 +124,7 @@ def _explain_defect(error: Exception) -> dict[str, str]:
 
 
 def _explain(error: HekatError) -> dict[str, str]:
-    """The parts of the answer that have something to say, in reading order."""
+    """The answer's nonempty parts, in reading order."""
     parts = {"error": error.what, "expected": error.expected, "got": error.got, "cure": error.cure}
     cause = error.__cause__
     if isinstance(error, PartyStoppedError) and cause is not None:

@@ -1,4 +1,4 @@
-"""The last step of every text to the terminal: what could steer a terminal is shown as its code instead."""
+"""The last step of every text to the terminal: shows characters that could steer a terminal as codes."""
 
 from __future__ import annotations
 

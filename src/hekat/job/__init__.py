@@ -1,1 +1,1 @@
-"""Job and site files, what a site allows, and the run that joins them."""
+"""Job and site files, and what a site allows."""

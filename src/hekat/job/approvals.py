@@ -1,7 +1,7 @@
-"""Which jobs a party has agreed to, by their digests, in its state folder: one small file for each, mode 600.
+"""The jobs that a party has approved, by digest, in its state folder: one small file for each, mode 600.
 
-A job that names party keys runs at a site only once every party here has approved exactly that file. Whoever changes a
-letter of the job has changed its digest, and is answered that nobody approved it.
+A job that names party keys runs at a site only once every party here has approved exactly that file. A job with one
+changed letter has another digest, which nobody has approved.
 """
 
 from __future__ import annotations

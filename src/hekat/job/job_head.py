@@ -1,4 +1,4 @@
-"""What every job file holds, whatever its protocol: its head, how long a role waits, what is public of columns."""
+"""The part that all job files share: the head, the time-out, and the public facts about columns."""
 
 from __future__ import annotations
 

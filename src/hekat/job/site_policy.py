@@ -43,7 +43,7 @@ def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None)
 def check_protections(
     policy: SitePolicy, protection: str, *, compares_plain: bool = False, known: Collection[str] = PROTECTIONS
 ) -> None:
-    """Raise PolicyError for a protection that the site does not allow, or for a plain comparison without its leave.
+    """Raise PolicyError for a protection, or a plain comparison, that the site does not allow.
 
     `known` are those that the job's protocol has: the cure names none else.
     """

@@ -14,7 +14,7 @@ def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise InputError unless `value` is one of the `choices`; the cure names one that is spelt alike."""
+    """Raise InputError unless `value` is one of the `choices`; the cure names a choice with similar spelling."""
     if value not in choices:
         close = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
         raise InputError(

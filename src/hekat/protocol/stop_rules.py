@@ -1,4 +1,4 @@
-"""Stop rules: from its losses, whether training ends before its last round or epoch."""
+"""Stop rules: they decide from the losses whether training ends before its last round or epoch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What one role does in a run on its machine: what it loads, keeps and leaves behind."""
+"""One role's work in a run on its machine: what it loads, keeps and leaves behind."""

@@ -1,4 +1,4 @@
-"""Files that each party writes one of for every round or epoch, such as hub-round-7.npz."""
+"""Names of the files that each party writes for every round or epoch, such as hub-round-7.npz."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Progress(Protocol):
     def advance(self, phase: str, text: str) -> None: ...
 
     def reach(self, work: str, done: int, total: int) -> None:
-        """How far `work` is, which nobody said beforehand would come; called many times a second, from any thread."""
+        """How far unannounced `work` is; called many times a second, from any thread."""
 
     def search_key(self, tried: int, found: int) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The event log of a run: its first line, and what it says of a run that stopped."""
+"""The event log of a run: its first line, and its last line about a run that stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def logged_run(directory: RunDirectory, job_name: str, roles: Sequence[str], pro
         try:
             yield events
         except BaseException as error:
-            with suppress(StateError):  # a full disk has told of itself already
+            with suppress(StateError):  # a full disk has already caused an error
                 events.write("stopped", **_describe_stop(error))
             raise
 

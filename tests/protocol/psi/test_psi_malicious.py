@@ -142,7 +142,7 @@ def test_ids_of_another_kind(intersect, columns) -> None:
         intersect(ids, ECDH)
     cause = caught.value.__cause__
     assert isinstance(cause, InputError)
-    assert "another kind" in str(cause)
+    assert "are of different kinds" in str(cause)
     assert "column" in cause.expected
     assert "column" in cause.got
 

@@ -101,7 +101,7 @@ def _guess(options: argparse.Namespace) -> Guess | None:
 
 
 def _choose(options: argparse.Namespace, guess: Guess | None) -> NewJob:
-    """The new job: what was asked for, then what the table suggests, then what is usual."""
+    """The new job, from the options, then from the table's suggestions, then from the defaults."""
     classes = options.classes
     model = options.model
     if guess is not None:

@@ -28,7 +28,7 @@ RUNS_FOLDER = Path("runs")
 
 @contextmanager
 def going_on(progress: RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
-    """Add to what the body raises where the run lies, and how to take it up again where both allow that."""
+    """Add the run's folder to the body's errors, and the command that resumes it where that is possible."""
     try:
         yield
     except BaseException as error:

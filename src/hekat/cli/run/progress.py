@@ -132,7 +132,7 @@ class RunProgress:
         self._tell_owed()
 
     def _tell_owed(self) -> None:
-        """Print how far each phase is, where it moved since it was last told."""
+        """Print how far each phase is, where it has moved since the last line."""
         for line in self._owed.values():
             self._print(line)
         self._owed.clear()

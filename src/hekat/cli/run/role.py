@@ -59,7 +59,7 @@ def _run_horizontal(options: argparse.Namespace) -> int:
         lambda: read_passphrase(options.passphrase_file, "the leader's"),
         role=options.role,
     )
-    # Keys in a folder are what a launcher on one machine gives; that it plays every party, its site file has to show.
+    # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
     is_together = options.keys is not None and has_all_rows(inputs.site, inputs.job)
     inputs = replace(inputs, launched_together=is_together)
     dropouts = _own_dropout(options)
@@ -111,7 +111,7 @@ def _placed(
     kept: Mapping[str, PartyKey],
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Place]:
-    """The role's place once every role of the job has joined the relay; all that can be refused is refused before."""
+    """The role's place once every role of the job has joined the relay; all checks come before."""
     role = options.role
     keys = find_own_keys(job, role, kept, options.keys)
     check_role_may_run(site, job, role)

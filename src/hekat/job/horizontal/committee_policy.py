@@ -1,4 +1,4 @@
-"""With whom a site forms a committee, how many members it must have, and of how many updates a sum must be at least."""
+"""A site's rules on committees: allowed members, the fewest members, and the fewest updates in a sum."""
 
 from __future__ import annotations
 

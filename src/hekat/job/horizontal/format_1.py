@@ -1,4 +1,4 @@
-"""What a job file of format 1 means where the same lines mean something else since format 2.
+"""The meaning of job files of format 1 where the same lines mean something else since format 2.
 
 Under `fedavg` the server's adam and rmsprop took the job's learning_rate, and the optimiser's own beta_2 and epsilon;
 since format 2 they have defaults of their own for mean changes (`ServerStep`). A job that says format = 1 trains as it

@@ -1,4 +1,4 @@
-"""`compare.bits`: the job once more at other bits per value, encrypted, to see what precision and bytes they buy."""
+"""`compare.bits`: runs the job again at other bits per value, encrypted, to compare precision and bytes."""
 
 from __future__ import annotations
 

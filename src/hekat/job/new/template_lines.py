@@ -31,7 +31,7 @@ def toml_value(value: Any) -> str:
 
 
 def chosen(key: str, value: Any, comment: str = "") -> str:
-    """A setting that stands as it is."""
+    """A setting that is in force."""
     return _line(f"{toml_key(key)} = {toml_value(value)}", comment)
 
 

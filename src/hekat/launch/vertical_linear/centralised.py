@@ -1,4 +1,4 @@
-"""The run held against training on the joined rows, on one machine and by its site's leave only.
+"""Compares the run with training on the joined rows, only on one machine and with its site's permission.
 
 The same objective in float64 with the same batches and optimiser, and scikit-learn's own regression.
 """

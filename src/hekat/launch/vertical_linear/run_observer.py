@@ -1,4 +1,4 @@
-"""What the roles of a vertical run in this process tell: to its log, to the terminal, and into its folder."""
+"""Passes on the reports of a vertical run's roles in this process: to its log, the terminal, and its folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hekat.state import EventLog
 
 
 class RunObserver(VerticalObserver):
-    """Keeps what parties save, and tells of the run what the guest tells of it."""
+    """Keeps what parties save, and reports the run as the guest sees it."""
 
     def __init__(
         self, job: VerticalJob, folder: Path, events: EventLog, progress: Progress, epochs_done: Mapping[str, int]

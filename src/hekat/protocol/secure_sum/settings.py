@@ -1,4 +1,4 @@
-"""What all roles of a sum agree on before the first one: parties, protection, encoding of floats."""
+"""The settings on which all roles agree before the first sum: parties, protection, encoding of floats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Clipping = Literal["adaptive", "fixed", "daciq"]
 
 PROTECTIONS = ("lattice", "paillier", "none")
 OPENINGS = ("committee", "authority", "shared")
-# Making a key of two safe primes takes seconds, now and then a minute on a slow machine.
+# Making a key from two safe primes takes seconds, and sometimes a minute on a slow machine.
 KEY_TIMEOUT_S = 900.0
 # The bounds between which adaptive clipping moves.
 MIN_ALPHA, MAX_ALPHA = 2.0**-40, 2.0**40
@@ -92,7 +92,7 @@ class SumSettings:
 
     @property
     def bears_dropouts(self) -> bool:
-        """Whether sums go on without a party that drops out."""
+        """Whether sums go on when a party drops out."""
         return self.protection == "lattice"
 
 

@@ -40,7 +40,7 @@ def start_summation(
 
 @contextmanager
 def needs_everybody() -> Iterator[None]:
-    """A drop-out within ends the run for all, in that party's name: raises PartyStoppedError that names it."""
+    """A drop-out within it ends the run for all: raises PartyStoppedError that names the party."""
     try:
         yield
     except PartyLostError as error:

@@ -20,7 +20,7 @@ class PartySumRun:
     `digest_start`: the digest, under the parties' key, of the model that a resumed run goes on from; None where the run
     begins anew. `upload_state` is what protection `lattice` keeps on disk; `aggregator_timeout_s` how long the party
     waits for the aggregator (None: as for any role); `before` as in MaskedAggregation. `accept_members` raises where
-    this site forms no committee with the members that were drawn, `on_members` is told them. `names_are_keys`: the job
+    this site forms no committee with the drawn members; `on_members` receives them. `names_are_keys`: the job
     names party keys, so it was begun by a release that draws members.
     """
 

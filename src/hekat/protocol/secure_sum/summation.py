@@ -1,4 +1,4 @@
-"""The aggregator's side of the sums, whatever protects them."""
+"""The aggregator's side of the sums, under every protection."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ class Summation(Protocol):
         return None
 
     def finish(self) -> None:
-        """Tell a role that waits for further sums that none follows."""
+        """Tell roles waiting for further sums that none follows."""
         return None

@@ -34,7 +34,7 @@ class UpdateCodec:
         return {name: clip(values, bounds[name])[0] for name, values in scaled.items()}
 
     def as_sent(self, tensors: Tensors, bounds: Mapping[str, float], weight: int) -> Tensors:
-        """What one contributor's plaintexts hold of its tensors, in units of these; as `Aggregation.as_sent`."""
+        """One contributor's tensors as its plaintexts hold them, in the tensors' units; as `Aggregation.as_sent`."""
         clipped = self.clip_scaled(tensors, bounds, weight)
         back = self._weight_max / weight
         if self._rounding == "stochastic":
@@ -89,7 +89,7 @@ class UpdateCodec:
         return Aggregate(mean, weight_sum, counted, addend_count)
 
     def slot_count(self, like: Tensors, counters: Sequence[Counter]) -> int:
-        """Slots of one contribution, the count slot apart."""
+        """Slots of one contribution, without the count slot."""
         value_count = sum(values.size for values in like.values())
         return value_count + counter_slots(self._maxima(counters), self.layout.highest)
 

@@ -1,4 +1,4 @@
-"""Holds a checkpoint against the job before anything is resumed: a file can be whole and yet no state of this training.
+"""Checks a checkpoint against the job before a run resumes: a whole file can still be no state of this training.
 
 The digest in a checkpoint shows damage, not the writer: this module refuses a state from which training cannot start.
 """
@@ -69,7 +69,7 @@ def check_resumable(
 
 
 def _shapes_of_shared(settings: HorizontalSettings, control: Shapes) -> Shapes:
-    """What the checkpoint of such a job holds of the states that parties keep for themselves."""
+    """The shapes of a checkpoint's entries about the parties' own states, in such a job."""
     if not settings.training.keeps_own_state:
         return {}
     rounds: Shapes = {f"{LAST_ROUND}{party}": () for party in settings.parties}

@@ -1,4 +1,4 @@
-"""Everything a run needs, loaded and checked before anything starts: tables, labels, models, keys."""
+"""Loads and checks everything that a run needs before it starts: tables, labels, models, keys."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def load_inputs(
 ) -> HorizontalInputs:
     """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
 
-    `ask_passphrase` is called where the leader's key file is protected by one. With `role` only what that one role has
-    is loaded; what tables of different parties must have alike is then for the protocol to check.
-    Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    `ask_passphrase` is called where a passphrase protects the leader's key file. With `role` only that role's files are
+    loaded; the protocol then checks what different parties' tables must have in common. Raises a HekatError that names
+    the file, key, party or column, what was expected and the cure.
     """
     job = load_job(job_path)
     if role is not None:
@@ -173,7 +173,7 @@ def _make_model(settings: HorizontalSettings, site: Site, party: str, column_cou
 
 
 def _check_models(settings: HorizontalSettings, site: Site, tables: Mapping[str, Table]) -> tuple[str, ...]:
-    """Make the model of every party here once, so that all are alike, and can begin; returns notes on the first one."""
+    """Make every party's model here once, to check that all are alike and can begin; returns notes on the first one."""
     notes: tuple[str, ...] = ()
     identities: dict[str, ModelIdentity] = {}
     for party in tables if settings.model.name not in MODEL_NAMES else list(tables)[:1]:
@@ -221,7 +221,7 @@ def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: 
         columns=job.columns,
         sparse=job.sparse,
         for_training=for_training,
-        # Release records know jobs on the same rows by it.
+        # Release records recognise jobs on the same rows by it.
         digest_rows=for_training and job.settings.protection == "lattice",
     )
 
@@ -235,7 +235,7 @@ def _arrange(table: Table, first: Table) -> Table:
 
 
 def _check_classes_differ(tables: Mapping[str, Table]) -> None:
-    """Raise InputError where all rows of all parties are of one class: no model can be learnt from them."""
+    """Raise InputError where all rows of all parties have one class, from which no model can learn."""
     found = {int(table.labels[0]) for table in tables.values() if table.labels is not None and has_one_class(table)}
     if len(found) == 1 and all(has_one_class(table) for table in tables.values()):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Files of what each party alone carries from round to round, in the run's folder, for its owner's eyes.
+"""Files of each party's own state from round to round, in the run's folder, readable only by its owner.
 
 A party writes its file once a sum holds its update and before anybody saves that round, so the file a checkpoint asks
 for is always there. The folder keeps the state of the round before too, because a run may stop between the two.

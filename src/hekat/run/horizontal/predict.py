@@ -1,4 +1,4 @@
-"""Uses a trained model on new rows: finds their columns by name, applies what training applied, writes answers."""
+"""Uses a trained model on new rows: finds their columns by name, transforms them as in training, writes answers."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
 def without_strangers(wanted: tuple[str, ...], source: DataSource, folder: Path) -> tuple[DataSource, tuple[str, ...]]:
     """`source` without columns that are not `wanted` by a model, which may hold anything, and their names.
 
-    Raises InputError where one that is wanted is missing.
+    Raises InputError where a wanted column is missing.
     """
     present = named_columns(source.kind, source.options, folder)
     if present is None:
@@ -186,8 +186,9 @@ def _check_finite(features: Any) -> None:
 
 
 def _check_answers(found: Any) -> None:
-    """Raise InputError, with the row, where a model found no number: a network of float32 reaches less far than rows
-    do, and the first class is no answer then."""
+    """Raise InputError, with the row, where a model gives no finite number. A float32 model has a smaller range than
+    rows, and the first class would be a wrong answer then.
+    """
     broken = np.flatnonzero(~np.isfinite(found.reshape(found.shape[0], -1)).all(axis=1))
     if broken.size:
         raise InputError(

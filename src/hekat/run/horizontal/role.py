@@ -48,12 +48,12 @@ class RoleObserver:
 
 @dataclass(frozen=True)
 class RoleContext:
-    """Everything one role is given: of other roles it holds names and public keys alone.
+    """Everything that one role receives; about other roles it holds only names and public keys.
 
     `table` and `make_model` are a party's own (None: a role without rows; Hekat's own model). `evaluate` gives the
     metrics of a state on the common test set, empty without one. `key_pair` is the leader's; a leader without one makes
     it. `dropout_round` is the round in which the party leaves, to see the others go on. `exactness_check` compares the
-    updates of all parties, so it exists where one process plays them all.
+    updates of all parties, so it exists only where one process plays them all.
     """
 
     job: Job
@@ -76,7 +76,7 @@ class RoleContext:
 
 
 class HorizontalRole:
-    """One role, played once over a channel; `result` tells at whatever end what it left."""
+    """One role, played once over a channel; `result` holds what it left, however it ended."""
 
     def __init__(self, context: RoleContext) -> None:
         self._context, self._session = context, context.session
@@ -99,7 +99,7 @@ class HorizontalRole:
 
     @property
     def result(self) -> RoleResult:
-        """What the role left so far; to be asked for once `play` has ended."""
+        """What the role has left so far; read it once `play` has ended."""
         context, settings = self._context, self._context.settings
         state = context.upload_state
         older = self._members is not None and state is not None and not state.members.exists()

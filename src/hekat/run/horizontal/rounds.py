@@ -1,4 +1,4 @@
-"""A round of training, as the event log and the terminal tell it."""
+"""A round of training, for the event log and the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where each role keeps upload numbers and releases: in a folder of its site's, or with the run where that is enough.
+"""The places of upload numbers and release records: in a folder of the role's site, or with the run where that is
+enough.
 
 Records that lie with the run forget at its end: a second run of the same job begins with empty ones, and opens a sum
 without a party that was in the first. Where one process plays every party it holds every update anyway, so they may lie
@@ -46,7 +47,7 @@ _NO_ROWS_LABEL = b"hekat/rows/none/1"
 def may_lie_with_run(inputs: HorizontalInputs) -> bool:
     """Whether records may lie with the run: only where this one process plays every party of a job that names no keys.
 
-    A job with keys is of several organisations, whose records outlive a run on one machine.
+    A job with keys belongs to several organisations, whose records outlive a run on one machine.
     """
     plays_all = inputs.launched_together or set(inputs.job.settings.parties) <= inputs.tables.keys()
     return not inputs.job.party_keys and plays_all
@@ -93,7 +94,7 @@ def check_upload_states(
 
 
 def _refusal_of_all(refusals: Mapping[str, PolicyError]) -> PolicyError:
-    """One error that names every role whose record refuses the job: one by one they would be found in as many runs."""
+    """One error that names every role whose record refuses the job, so that a single run finds them all."""
     (_, first), *others = refusals.items()
     if not others:
         return first
@@ -191,7 +192,7 @@ def open_states(
 
 @contextmanager
 def open_passing_states(inputs: HorizontalInputs, settings: HorizontalSettings) -> Iterator[dict[str, UploadState]]:
-    """States that are new and do not last, for a comparison inside this process: nobody else ever sees its sums."""
+    """New, temporary states for a comparison inside this process: nobody else ever sees its sums."""
     with disk_errors_as_state_errors("no folder for the states of a comparison can be made"):
         folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
     with (
@@ -212,7 +213,7 @@ def _open_all(roles: Sequence[str], open_one: Callable[[str], UploadState]) -> I
 
 
 def _rows_of(inputs: HorizontalInputs, role: str) -> RowsInJob:
-    """What the role's record knows this job by in others."""
+    """The identity of this job's rows in the role's record, for other jobs."""
     site, table = inputs.site.parties.get(role), inputs.tables.get(role)
     identities = identities_of(inputs.job)
     accepted = site is not None and inputs.job.digest in site.other_sums
@@ -223,7 +224,7 @@ def _rows_of(inputs: HorizontalInputs, role: str) -> RowsInJob:
 
 
 def identities_of(job: Job) -> dict[str, str]:
-    """By name, what tells each party from others in any job: its key, or its name where the job has no keys."""
+    """By name, each party's identity across jobs: its key, or its name where the job has no keys."""
     keys = job.party_keys
     return {name: keys[name].text if keys else name for name in job.settings.parties}
 
@@ -235,7 +236,7 @@ def _no_rows_digest(job: Job, identities: Mapping[str, str]) -> bytes:
 
 
 def _roles(settings: HorizontalSettings, here: Sequence[str] = ()) -> tuple[str, ...]:
-    """All but the aggregator, which uses up no numbers and opens nothing; of those `here` where any are named."""
+    """All roles but the aggregator, which uses no numbers and opens nothing; only those `here` if it names any."""
     if settings.protection != "lattice":
         return ()
     return tuple(name for name in settings.everyone if name != settings.aggregator and (not here or name in here))

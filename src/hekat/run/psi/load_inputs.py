@@ -1,4 +1,4 @@
-"""Everything a set intersection needs, loaded and checked before anything starts: ids and keys."""
+"""Loads and checks everything that a set intersection needs before it starts: ids and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a party that learns an intersection keeps of it: its own ids that are common, for the owner's eyes alone."""
+"""The file that a learner of an intersection keeps: its own common ids, readable only by the owner."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class IntersectionContext:
 
 
 class IntersectionRole:
-    """One party, played once over a channel; `result` tells at whatever end what it left."""
+    """One party, played once over a channel; `result` holds what it left, however it ended."""
 
     def __init__(self, context: IntersectionContext) -> None:
         self._context = context
@@ -50,7 +50,7 @@ class IntersectionRole:
 
     @property
     def result(self) -> IntersectionResult:
-        """What the party left so far; to be asked for once `play` has ended."""
+        """What the party has left so far; read it once `play` has ended."""
         context, session, found = self._context, self._context.session, self._found
         return IntersectionResult(
             role=context.role,

@@ -31,7 +31,7 @@ def run_intersection_role(inputs: IntersectionInputs, place: Place) -> dict[str,
         try:
             found = played.play(place.channel)
         finally:
-            with suppress(Exception):  # what the role raised is to be told, and not that its figures are missing
+            with suppress(Exception):  # the role's own error matters, not its missing figures
                 folder.write_result(played.result, PROTOCOL)
         save_own_rows(folder.path, role, inputs.ids[role], found)
         summary = summarise(

@@ -1,4 +1,4 @@
-"""What each party goes on from after a stop: its own state of the last epochs, for its owner's eyes.
+"""The files from which each party resumes: its own state of the last epochs, readable only by its owner.
 
 Parties end an epoch one after the other, so that a run may stop when some have saved it and some have not. Therefore
 each keeps the epoch before too, and all go on from the last one that every party has.

@@ -1,4 +1,4 @@
-"""Jobs with an arbiter whose gradients would tell too much whatever rows turn out to be common: refused at once.
+"""Refuses jobs with an arbiter whose gradients would tell too much whichever rows turn out to be common.
 
 Parties count again, exactly, once they know the common rows and before they send anything of labels or columns.
 """
@@ -23,7 +23,7 @@ from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 def check_leaks(tables: Mapping[str, Table], settings: VerticalLinearSettings, *, are_common: bool) -> None:
     """Raise PolicyError where a rule refuses the job for certain; `are_common`: all parties have the rows.
 
-    The fewest equations over rows come from one full batch; a row's leverage among all rows is the least that it has.
+    The fewest equations over rows come from one full batch; a row's leverage is smallest among all rows.
     """
     training = settings.training
     most_rows = min(len(table) for table in tables.values())

@@ -1,4 +1,4 @@
-"""Everything a vertical run needs, loaded and checked before anything starts: tables, ids, labels, keys."""
+"""Loads and checks everything that a vertical run needs before it starts: tables, ids, labels, keys."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def load_vertical_inputs(
     tables = load_party_tables(site, job, job.data, here)
     _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
     for table in tables.values():
-        # What is refused of all rows is refused of any of them.
+        # A rule that refuses all rows would refuse any part of them.
         check_magnitudes(table, MAX_MAGNITUDE)
         prepare_columns(table, standardise=False)
     if settings.guest in tables:

@@ -33,7 +33,10 @@ _OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INT
 
 @dataclass(frozen=True)
 class SavedPart:
-    """A part, and what reading new rows for it takes. `intersection` is the kind that matched the training rows."""
+    """A part, and the facts needed to read new rows for it.
+
+    `intersection` is the kind that matched the training rows.
+    """
 
     part: ModelPart
     column_specs: ColumnSpecs

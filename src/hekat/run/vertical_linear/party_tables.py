@@ -68,7 +68,7 @@ def load_party_table(
     )
     if classes is None or table.labels is None:
         return table
-    # The roles read labels as they are written: a class number could be taken for another class's name.
+    # The roles read labels as written, because a class number could be mistaken for another class's name.
     return replace(table, labels=np.array(classes)[table.labels])
 
 

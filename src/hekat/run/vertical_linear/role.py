@@ -68,7 +68,7 @@ class OwnStart:
 
 @dataclass(frozen=True)
 class VerticalContext:
-    """Everything one role is given: of other roles it holds names and public keys alone.
+    """Everything that one role receives; about other roles it holds only names and public keys.
 
     `table` and `test_table` are a party's own, before rows are matched. `key_pair` is the pair of a role that makes
     one, which makes it itself without one. `count_predictions` counts rows that are predicted with the part and refuses
@@ -107,7 +107,7 @@ class PartyOutcome:
 
 
 class VerticalRole:
-    """One role, played once over a channel; `result` tells at whatever end what it left."""
+    """One role, played once over a channel; `result` holds what it left, however it ended."""
 
     def __init__(self, context: VerticalContext) -> None:
         self._context, self._stopwatch = context, context.session.stopwatch
@@ -118,7 +118,7 @@ class VerticalRole:
         self._last = self._seconds = 0.0
 
     def play(self, channel: Channel) -> PartyOutcome | None:
-        """What guest or host is left with; None at an arbiter. Raises what the role raises."""
+        """The outcome at guest or host; None at an arbiter. Raises what the role raises."""
         start = self._last = time.perf_counter()
         try:
             self._outcome = self._context.session.play(channel, self._run)
@@ -128,7 +128,7 @@ class VerticalRole:
 
     @property
     def result(self) -> VerticalResult:
-        """What the role left so far; to be asked for once `play` has ended."""
+        """What the role has left so far; read it once `play` has ended."""
         context = self._context
         resumed = context.resumed
         return VerticalResult(

@@ -31,7 +31,7 @@ EXACTNESS_NEEDS_ONE_PROCESS = (
 
 
 class FolderObserver(VerticalObserver):
-    """Keeps what one party saves, in the folder of its run, and tells of its epochs."""
+    """Keeps one party's saved state in the folder of its run, and reports its epochs."""
 
     def __init__(self, job: VerticalJob, folder: RoleFolder, progress: Progress) -> None:
         self._job, self._folder, self._progress = job, folder, progress
@@ -89,7 +89,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]
         except BaseException as error:
             raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
         finally:
-            with suppress(Exception):  # what the role raised is to be told, and not that its figures are missing
+            with suppress(Exception):  # the role's own error matters, not its missing figures
                 folder.write_result(played.result, PROTOCOL)
         run = FinishedVerticalRun(job, {role: played.result}, played.result.seconds)
         summary = summarise_vertical(

@@ -29,7 +29,7 @@ class RowIdentity:
         return cls(key, _digest(table, key))
 
     def fits(self, table: Table) -> bool:
-        """Whether `table` is that one."""
+        """Whether `table` has this identity."""
         return hmac.compare_digest(self.digest, _digest(table, self.key))
 
 

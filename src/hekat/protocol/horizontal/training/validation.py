@@ -72,9 +72,7 @@ def hold_out(table: Table, settings: HorizontalSettings) -> tuple[Table, Table |
 
 
 def scored_classes(settings: HorizontalSettings) -> tuple[int, ...]:
-    """The classes whose scores are counted: with two classes the second, with more each against the rest; none without
-    AUC.
-    """
+    """The classes whose scores are counted: the second of two, or each of more against the rest; none without AUC."""
     validation = settings.validation
     if settings.classes is None or not (validation.hold_out and validation.counts_scores):
         return ()

@@ -1,1 +1,1 @@
-"""The form with an arbiter: only the arbiter holds the key, and it opens masked gradients (Hardy et al. 2017)."""
+"""The form with an arbiter: it alone holds the key, and opens masked gradients (Hardy et al. 2017)."""

@@ -1,4 +1,4 @@
-"""The role of the arbiter: it holds the key and no rows, and opens what guest and hosts mask.
+"""The role of the arbiter: it holds the key and no rows, and opens the masked numbers of guest and hosts.
 
     1. hear from the guest how many rows and columns there are; make the key pair; send the public half, with a digest
        of what the guest said
@@ -6,7 +6,7 @@
     3. each epoch: open the masked loss for the guest; hear whether to go on
 
 Every number that the arbiter opens is uniform mod n, or mod q under BFV. In a batch it opens as many numbers as a party
-has columns, and no more: of each ciphertext the one slot that is a sum over all rows, under BFV the coefficients that
+has columns, and no more: from each ciphertext the one slot with a sum over all rows, under BFV the coefficients that
 the layout gives. It tells only the upper bits of a loss.
 Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 """

@@ -1,4 +1,4 @@
-"""What guest and hosts compute a step with: one interface for Paillier, BFV and no protection, with equal results."""
+"""The arithmetic of a step at guest and hosts: one interface for Paillier, BFV and no protection; equal results."""
 
 from __future__ import annotations
 

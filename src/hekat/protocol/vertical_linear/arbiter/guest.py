@@ -1,7 +1,7 @@
 """The role of the guest: it has labels and columns, and adds up the residuals that nobody sees.
 
-    1. hear how many rows and columns each host has; refuse a job whose gradients would tell labels, before anything of
-       the labels leaves
+    1. hear how many rows and columns each host has; refuse a job whose gradients would tell labels, before anything
+       about labels leaves
     2. take the arbiter's key, and compare the digest of the sizes that the arbiter heard
     3. each batch: add the hosts' parts and its own part, which holds the labels and is freshly encrypted; send the sum,
        the residuals, to all hosts; have its own gradient opened under a mask; make a step

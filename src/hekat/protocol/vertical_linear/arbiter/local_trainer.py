@@ -1,4 +1,4 @@
-"""What guest and host have in common: their columns as integers, the weights of these, and the optimiser."""
+"""The base of guest and host: their columns as integers, these columns' weights, and the optimiser."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class LocalTrainer:
         return max(len(rows) for rows in self.batches)
 
     def count_leak(self, ones: int = 0) -> LeakCount:
-        """What this party's gradients tell, by its columns as the protocol has them: rounded.
+        """What this party's gradients tell, counted from its columns as the protocol uses them: rounded.
 
         `ones` is the number of columns of ones beside the party's own columns.
         """

@@ -1,4 +1,4 @@
-"""How a party has its sums opened: it masks them, sends them to the arbiter, and takes the mask off the answer."""
+"""A party's way to opened sums: it masks them, sends them to the arbiter, and takes the mask off the answer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Opening:
             return self.arithmetic.unmask(opened.values, masked, self.arbiter)
 
     def open_loss(self, step: str, masked: Masked) -> int:
-        """Have the epoch's loss opened: its integer without the bits that the arbiter tells nobody."""
+        """The arbiter's opening of the epoch's loss: its integer without the bits that the arbiter tells nobody."""
         self.channel.send(self.arbiter, f"{step}/loss", LOSSES[self._protection](values=masked.data))
         opened = self.channel.receive(self.arbiter, f"{step}/opened-loss", OpenedLossMessage)
         return int(self.arithmetic.unmask(opened.values, masked, self.arbiter, self.loss_cut_bits)[0])

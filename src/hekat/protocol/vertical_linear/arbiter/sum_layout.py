@@ -29,7 +29,7 @@ GUARD_BITS = GUARD_UNITS.bit_length() - 1
 
 
 def slot_cut_bits(cut_bits: int) -> int:
-    """How many bits of a slot are not told where `cut_bits` of its number are not: its guard bits lie below these."""
+    """How many bits of a slot stay untold where `cut_bits` of its number do: the guard bits lie below these."""
     return cut_bits + GUARD_BITS if cut_bits else 0
 
 
