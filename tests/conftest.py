@@ -120,17 +120,6 @@ def tell_of_missing_extras(skipped: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-# Modules and items stay to the end of the run: nothing among them is garbage, and every search for it would pass them.
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection() -> Generator[None, Any, Any]:
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-        gc.freeze()
-
-
 # Outermost, so that it comes after pytest's own summary: the last that is read.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None]:

@@ -11,7 +11,7 @@ from functools import cache
 from math import gcd
 
 import pytest
-from tests.conformance.inverse import inverse_of
+from tests.conformance.structured.inverse import inverse_of
 
 from hekat.engine.interface import Modulus
 

@@ -15,7 +15,7 @@ from math import gcd, isqrt
 
 import numpy as np
 import pytest
-from tests.conformance.inverse import inverse_of
+from tests.conformance.structured.inverse import inverse_of
 from tests.conformance.sizes import also_long
 
 from hekat.errors import InputError

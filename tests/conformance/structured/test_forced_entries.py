@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.conformance.inverse import inverse_of
+from tests.conformance.structured.inverse import inverse_of
 from tests.conformance.sizes import also_long
 
 # Two or four bits below whole limbs of 52 bits: there R is least for lazy ranges; and sizes of keys.
