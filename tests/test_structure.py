@@ -59,16 +59,6 @@ PROSE = sorted(
     for path in ROOT.glob(pattern)
     if path.name != "CHANGELOG.md" and not {"decisions", "measured"} & set(path.relative_to(ROOT).parts)
 )
-# Files whose sentences still have to be mended.
-UNMENDED = {
-    "src/hekat/launch/horizontal/in_process.py",
-    "src/hekat/launch/horizontal/processes.py",
-    "src/hekat/launch/horizontal/run.py",
-    "src/hekat/launch/local/relay.py",
-    "src/hekat/run/horizontal/role_run.py",
-    "src/hekat/run/own_keys.py",
-    "src/hekat/run/role_folder.py",
-}
 
 
 def _imports(path: Path) -> set[str]:
@@ -154,9 +144,8 @@ def _retired_phrases_in(text: str) -> list[str]:
 
 def test_sentences_name_their_subject() -> None:
     found = [
-        f"{name}: '{phrase}' ({RETIRED_PHRASES[phrase.lower()]})"
+        f"{path.relative_to(ROOT)}: '{phrase}' ({RETIRED_PHRASES[phrase.lower()]})"
         for path in PROSE
-        if (name := path.relative_to(ROOT).as_posix()) not in UNMENDED
         for phrase in _retired_phrases_in(path.read_text(encoding="utf-8"))
     ]
     assert found == []

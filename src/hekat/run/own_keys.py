@@ -27,7 +27,7 @@ class OwnKeys:
 
 
 def find_own_keys(job: AnyJob, role: str, kept: Mapping[str, PartyKey], folder: Path | None = None) -> OwnKeys:
-    """The role's keys: those of the job and of its site (`kept`), or those that a launcher put into `folder`.
+    """The role's keys: from the job and its site (`kept`), or as a launcher put them into `folder`.
 
     Raises JobError where the job names no keys and no launcher gave any: then nothing would tell the roles who is who.
     """
@@ -76,7 +76,7 @@ def read_key_folder(folder: Path, role: str, roles: tuple[str, ...]) -> OwnKeys:
         ) from error
     if public[role] != own.public:
         raise JobError(
-            f"the key in {folder} is not that of {role}",
+            f"the key in {folder} is not the key of {role}",
             expected=f"key {public[role].fingerprint}",
             got=f"key {own.fingerprint}",
             cure="give each role the folder that was made for it",

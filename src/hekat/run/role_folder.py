@@ -1,4 +1,4 @@
-"""The folder of a run in which one role plays alone: as that of a run of all roles, with this role's files in it."""
+"""The folder of a run in which one role plays alone: as the folder of all roles, with this role's files in it."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from math import gcd, isqrt
 
 import numpy as np
 import pytest
-from tests.conformance.structured.inverse import inverse_of
 from tests.conformance.sizes import also_long
+from tests.conformance.structured.inverse import inverse_of
 
 from hekat.errors import InputError
 

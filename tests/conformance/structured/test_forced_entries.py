@@ -11,8 +11,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.conformance.structured.inverse import inverse_of
 from tests.conformance.sizes import also_long
+from tests.conformance.structured.inverse import inverse_of
 
 # Two or four bits below whole limbs of 52 bits: there R is least for lazy ranges; and sizes of keys.
 BITS = [516, 518, 520, 521, 568, 570, 1024, 1036, 1038, 1040, 2048, 2076, 2078, 2080]

@@ -72,7 +72,7 @@ def play_all(
 ) -> tuple[FinishedRun, TrainingState]:
     """Play every role of `contexts` to the end; the run, and the state that training ended with.
 
-    `observer` is that of the contexts. `key_seconds` is what the leader's key took before, which belongs to the run.
+    The contexts have `observer` too. `key_seconds` is what the leader's key took before, which belongs to the run.
     Raises PartyStoppedError naming the party and step where a role failed, with what was saved.
     """
     first = next(iter(contexts.values()))

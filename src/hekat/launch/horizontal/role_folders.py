@@ -59,7 +59,7 @@ def recover_role_folders(folders: RoleFolders, job: Job) -> None:
 
 
 def _take_shared(folders: RoleFolders, job: Job) -> None:
-    """One party's checkpoint and model for the run: those of the party that came furthest."""
+    """Move the checkpoint and the model of the party that came furthest into the run's folder."""
     for party in job.settings.parties:
         different = folders.folder_of(party) / DIFFERENT_FILE
         if different.exists():

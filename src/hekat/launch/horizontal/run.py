@@ -52,7 +52,7 @@ from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
 from hekat.summary.summary_format import write_summary
 
-ROLES_TOOK_TURNS = "roles took turns at the measured steps, so each figure is that of a machine to itself"
+ROLES_TOOK_TURNS = "roles took turns at the measured steps, so each figure is of a machine to itself"
 
 
 def run_job(

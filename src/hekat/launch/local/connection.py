@@ -33,7 +33,7 @@ class RoleConnection:
         self._hub: InProcessHub | None = None
         self._role = ""
         self._is_over = False
-        # Of whose end the relay told it: only such a party may it name as the reason of its own end.
+        # The parties whose end the relay told it: it may name no other as the reason of its own end.
         self._told: set[str] = set()
         self._heard_s = time.monotonic()
         self._is_calling = False

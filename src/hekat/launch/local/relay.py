@@ -1,8 +1,8 @@
 """Carries the messages of roles that run in processes of their own, over a Unix socket of this machine.
 
-Behind the socket stands the hub that serves roles in one process: who waits for whom, time-outs, dropouts and stops
-are the same. A process that ends without having finished its role is a dropout, or ends the run where its role may not
-drop out.
+Behind the socket stands the hub that serves roles in one process: how roles wait for each other, time-outs, dropouts
+and stops are the same. A process that ends without having finished its role is a dropout, or ends the run where its
+role may not drop out.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class LocalRelay:
     ) -> None:
         """`timeout_s` is the time of one wait, `join_timeout_s` that in which every role must join (None: the same).
 
-        Roles of which none was heard for `silence_s` (None: `timeout_s`, and ten minutes at least) while no call waits
-        are taken for lost: a process that was stopped holds nobody up for good.
+        If the relay hears no role for `silence_s` (None: `timeout_s`, and ten minutes at least) while no call waits, it
+        takes every role that still plays for lost: a process that was stopped holds nobody up for good.
 
         Raises InputError where the path is too long for a socket, StateError where it cannot be made.
         """

@@ -17,7 +17,7 @@ from hekat.launch.local.told_errors import decode_error, encode_error, encode_no
 
 # The relay lets every role this long to come, or its own time for one wait.
 JOINS_WITHIN_S = 600.0
-# Beyond the time of what is waited for at the relay: its own way and that of the answer.
+# The call and its answer may travel for so long, beyond the time that the relay lets the call wait.
 _ANSWERS_WITHIN_S = 30.0
 
 

@@ -30,7 +30,7 @@ from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
 
 EXACTNESS_NEEDS_ONE_PROCESS = (
-    "sums were not held against those of floats, as checks.exactness of the job asks for: that takes one process that "
+    "sums were not compared with sums of floats, as checks.exactness of the job asks for: that takes one process that "
     "plays all roles"
 )
 
