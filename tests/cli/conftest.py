@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +85,11 @@ class Workplace:
         assert count == 1, f"{pattern} is not in {file}"
         path.write_text(text)
 
+    def shorten(self) -> None:
+        """Leave out what a run does beside its rounds: the columns' means and spreads, counts of clipped values."""
+        self.edit("job.toml", "batch_rows = 8", "batch_rows = 8\nstandardise = false")
+        self.edit("job.toml", r"\[protection\]", '[codec]\nclipping = "fixed"\nalpha = 4.0\n\n[protection]')
+
     def use_paillier(self) -> None:
         """Make the job one under a Paillier key, the leader's stored one."""
         self.edit("job.toml", 'kind = "lattice"', 'kind = "paillier"\nkey_bits = 2048')
@@ -145,6 +152,28 @@ def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys)
     (tmp_path / "site.toml").write_text(SITE)
     save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
     return Workplace(tmp_path, capsys)
+
+
+@pytest.fixture(scope="module")
+def made_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tests of one file keep what they begin with."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture
+def begin_with(workplace: Workplace, made_before: Path) -> Callable[[Callable[[], None]], None]:
+    """begin_with(make): the workplace as `make` leaves it, which is called by the first test of a file alone."""
+
+    def begin(make: Callable[[], None]) -> None:
+        kept = made_before / make.__qualname__
+        if kept.exists():
+            shutil.rmtree(workplace.folder)
+            shutil.copytree(kept, workplace.folder, symlinks=True)
+        else:
+            make()
+            shutil.copytree(workplace.folder, kept, symlinks=True)
+
+    return begin
 
 
 @pytest.fixture
