@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from hekat.cli.main import main
+from hekat.cost import calibrate
 from hekat.wire.keyfile import save_private_key
 
 JOB = """format = 1
@@ -83,6 +86,11 @@ class Workplace:
         assert count == 1, f"{pattern} is not in {file}"
         path.write_text(text)
 
+    def shorten(self) -> None:
+        """Leave out what a run does beside its rounds: the columns' means and spreads, counts of clipped values."""
+        self.edit("job.toml", "batch_rows = 8", "batch_rows = 8\nstandardise = false")
+        self.edit("job.toml", r"\[protection\]", '[codec]\nclipping = "fixed"\nalpha = 4.0\n\n[protection]')
+
     def use_paillier(self) -> None:
         """Make the job one under a Paillier key, the leader's stored one."""
         self.edit("job.toml", 'kind = "lattice"', 'kind = "paillier"\nkey_bits = 2048')
@@ -137,6 +145,12 @@ def write_table(path: Path, seed: int, rows: int = 20) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+@pytest.fixture(autouse=True)
+def short_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run will take is measured for a moment only: no test here looks at how exact that is."""
+    monkeypatch.setattr(calibrate, "LEAST_S", 0.001)
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys) -> Workplace:
     for seed, party in enumerate(("north", "east", "south")):
@@ -145,6 +159,28 @@ def workplace(tmp_path: Path, capsys: pytest.CaptureFixture[str], paillier_keys)
     (tmp_path / "site.toml").write_text(SITE)
     save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
     return Workplace(tmp_path, capsys)
+
+
+@pytest.fixture(scope="module")
+def made_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tests of one file keep what they begin with."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture
+def begin_with(workplace: Workplace, made_before: Path) -> Callable[[Callable[[], None]], None]:
+    """begin_with(make): the workplace as `make` leaves it, which is called by the first test of a file alone."""
+
+    def begin(make: Callable[[], None]) -> None:
+        kept = made_before / make.__qualname__
+        if kept.exists():
+            shutil.rmtree(workplace.folder)
+            shutil.copytree(kept, workplace.folder, symlinks=True)
+        else:
+            make()
+            shutil.copytree(workplace.folder, kept, symlinks=True)
+
+    return begin
 
 
 @pytest.fixture

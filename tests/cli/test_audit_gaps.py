@@ -8,8 +8,8 @@ import pytest
 
 
 @pytest.fixture
-def run_folder(workplace):
-    assert workplace.run().code == 0
+def run_folder(workplace, begin_with):
+    begin_with(lambda: workplace.run())
     (folder,) = workplace.folders()
     return folder
 

@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -394,10 +395,11 @@ def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
 
 
 def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
-    workplace.edit("job.toml", "rounds = 2", "rounds = 100000")
+    workplace.edit("job.toml", "rounds = 2", "rounds = 1000")
     process = workplace.start("run", workplace.folder / "job.toml", "--runs", workplace.runs)
     while not list(workplace.runs.glob("*/checkpoint.npz")):
         assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130

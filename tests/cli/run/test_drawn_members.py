@@ -17,7 +17,8 @@ NAMES = ("north", "east", "south", "west", "middle", "coast", "hills", "lake", "
 def nine(five):
     """Nine parties with state folders of their own, one round and no sums beside it: the members open each alike."""
     five.edit("job.toml", r'"west", "middle"', ", ".join(f'"{name}"' for name in NAMES[3:]))
-    five.edit("job.toml", "rounds = 3", "rounds = 1\nstandardise = false")
+    five.shorten()
+    five.edit("job.toml", "rounds = 3", "rounds = 1")
     five.edit("job.toml", "exactness = true", "exactness = false")
     five.edit("site.toml", r"^\[party\.north\]\n", "")
     five.edit("site.toml", r"^paillier_key.*\n", "")

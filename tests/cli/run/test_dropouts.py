@@ -50,6 +50,7 @@ def test_a_run_goes_on_without_one_party(party, five) -> None:
 
 
 def test_the_audit_of_a_run_with_a_loss(five) -> None:
+    five.shorten()
     _, _, folder = run_and_read(five, "--lose", "middle:2")
     answer = five.call("audit", folder)
     assert answer.code == 0
@@ -67,6 +68,7 @@ def test_the_audit_of_a_run_with_a_loss(five) -> None:
 
 def test_an_audit_tells_a_line_that_a_lost_party_left_out_of_its_ledger(five) -> None:
     """Cut to before its end, the ledger is not signed; rounds before the loss that it does not have are told."""
+    five.shorten()
     _, _, folder = run_and_read(five, "--lose", "middle:3")
     path = folder / "ledger" / "middle.jsonl"
     lines = path.read_text().splitlines(keepends=True)
@@ -78,6 +80,7 @@ def test_an_audit_tells_a_line_that_a_lost_party_left_out_of_its_ledger(five) ->
 
 
 def test_a_run_without_a_loss_does_not_speak_of_one(five) -> None:
+    five.shorten()
     answer, summary, folder = run_and_read(five)
     assert (summary["lost"], [entry["parties"] for entry in summary["included"]]) == ([], [PARTIES])
     assert "Lost on the way" not in answer.out + (folder / "report.html").read_text()
@@ -85,6 +88,7 @@ def test_a_run_without_a_loss_does_not_speak_of_one(five) -> None:
 
 
 def test_two_losses_end_the_run_and_it_goes_on_when_they_are_back(five) -> None:
+    five.shorten()
     answer = five.run("--lose", "south:2", "--lose", "west:3")
     assert answer.code == 2
     lines = answer.err.splitlines()
@@ -108,6 +112,7 @@ def test_two_losses_end_the_run_and_it_goes_on_when_they_are_back(five) -> None:
 
 
 def test_three_parties_bear_no_loss(workplace) -> None:
+    workplace.shorten()
     answer = workplace.run("--lose", "east:2")
     assert answer.code == 2
     assert "at least 3 of 3" in answer.err

@@ -17,10 +17,14 @@ def next_number(folder: Path) -> int:
 
 
 @pytest.fixture
-def stopped(workplace):
+def stopped(workplace, begin_with):
     """A run of three rounds that stopped in its second."""
-    workplace.edit("job.toml", "rounds = 2", "rounds = 3")
-    assert workplace.run("--lose", "east:2").code == 2
+
+    def stop() -> None:
+        workplace.edit("job.toml", "rounds = 2", "rounds = 3")
+        assert workplace.run("--lose", "east:2").code == 2
+
+    begin_with(stop)
     (folder,) = workplace.folders()
     return folder
 

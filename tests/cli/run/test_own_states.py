@@ -117,9 +117,15 @@ def damage_names(path: Path) -> None:
         (damage_names, "other tensors"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_before_anything_is_written(damage, words, workplace, monkeypatch) -> None:
-    use_scaffold(workplace)
-    stopped = stopped_run(workplace, monkeypatch, after=2)
+def test_a_file_that_does_not_fit_is_refused_before_anything_is_written(
+    damage, words, workplace, begin_with, monkeypatch
+) -> None:
+    def stop() -> None:
+        use_scaffold(workplace)
+        stopped_run(workplace, monkeypatch, after=2)
+
+    begin_with(stop)
+    (stopped,) = workplace.folders()
     damage(stopped / "own_states" / "east-round-2.npz")
     answer = workplace.run("--resume", stopped)
     assert answer.code == 2

@@ -55,6 +55,8 @@ def tensors_of(folder) -> dict[str, np.ndarray]:
 def test_a_run_that_stopped_in_the_comparison_is_resumed_for_that_alone(hold_out, protected, comparing) -> None:
     if hold_out:
         protected.edit("job.toml", r"\[protection\]", HOLD_OUT)
+    else:
+        protected.shorten()
     comparing(OSError("the machine goes down"))
     answer = protected.run()
     assert answer.code == 2
@@ -111,6 +113,7 @@ def test_a_run_that_the_stop_rule_ended_is_resumed_for_the_comparison(workplace,
 
 def test_models_that_differed_are_not_compared_again_from_one_checkpoint(protected, comparing) -> None:
     """All parties here would go on from what one of them saved: a second comparison finds nothing."""
+    protected.shorten()
     comparing(ModelsDifferError("north and east do not end with the same model"))
     answer = protected.run()
     assert answer.code == 2

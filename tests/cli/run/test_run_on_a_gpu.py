@@ -47,6 +47,7 @@ def models_of(workplace) -> list[dict[str, np.ndarray]]:
 def test_the_model_is_the_one_that_the_processor_trains(with_a_gpu, monkeypatch, protection, engine):
     if protection == "paillier":
         with_a_gpu.use_paillier()
+        with_a_gpu.shorten()
     for name in ("cpu", engine):
         monkeypatch.setenv("HEKAT_ENGINE", name)
         answer = with_a_gpu.run()

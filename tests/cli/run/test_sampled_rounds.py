@@ -56,6 +56,7 @@ def test_the_summary_tells_whose_updates_are_in_the_sums(protection, sampled) ->
 
 
 def test_a_plain_comparison_trains_with_the_same_parties(sampled) -> None:
+    sampled.shorten()
     sampled.edit("job.toml", r"\[checks\]", "[compare]\nplain = true\n\n[checks]")
     sampled.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "none"]')
     answer = sampled.run()
@@ -66,6 +67,7 @@ def test_a_plain_comparison_trains_with_the_same_parties(sampled) -> None:
 
 
 def test_a_party_that_is_lost_in_a_round_it_is_not_sampled_in(sampled) -> None:
+    sampled.shorten()
     samples = samples_of(sampled)
     away = next(name for name in PARTIES if name not in samples[3])
     answer = sampled.run("--lose", f"{away}:4")
@@ -82,6 +84,7 @@ def test_a_party_that_is_lost_in_a_round_it_is_not_sampled_in(sampled) -> None:
 
 
 def test_a_sampled_party_that_is_lost_ends_a_round_of_three_and_the_run_is_resumed(sampled) -> None:
+    sampled.shorten()
     samples = samples_of(sampled)
     lost = samples[1][0]
     answer = sampled.run("--lose", f"{lost}:2")
@@ -113,6 +116,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(line, said, five) -> N
 
 
 def test_min_parties_alone_bears_no_loss(five) -> None:
+    five.shorten()
     five.edit("job.toml", "rounds = 3", "rounds = 3\nmin_parties = 5")
     answer = five.run("--lose", "west:2")
     assert answer.code == 2

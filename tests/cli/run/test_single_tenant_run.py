@@ -18,6 +18,7 @@ TABLES = "randomiser tables: plain look-ups (single tenant)"
 def one_round(workplace, monkeypatch):
     monkeypatch.delenv("HEKAT_SINGLE_TENANT", raising=False)
     workplace.use_paillier()
+    workplace.shorten()
     workplace.edit("job.toml", "rounds = 2", "rounds = 1")
     return workplace
 

@@ -108,15 +108,19 @@ def test_a_folder_among_runs_is_refused(place, options, workplace) -> None:
 
 
 @pytest.fixture
-def opened(five):
+def opened(five, begin_with):
     """Five parties with state folders, after a run of one round in which all of them were.
 
     The round has one sum: a party that is lost between two of them ends any run.
     """
-    five.edit("job.toml", "rounds = 3", "rounds = 1")
-    five.edit("job.toml", r"\[protection\]", '[codec]\nclipping = "fixed"\nalpha = 4.0\n\n[protection]')
-    name_states(five, *PARTIES)
-    assert five.run().code == 0
+
+    def run_once() -> None:
+        five.edit("job.toml", "rounds = 3", "rounds = 1")
+        five.edit("job.toml", r"\[protection\]", '[codec]\nclipping = "fixed"\nalpha = 4.0\n\n[protection]')
+        name_states(five, *PARTIES)
+        assert five.run().code == 0
+
+    begin_with(run_once)
     return five
 
 
