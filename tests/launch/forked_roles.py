@@ -7,14 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 OUTPUT = "output.json"
-WITHIN_S = 120.0
-LOOK_EVERY_S = 0.01
 
 
 class Fork:
@@ -76,11 +73,10 @@ class RoleProcesses:
 
     def wait(self) -> dict[str, int]:
         """As `poll`, once all have ended."""
-        deadline = time.monotonic() + WITHIN_S
-        while None in (codes := self.poll()).values():
-            assert time.monotonic() < deadline, f"still running: {codes}"
-            time.sleep(LOOK_EVERY_S)
-        return {role: code for role, code in codes.items() if code is not None}
+        for role, code in self._codes.items():
+            if code is None:
+                self._codes[role] = self._fork.ask({"pid": self._pids[role], "wait": True})
+        return {role: code for role, code in self._codes.items() if code is not None}
 
 
 def serve() -> None:
@@ -90,7 +86,7 @@ def serve() -> None:
     while line := sys.stdin.readline():
         question = json.loads(line)
         if "pid" in question:
-            pid, status = os.waitpid(question["pid"], os.WNOHANG)
+            pid, status = os.waitpid(question["pid"], 0 if "wait" in question else os.WNOHANG)
             answer = os.waitstatus_to_exitcode(status) if pid else None
         else:
             answer = os.fork()

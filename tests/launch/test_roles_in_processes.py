@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.launch.forked_roles import Fork
-from tests.launch.roles_apart import RUN_ID, RolesApart
+from tests.launch.jobs_apart import clinics, credit, customers, protected_clinics
+from tests.launch.roles_apart import RUN_ID
 
 from hekat.cli.main import main
 from hekat.job.approvals import approve
@@ -27,25 +26,6 @@ from hekat.run.vertical_linear.part_file import load_part
 from hekat.wire.keyfile import save_private_key
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PARTIES = ("north", "east", "south", "west", "middle")
-HORIZONTAL = """format = 2
-name = "clinics"
-protocol = "horizontal"
-parties = [{parties}]
-aggregator = "hub"
-data = "visits"
-classes = ["no", "yes"]
-weight_max = 100
-allow_two_parties = {two}
-timeout_s = 120
-
-[training]
-rounds = {rounds}
-batch_rows = 8
-
-[protection]
-{protection}
-"""
 # The party's process ends where `--lose` would have it leave: ahead of its upload of that round.
 KILLED_IN_ROUND_2 = """
 import os, signal
@@ -66,33 +46,6 @@ def send_or_die(self, to, step, message):
     return send(self, to, step, message)
 RecordedChannel.send = send_or_die
 """
-
-
-@pytest.fixture(scope="module")
-def fork() -> Iterator[Fork]:
-    """What the processes of all runs here are forked from."""
-    with Fork() as fork:
-        yield fork
-
-
-def clinics(place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "") -> RolesApart:
-    """A horizontal job of `count` parties; `key` is a line of the leader's site."""
-    parties = PARTIES[:count]
-    sites = {}
-    for seed, party in enumerate(parties):
-        rng = np.random.default_rng(seed)
-        features = rng.normal(size=(16, 3))
-        ill = features[:, 0] + 0.2 * rng.normal(size=16) > 0
-        ill[:2] = [True, False]
-        rows = [f"{a:.4f},{b:.4f},{c:.4f},{'yes' if y else 'no'}" for (a, b, c), y in zip(features, ill, strict=True)]
-        (place / f"{party}.csv").write_text("\n".join(["age,dose,days,ill", *rows]) + "\n")
-        source = f'source = "csv"\npath = "{place / party}.csv"\nlabel = "ill"'
-        sites[party] = f"{key if party == parties[0] else ''}\n[party.{party}.data.visits]\n{source}\n"
-    names = ", ".join(f'"{party}"' for party in parties)
-    two = "true" if count == 2 else "false"
-    text = HORIZONTAL.format(parties=names, two=two, rounds=rounds, protection=protection)
-    policy = 'protections = ["lattice", "paillier", "none"]\nmin_key_bits = 2048\nmin_parties = 2'
-    return RolesApart(place, text, (*parties, "hub"), sites, policy)
 
 
 def model_in(folder: Path) -> dict[str, np.ndarray]:
@@ -119,12 +72,7 @@ def assert_reported_alone(folder: Path) -> None:
 
 @pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
 def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, protection) -> None:
-    key = ""
-    if protection == "paillier":
-        save_private_key(tmp_path / "leader.key", paillier_keys[2048][0].private, None)
-        key = f'paillier_key = "{tmp_path}/leader.key"'
-    lines = f'kind = "{protection}"' + ("\nkey_bits = 2048" if protection == "paillier" else "")
-    apart = clinics(tmp_path, 3 if protection == "lattice" else 2, lines, key=key)
+    apart = protected_clinics(tmp_path, paillier_keys, protection)
     ended = apart.play(fork)
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(
         apart.roles, (0, None)
@@ -174,19 +122,7 @@ def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(for
 
 @pytest.mark.parametrize("kind", ["ecdh", "rsa_blind"])
 def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> None:
-    sites = {}
-    for party, numbers in {"bank": range(30), "insurer": range(44, 9, -1)}.items():
-        rows = "".join(f"client{number},{number % 7}\n" for number in numbers)
-        (tmp_path / f"{party}.csv").write_text("customer,age\n" + rows)
-        source = f'source = "csv"\npath = "{tmp_path / party}.csv"\nid = "customer"'
-        sites[party] = f"[party.{party}.data.customers]\n{source}\n"
-    text = (
-        'format = 2\nname = "customers"\nprotocol = "psi"\nguest = "bank"\nhosts = ["insurer"]\ndata = "customers"\n'
-        f'[intersection]\nkind = "{kind}"\nlearns = ["bank", "insurer"]\n'
-    )
-    if kind == "rsa_blind":
-        text += "key_bits = 3072\n"
-    apart = RolesApart(tmp_path, text, ("bank", "insurer"), sites)
+    apart = customers(tmp_path, kind)
     ended = apart.play(fork)
     assert {role: (one.code, one.told.get("common")) for role, one in ended.items()} == dict.fromkeys(
         apart.roles, (0, 20)
@@ -208,38 +144,9 @@ def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> 
 
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_vertical_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, form) -> None:
-    rng = np.random.default_rng(5)
-    values = {"bank": rng.normal(size=(40, 2)), "insurer": rng.normal(size=(40, 2))}
-    score = values["bank"][:, 0] - values["insurer"][:, 1]
-    roles = ("bank", "insurer", *(("arbiter",) if form == "arbiter" else ()))
-    sites = {}
-    for number, (party, columns) in enumerate(values.items()):
-        label = ",outcome" if party == "bank" else ""
-        rows = [
-            f"{a:.4f},{b:.4f}" + ((",yes" if one > 0 else ",no") if label else "")
-            for (a, b), one in zip(columns, score, strict=True)
-        ]
-        (tmp_path / f"{party}.csv").write_text("\n".join([f"{party}-a,{party}-b{label}", *rows]) + "\n")
-        source = f'source = "csv"\npath = "{tmp_path / party}.csv"' + ('\nlabel = "outcome"' if label else "")
-        key = ""
-        if form == "shared_weights":
-            save_private_key(tmp_path / f"{party}.key", paillier_keys[2048][number].private, None)
-            key = f'paillier_key = "{tmp_path / party}.key"\n'
-        sites[party] = f"{key}[party.{party}.data.clients]\n{source}\n"
-    if form == "arbiter":
-        save_private_key(tmp_path / "arbiter.key", paillier_keys[2048][0].private, None)
-        sites["arbiter"] = f'paillier_key = "{tmp_path}/arbiter.key"\n'
-    text = (
-        'format = 2\nname = "credit"\nprotocol = "vertical_linear"\nguest = "bank"\nhosts = ["insurer"]\n'
-        + ('arbiter = "arbiter"\n' if form == "arbiter" else "")
-        + 'data = "clients"\nclasses = ["no", "yes"]\n[intersection]\nkind = "aligned"\n'
-        f'[training]\nepochs = 2\nbatch_rows = 20\n[protection]\nkind = "paillier"\nkey_bits = 2048\nform = "{form}"\n'
-    )
-    if form == "arbiter":
-        text += '[label_leak]\naccepted = "hosts may learn labels"\n'
-        text += '[column_leak]\naccepted = "the guest may learn columns of hosts"\n'
-    policy = 'protections = ["paillier"]\nmin_key_bits = 2048\nlabel_leak_waiver = true\ncolumn_leak_waiver = true'
-    apart = RolesApart(tmp_path, text, roles, sites, policy)
+    apart = credit(tmp_path, paillier_keys, form)
+    roles = apart.roles
+    values = ("bank", "insurer")
     ended = apart.play(fork)
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(roles, (0, None))
     together = run_vertical_job(load_vertical_inputs(apart.together / "job.toml"), tmp_path / "runs")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.launch.test_roles_in_processes import clinics
+from tests.launch.jobs_apart import clinics
 
 from hekat.cli.main import main
 from hekat.launch.local import JoinRequest, LocalRelay, RunTerms, terms

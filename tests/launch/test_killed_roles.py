@@ -1,0 +1,94 @@
+"""A role's process that is killed: the others are told of the same stop as where the role fails in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.launch.jobs_apart import credit, customers, protected_clinics
+from tests.launch.roles_apart import RolesApart
+
+from hekat.errors import ChannelError, PartyStoppedError
+from hekat.launch.horizontal.run import run_job
+from hekat.launch.psi.run import run_intersection_job
+from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.ledger import RecordedChannel
+from hekat.run.horizontal.load_inputs import load_inputs
+from hekat.run.psi.load_inputs import load_intersection_inputs
+from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
+
+# The process ends as its role sends its first message of such a step, "" being any.
+KILLED_AT = """
+import os, signal
+from hekat.ledger import RecordedChannel
+send = RecordedChannel.send
+def send_or_die(self, to, step, message):
+    if {step!r} in step:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return send(self, to, step, message)
+RecordedChannel.send = send_or_die
+"""
+# Per job: how it is made, which role is killed in which step, and how one process plays all roles.
+Make = Callable[[Path, Any], RolesApart]
+JOBS: dict[str, tuple[Make, str, str, Callable[[Path, Path], object]]] = {
+    "horizontal, paillier": (
+        lambda place, keys: protected_clinics(place, keys, "paillier"),
+        "east",
+        "round-1/",
+        lambda job, runs: run_job(load_inputs(job), runs),
+    ),
+    "horizontal, none": (
+        lambda place, keys: protected_clinics(place, keys, "none"),
+        "hub",
+        "round-1/",
+        lambda job, runs: run_job(load_inputs(job), runs),
+    ),
+    "psi, ecdh": (
+        lambda place, keys: customers(place, "ecdh"),
+        "insurer",
+        "",
+        lambda job, runs: run_intersection_job(load_intersection_inputs(job), runs),
+    ),
+    "vertical, arbiter": (
+        lambda place, keys: credit(place, keys, "arbiter"),
+        "arbiter",
+        "epoch-1",
+        lambda job, runs: run_vertical_job(load_vertical_inputs(job), runs),
+    ),
+    "vertical, shared_weights": (
+        lambda place, keys: credit(place, keys, "shared_weights"),
+        "bank",
+        "epoch-2",
+        lambda job, runs: run_vertical_job(load_vertical_inputs(job), runs),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_all_others_are_told_what_they_are_told_in_one_process(
+    fork, tmp_path, paillier_keys, monkeypatch, name
+) -> None:
+    make, killed, step, run = JOBS[name]
+    apart = make(tmp_path, paillier_keys)
+    send = RecordedChannel.send
+
+    def send_or_fail(self, to, its_step, message):
+        if self.party == killed and step in its_step:
+            raise ChannelError("left, as was asked for")
+        return send(self, to, its_step, message)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RecordedChannel, "send", send_or_fail)
+        with pytest.raises(PartyStoppedError) as stop:
+            run(apart.together / "job.toml", tmp_path / "runs")
+    assert stop.value.party == killed
+    apart.preludes[killed] = KILLED_AT.format(step=step)
+    ended = apart.play(fork)
+    assert ended.pop(killed).code == -9
+    for role, one in ended.items():
+        assert one.code == 2, role
+        assert f"party {killed!r} stopped in step {stop.value.step!r}" in one.told["error"], role
+        assert "its process ended" in one.told["error"], role
+        assert not (apart.run_of(role) / "summary.json").exists(), role
