@@ -13,12 +13,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from threading import Thread
+from threading import Lock, Thread
 
 import pytest
 
 from hekat.channel import InProcessHub
-from hekat.channel.turn import Turn
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError
 
 # Far more than a run takes: threads that are still alive then wait for ever.
@@ -54,7 +53,7 @@ def make_script(seed: int, party_count: int, message_count: int) -> tuple[Script
     return Script(parties, messages), rng
 
 
-def play(hub: InProcessHub, script: Script, party: str, outcomes: dict[str, list[object]], turn: Turn | None) -> None:
+def play(hub: InProcessHub, script: Script, party: str, outcomes: dict[str, list[object]], turn: Lock | None) -> None:
     """One party's thread: what each of its calls gave or raised."""
     with turn or nullcontext():
         play_script(hub, script, party, outcomes[party])
@@ -85,7 +84,7 @@ def play_script(hub: InProcessHub, script: Script, party: str, found: list[objec
 
 def outcomes_of(script: Script, seed: int, *, in_turns: bool, **settings: object) -> dict[str, list[object]]:
     """By party what its calls gave; fails where a thread still waits after PATIENCE_S."""
-    turn = Turn() if in_turns else None
+    turn = Lock() if in_turns else None
     hub = InProcessHub(script.parties, math.inf, turn=turn, **settings)
     outcomes: dict[str, list[object]] = {party: [] for party in script.parties}
     threads = [Thread(target=play, args=(hub, script, party, outcomes, turn), daemon=True) for party in script.parties]

@@ -13,7 +13,6 @@ import pytest
 
 from hekat.channel import Channel, run_parties
 from hekat.channel.in_process import InProcessHub
-from hekat.channel.turn import Turn, locked_gate
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyStoppedError
 
 
@@ -276,7 +275,7 @@ def test_with_a_turn_one_role_computes_at_a_time(eager_threads) -> None:
                     assert channel.receive(peer, f"{number}") == b"x" * number
         return len(notes)
 
-    turn = Turn()
+    turn = threading.Lock()
     results = run_parties(dict.fromkeys(names, play), turn=turn)
     assert set(results) == set(names)
     assert not turn.locked()
@@ -285,7 +284,7 @@ def test_with_a_turn_one_role_computes_at_a_time(eager_threads) -> None:
 
 
 def test_a_turn_is_given_back_by_a_role_that_fails_or_is_interrupted() -> None:
-    turn = Turn()
+    turn = threading.Lock()
 
     def fails(channel: Channel) -> None:
         raise InputError("no")
@@ -301,7 +300,7 @@ def test_a_turn_is_given_back_by_a_role_that_fails_or_is_interrupted() -> None:
 def test_what_was_sent_before_the_run_ended_still_arrives() -> None:
     """So that all parties save a round that the one that fails had told them of."""
     found: list[bytes] = []
-    turn = Turn()
+    turn = threading.Lock()
 
     def tells_and_fails(channel: Channel) -> None:
         for peer in "bc":
@@ -318,51 +317,3 @@ def test_what_was_sent_before_the_run_ended_still_arrives() -> None:
     with pytest.raises(PartyStoppedError, match="the machine goes down"):
         run_parties({"a": tells_and_fails, "b": reads_on, "c": reads_on}, turn=turn)
     assert found == [b"yes", b"yes"]
-
-
-def test_a_turn_goes_to_those_that_lined_up_in_their_order() -> None:
-    turn = Turn()
-    turn.acquire()
-    gates = [locked_gate() for _ in range(3)]
-    for gate in gates:
-        turn.line_up(gate)
-    for place, gate in enumerate(gates):
-        assert all(later.locked() for later in gates[place:])
-        turn.release()
-        assert not gate.locked()
-        assert turn.locked()
-    turn.release()
-    assert not turn.locked()
-
-
-def test_a_free_turn_is_taken_at_once_and_is_given_back_at_the_end_of_a_block() -> None:
-    turn = Turn()
-    gate = locked_gate()
-    turn.line_up(gate)
-    assert not gate.locked()
-    assert turn.locked()
-    turn.release()
-    with turn:
-        assert turn.locked()
-    assert not turn.locked()
-
-
-def test_a_thread_goes_on_when_its_turn_comes() -> None:
-    turn = Turn()
-    notes: list[str] = []
-
-    def play() -> None:
-        with turn:
-            notes.append("thread")
-
-    with turn:
-        thread = threading.Thread(target=play, daemon=True)
-        thread.start()
-        notes.append("first")
-    thread.join(20)
-    assert notes == ["first", "thread"]
-
-
-def test_a_turn_that_nobody_holds_is_not_given_back() -> None:
-    with pytest.raises(RuntimeError, match="nobody holds"):
-        Turn().release()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import TIMEOUT_MAX, Condition, Lock, RLock
+from threading import Condition, Lock, RLock
 
 from hekat.channel.channel import (
     check_party_names,
@@ -21,7 +21,6 @@ from hekat.channel.channel import (
 )
 from hekat.channel.departure import Dropout, Stop, forget_locals
 from hekat.channel.dropout_notice import DropoutNotice
-from hekat.channel.turn import Turn, locked_gate
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -87,9 +86,8 @@ class InProcessHub:
 
     Each party uses its end from one thread at a time. `timeout_s` is a step's time where the caller gives none.
 
-    `turn` is what every party's thread holds whenever it uses its end: it is given back while a party waits here, and
-    taken again before the wait ends, so that one party computes at a time. A party that could go on lines up for it,
-    and its thread wakes when its turn has come.
+    `turn` is a lock that every party's thread holds whenever it uses its end: it is given back while a party waits
+    here, and taken again before the wait ends, so that one party computes at a time.
     """
 
     def __init__(
@@ -99,7 +97,7 @@ class InProcessHub:
         *,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
         may_be_lost: frozenset[str] = frozenset(),
-        turn: Turn | None = None,
+        turn: Lock | None = None,
     ) -> None:
         self.parties = tuple(parties)
         check_party_names(self.parties)
@@ -117,8 +115,6 @@ class InProcessHub:
         self._lock = RLock()
         # One for each party: a message wakes the one it is for, and not all that wait.
         self._woken = {name: Condition(self._lock) for name in self.parties}
-        # Where parties take turns: what holds up each one that waits, until it is woken.
-        self._gates: dict[str, Lock] = {}
         # The caller's thread waits here: Ctrl-C may reach it at any place, and must not find it with the lock.
         self._news: SimpleQueue[None] = SimpleQueue()
         self._waiting: dict[tuple[str, str], deque[_Message]] = {}
@@ -339,22 +335,14 @@ class InProcessHub:
         if self._turn is None:
             self._woken[party].wait(timeout_s)
             return
-        gate = self._gates[party] = locked_gate()
-        # Without the lock: the party that has the turn may need the lock before it gives the turn back.
-        self._lock.release()
         self._turn.release()
-        if not gate.acquire(timeout=-1 if timeout_s is None else min(timeout_s, TIMEOUT_MAX)):
-            with self._lock:
-                # It lines up by itself, unless another party has just woken it.
-                self._wake(party)
-            gate.acquire()
-        self._lock.acquire()
-
-    def _wake(self, party: str) -> None:
-        if self._turn is None:
-            self._woken[party].notify()
-        elif (gate := self._gates.pop(party, None)) is not None:
-            self._turn.line_up(gate)
+        try:
+            self._woken[party].wait(timeout_s)
+        finally:
+            # Without the lock: the party that has the turn may need the lock before it gives the turn back.
+            self._lock.release()
+            self._turn.acquire()
+            self._lock.acquire()
 
     def _is_ready(self, wait: _Wait) -> bool:
         if wait.receives:
@@ -443,18 +431,18 @@ class InProcessHub:
             f"{wait.party!r} {'for' if wait.receives else 'for room at'} {wait.peer!r} in {wait.step!r}"
             for wait in waits
         )
-        self._wake(earliest.party)
+        self._woken[earliest.party].notify()
         return True
 
     def _wake_where_it_waits_for(self, party: str, peer: str) -> None:
         wait = self._waits.get(party)
         if wait is not None and wait.peer == peer:
-            self._wake(party)
+            self._woken[party].notify()
 
     def _wake_everybody(self) -> None:
         self._news.put(None)
-        for party in self.parties:
-            self._wake(party)
+        for woken in self._woken.values():
+            woken.notify()
 
 
 class InProcessChannel:

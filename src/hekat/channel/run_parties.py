@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from threading import Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from hekat.channel.channel import Channel
 from hekat.channel.in_process import DEFAULT_TIMEOUT_S, HEAR_EVERY_S, InProcessHub
-from hekat.channel.turn import Turn
 from hekat.errors import PartyLostError
 
 T = TypeVar("T")
@@ -24,7 +23,7 @@ def run_parties(
     may_be_lost: Collection[str] = (),
     on_lost: Callable[[PartyLostError], None] | None = None,
     on_stop: Callable[[], None] | None = None,
-    turn: Turn | None = None,
+    turn: Lock | None = None,
 ) -> dict[str, T]:
     """What each role returned, by party name; each role gets its party's channel, all parties run at once.
 
@@ -39,7 +38,7 @@ def run_parties(
     that thread once either has ended it, before it waits for the roles: it wakes those that wait for something else
     than a message.
 
-    With a `turn` one role computes at a time: it holds the turn but while it waits for a message or for room.
+    With a `turn` one role computes at a time: it holds that lock but while it waits for a message or for room.
 
     Raises:
         InputError: a name in `may_be_lost` that has no role.

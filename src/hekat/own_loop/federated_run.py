@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import Channel, PartyKey
-from hekat.channel.turn import Turn
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
@@ -157,7 +156,7 @@ def federate(
         _log.warning(LOUD_NONE)
     with _open_run(settings, place) as (sessions, states, path):
         key_pair = _make_key(settings, sessions[settings.leader])
-        turn = Turn()
+        turn = threading.Lock()
         turns = Turns(settings.parties, turn)
         roles = LoopRoles(settings, sessions, turns, states, key_pair, notes.add)
         results, lost = _run(roles, play, turn)
@@ -188,7 +187,7 @@ class _Notes:
         _log.info(text)
 
 
-def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: Turn) -> tuple[dict[str, Any], dict[str, str]]:
+def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -> tuple[dict[str, Any], dict[str, str]]:
     """Results and drop-outs by party; raises the party's own exception where its drop-out ended the run."""
     settings = roles.settings
     lost: dict[str, str] = {}

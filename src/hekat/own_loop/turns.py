@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Condition
+from threading import Condition, Lock
 
-from hekat.channel.turn import Turn
 from hekat.errors import PartyStoppedError
 
 
@@ -15,8 +14,8 @@ class Turns:
     So a random generator that the whole process shares (torch's, NumPy's) gives every run the same numbers.
     """
 
-    def __init__(self, parties: Sequence[str], turn: Turn | None = None) -> None:
-        """`turn`: what the role that computes holds, where roles share one; a waiting party gives it back."""
+    def __init__(self, parties: Sequence[str], turn: Lock | None = None) -> None:
+        """`turn`: the lock of the role that computes, where roles share one; a waiting party gives it back."""
         self._turn = turn
         self._changed = Condition()
         self._played = dict.fromkeys(parties, 0)

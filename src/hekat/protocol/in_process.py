@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey, run_parties
 from hekat.channel.in_process import DEFAULT_TIMEOUT_S
-from hekat.channel.turn import Turn
 from hekat.errors import PartyLostError
 from hekat.protocol.role_session import RoleSession, SessionTerms
 
@@ -22,7 +22,7 @@ def play_in_process(
     may_drop_out: Collection[str] = (),
     on_dropout: Callable[[PartyLostError], None] | None = None,
     on_stop: Callable[[], None] | None = None,
-    turn: Turn | None = None,
+    turn: Lock | None = None,
 ) -> dict[str, T]:
     """The results of the roles, by name; each plays as on a machine of its own, except that roles take turns.
 
@@ -35,7 +35,7 @@ def play_in_process(
         may_be_lost=may_drop_out,
         on_lost=on_dropout,
         on_stop=on_stop,
-        turn=turn or Turn(),
+        turn=turn or Lock(),
     )
 
 
