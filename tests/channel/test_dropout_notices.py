@@ -27,7 +27,9 @@ def test_the_attack_a_relay_gives_up_on_a_party_in_anothers_name(make_trio) -> N
         forge.sealed["b"].receive("a", "step")
 
 
-@pytest.mark.parametrize("forged", ["another key", "another session", "another party", "another reason", "another by"])
+@pytest.mark.parametrize(
+    "forged", ["another key", "another session", "another party", "another reason", "another by", "another name"]
+)
 def test_a_notice_that_is_not_of_this_session_these_parties_and_this_reason_does_not_hold(make_trio, forged) -> None:
     trio = make_trio(may_be_lost=frozenset("b"))
     session = trio.sealed["a"].session_id
@@ -37,6 +39,8 @@ def test_a_notice_that_is_not_of_this_session_these_parties_and_this_reason_does
         "another party": (trio.keys["a"], session, "a", "c", REASON),
         "another reason": (trio.keys["a"], session, "a", "b", "it is slow"),
         "another by": (trio.keys["c"], session, "c", "b", REASON),
+        # Its signer's own key under words that are said to be another party's.
+        "another name": (trio.keys["a"], session, "c", "b", REASON),
     }[forged]
     notice = sign_dropout(*words)
     if forged == "another reason":
