@@ -43,7 +43,7 @@ CASES = {
     "scaffold": ('[training]\nalgorithm = "scaffold"', 0),
     "a-sample-of-the-parties": ("parties = 5\n[training]\nparticipation = 0.6", 0),
     "validation": ("[validation]\nhold_out = 0.2", 0),
-    "validation-now-and-then": ("[validation]\nhold_out = 0.2\nevery = 2", 0),
+    "validation-now-and-then": ("[training]\nrounds = 3\n[validation]\nhold_out = 0.2\nevery = 2", 0),
     "paillier": ('[protection]\nkind = "paillier"\nkey_bits = 2048', 0),
     "paillier-offset": ('[protection]\nkind = "paillier"\nkey_bits = 2048\n[codec]\nlayout = "offset"', 0),
     # Row counts are taken for their bound: their numbers can be shorter.
@@ -72,11 +72,10 @@ def job(tmp_path, paillier_keys, request) -> Path:
     (tmp_path / "site.toml").write_text(SITE + sources)
     head = 'format = 1\nname = "j"\nprotocol = "horizontal"\naggregator = "hub"\ndata = "rows"\nweight_max = 100\n'
     rounds = text.replace("parties = 5\n", "")
-    rounds = (
-        rounds.replace("[training]", "[training]\nrounds = 3")
-        if "[training]" in rounds
-        else (f"{rounds}\n[training]\nrounds = 3")
-    )
+    if "[training]" not in rounds:
+        rounds += "\n[training]"
+    if "rounds = " not in rounds:
+        rounds = rounds.replace("[training]", "[training]\nrounds = 2")
     (tmp_path / "job.toml").write_text(f'{head}parties = {json.dumps(names)}\nclasses = ["no", "yes"]\n{rounds}\n')
     return tmp_path / "job.toml"
 
@@ -125,10 +124,11 @@ def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> 
     settings = inputs.job.settings
     plan = plan_round(inputs, settings)
     # An authority is told of every upload of the run under one name of a step, which no round can be told by.
-    messages = [one for one in plan.messages(settings) if one.step.startswith("round-3/")]
+    last = f"round-{settings.training.round_count}"
+    messages = [one for one in plan.messages(settings) if one.step.startswith(f"{last}/")]
     own = bytes_by_role(messages, settings.everyone, run_id=RUN_ID, protocol="horizontal")
     summary = play(inputs, tmp_path / "runs")
-    real = counted(channels, "round-3")
+    real = counted(channels, last)
     if not slack:
         assert own == real
     for role, expected in real.items():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from tests.protocol.unsealed import unseal
 
 from hekat.scheme.paillier import KeyPair
 
@@ -50,3 +51,10 @@ def tumours() -> tuple[np.ndarray, np.ndarray]:
     """120 rows of 6 columns, and whether the tumour is benign."""
     X, y = load_breast_cancer(return_X_y=True)
     return X[:120, [0, 1, 6, 20, 21, 27]], y[:120]
+
+
+@pytest.fixture(autouse=True)
+def unsealed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sealed but in tests marked `sealed`, as in tests of protocols."""
+    if request.node.get_closest_marker("sealed") is None:
+        unseal(monkeypatch)

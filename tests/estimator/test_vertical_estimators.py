@@ -59,6 +59,7 @@ def test_rows_without_ids_and_ids_without_a_match_are_refused(tumours) -> None:
         VerticalLogisticRegression().fit({**tables, "insurer": bare})
 
 
+@pytest.mark.sealed
 def test_tables_with_ids_meet_before_training_and_before_prediction(tumours, small) -> None:
     tables = tables_of(*tumours)
     made = VerticalLogisticRegression(**{**small, "columns": None}).fit(tables)
@@ -92,6 +93,7 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
 # --- what is left behind ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sealed
 @pytest.mark.parametrize("protection", ["paillier", "lattice"])
 def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protection) -> None:
     X, y = tumours

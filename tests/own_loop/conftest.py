@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.protocol.unsealed import unseal
 
 from hekat.codec import error_bound_sum
 from hekat.own_loop import Federated, Party, federate
@@ -47,3 +48,10 @@ def play_with() -> Callable[..., Federated]:
         return federate(code, parties, **{"weight_max": WEIGHT_MAX, **others})
 
     return play
+
+
+@pytest.fixture(autouse=True)
+def unsealed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sealed but in tests marked `sealed`, as in tests of protocols."""
+    if request.node.get_closest_marker("sealed") is None:
+        unseal(monkeypatch)

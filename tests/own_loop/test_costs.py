@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from hekat.own_loop import Party
 
 from .conftest import THREE
 
 
+@pytest.mark.sealed
 def test_costs_add_up_by_party_round_and_step(play_with, tmp_path) -> None:
     values = 40_000
 

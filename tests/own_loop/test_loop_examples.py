@@ -12,6 +12,7 @@ from hekat.own_loop import Federated
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.sealed
 def test_the_ten_lines_of_the_readme_run(capsys) -> None:
     torch = pytest.importorskip("torch", reason="needs hekat[torch]")
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Your own training loop")[1]
@@ -52,6 +53,7 @@ def test_the_numpy_example_comes_near_to_all_rows_in_one_place(run_example) -> N
 
 
 @pytest.mark.long
+@pytest.mark.sealed
 def test_the_torch_example_is_as_good_encrypted_as_plain(run_example) -> None:
     pytest.importorskip("torch", reason="needs hekat[torch]")
     out = run_example("own_loop_torch.py")

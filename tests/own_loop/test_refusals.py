@@ -193,6 +193,7 @@ def test_protection_none_is_loud(play_with, caplog) -> None:
     assert "PROTECTION IS NONE" in str(run)
 
 
+@pytest.mark.sealed
 def test_a_run_is_audited(play_with, tmp_path: Path, capsys) -> None:
     from hekat.cli.main import main
 
@@ -211,6 +212,7 @@ def test_a_run_is_audited(play_with, tmp_path: Path, capsys) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["costs.json", "ledger", "parties.json", "state"]
 
 
+@pytest.mark.sealed
 @pytest.mark.parametrize("keeps", [True, False])
 def test_upload_numbers_outlast_a_crash_where_they_are_kept(keeps, play_with, tmp_path: Path, monkeypatch) -> None:
     """Without a folder they are of keys that end with the process: nobody waits for the disk."""

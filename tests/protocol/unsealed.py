@@ -1,26 +1,31 @@
-"""Channels for tests of protocols: sessions, the order of messages and what parties sign are real; nothing is sealed.
+"""Channels for tests of protocols: the order of messages and what parties sign are real; nothing is sealed.
 
-Sealing and recording take a third of a protocol's time in tests, and have tests of their own. What protocols do over
-sealed channels is shown by the tests marked `sealed`.
+Opening a session, sealing and recording take up to half of a protocol's time in tests, and have tests of their own.
+What protocols do over sealed channels is shown by the tests marked `sealed`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from functools import cache
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
-from hekat.channel import sealing
-from hekat.channel.pair_key import PairKey
+from hekat.channel import InProcessHub, SealedChannel, sealing
+from hekat.channel.pair_key import KEY_BYTES, PairKey
 from hekat.channel.sealed_message import SealedHeader, parse_frame
 from hekat.ledger import Ledger, recorded_channel
 from hekat.ledger.entry import FieldRecord
 from hekat.wire import Disclosure
 
 record = Ledger.record
+drawing = Lock()
+session_ids: WeakKeyDictionary[InProcessHub, bytes] = WeakKeyDictionary()
 describe_fields = recorded_channel._records
 
 
@@ -48,6 +53,14 @@ def take_frame(data: bytes) -> Any:
     return data if isinstance(data, PlainFrame) else parse_frame(data)
 
 
+def agree_at_once(channel: Any, timeout_s: float | None) -> Any:
+    """The session that all ends of a hub have, with a fresh id; its keys seal nothing."""
+    with drawing:
+        session_id = session_ids.setdefault(channel._channel._hub, os.urandom(sealing.DIGEST_BYTES))
+    pair_keys = {name: PairKey(bytes(KEY_BYTES)) for name in channel.parties if name != channel.party}
+    return sealing._Session(session_id, pair_keys, pair_keys)
+
+
 class LateRecords(Sequence[FieldRecord]):
     """The fields of a message as a ledger describes them, made when the ledger asks for them."""
 
@@ -67,7 +80,8 @@ def record_in_files(ledger: Ledger, *passed: Any) -> bytes:
 
 
 def unseal(patch: pytest.MonkeyPatch) -> None:
-    """From now on messages go as they are."""
+    """From now on messages go as they are, and a session is open without hellos."""
+    patch.setattr(SealedChannel, "_agree_on_session", agree_at_once)
     patch.setattr(sealing, "seal_payload", wrap_plainly)
     patch.setattr(sealing, "parse_frame", take_frame)
     patch.setattr(PairKey, "advance", lambda self: None)

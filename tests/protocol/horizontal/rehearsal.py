@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey
@@ -29,6 +30,12 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair, generate_keys
 
 
+@cache
+def party_key_of(name: str) -> PartyKey:
+    """A key for every role of that name."""
+    return PartyKey.generate()
+
+
 @dataclass
 class Rehearsal:
     """One run's parties and what they leave behind; a test replaces what it wants of them."""
@@ -40,7 +47,7 @@ class Rehearsal:
     job_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict)
     """The public keys that the job names; none where a session takes those of `party_keys`."""
     party_keys: Mapping[str, PartyKey] = field(default_factory=dict)
-    """Fresh ones where a test gives none."""
+    """Where a test gives none, those of an earlier run with a role of that name."""
     ledger_folder: Path | None = None
     key_pair: KeyPair | None = None
     exactness_check: ExactnessCheck | None = None
@@ -72,7 +79,7 @@ class Rehearsal:
     _reporting: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.party_keys = self.party_keys or {name: PartyKey.generate() for name in self.settings.everyone}
+        self.party_keys = self.party_keys or {name: party_key_of(name) for name in self.settings.everyone}
 
     def run(self) -> TrainingState:
         """Train to the end; raises PartyStoppedError naming the party and step where a role failed."""

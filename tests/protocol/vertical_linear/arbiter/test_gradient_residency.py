@@ -20,7 +20,7 @@ from hekat.scheme.paillier import Ciphertexts, decrypt
 from hekat.scheme.paillier.row_packing import open_slots
 from hekat.wire import from_bytes
 
-ROWS, COLUMNS = 40, 3
+ROWS, COLUMNS = 10, 3
 
 
 class CountingDevice(EmulatedDevice):
