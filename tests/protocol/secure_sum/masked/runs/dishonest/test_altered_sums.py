@@ -133,7 +133,7 @@ def test_the_first_altered_sum_that_does_not_open_ends_the_run(
         rehearse_masked(settings)
     note = AlteredRecord(tmp_path / "state" / "c", JOB_DIGEST).path
     assert f"It is noted in {note}; who removes that file" in str(error)
-    with pytest.raises(StateError, match=f"remove {note}, which is of this job alone"):
+    with pytest.raises(StateError, match=f"remove {note}, which belongs to this job alone"):
         rehearse_masked(settings)
     note.unlink()
     rehearse_masked(settings).run()
