@@ -94,12 +94,41 @@ if "--role=east" in sys.argv:
 """
 
 
+# Every party's model finds no room on the disk, after all have trained it.
+UNSAVED = """
+import sys
+if any(word.startswith("--role=") for word in sys.argv):
+    from hekat.errors import StateError
+    from hekat.run.horizontal import role_run
+    def refuse(*_):
+        raise StateError("No space left on device")
+    role_run.save_trained_model = refuse
+"""
+
+
+def start_with(workplace, monkeypatch, program: str) -> None:
+    """Have every process of a role run this first."""
+    (workplace.folder / "start").mkdir()
+    (workplace.folder / "start" / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(workplace.folder / "start"))
+
+
+@pytest.mark.long
+def test_where_no_party_has_a_model_the_run_has_not_ended_well(workplace, monkeypatch) -> None:
+    name_states(workplace, "north", "east", "south")
+    start_with(workplace, monkeypatch, UNSAVED)
+    answer = workplace.run("--processes")
+    assert answer.code == 2
+    assert "No space left on device" in answer.err
+    assert "saved: checkpoint of round 2" in answer.err
+    (folder,) = workplace.folders()
+    assert not (folder / "summary.json").exists()
+
+
 @pytest.mark.long
 def test_a_run_that_one_partys_error_ends_is_told_in_that_partys_words(workplace, monkeypatch) -> None:
     name_states(workplace, "north", "east", "south")
-    (workplace.folder / "start").mkdir()
-    (workplace.folder / "start" / "sitecustomize.py").write_text(UNFIT)
-    monkeypatch.setenv("PYTHONPATH", str(workplace.folder / "start"))
+    start_with(workplace, monkeypatch, UNFIT)
     answer = workplace.run("--processes")
     assert answer.code == 2
     assert "party 'east' stopped in step" in answer.err

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job, load_job
-from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders
+from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders, recover_role_folders
 from hekat.launch.local.role_folders import RoleFolders
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 
@@ -65,3 +67,26 @@ def test_without_a_checkpoint_there_is_nothing_to_take(folders, job) -> None:
     assert find_furthest(folders, job) is None
     join_role_folders(folders, job)
     assert not (folders.run / "checkpoint.npz").exists()
+    assert (folders.folder_of(job.settings.parties[0]) / "checkpoint.npz").exists(), "what cannot be read is kept"
+
+
+def test_another_job_takes_nothing_out_of_a_run_that_it_cannot_resume(folders, job) -> None:
+    """A job that was edited, or a release that cannot read the files: the right one still finds everything."""
+    save(folders, job, job.settings.parties[0], 80, model=True)
+    before = sorted(folders.run.rglob("*"))
+    with pytest.raises(StateError, match="another job"):
+        recover_role_folders(folders, replace(job, digest=bytes(32)))
+    with pytest.raises(StateError, match="is not what the roles of this job left"):
+        recover_role_folders(RoleFolders(folders.run, ("bank", "insurer")), job)
+    assert sorted(folders.run.rglob("*")) == before
+    recover_role_folders(folders, job)
+    assert load_checkpoint(folders.run / "checkpoint.npz", job.digest).rounds_done == 80
+
+
+def test_a_recovery_that_was_cut_short_rolls_nothing_back(folders, job) -> None:
+    """The furthest checkpoint lies in the run's folder already; what is left is of a party that dropped out early."""
+    save_checkpoint(folders.run / "checkpoint.npz", Checkpoint(job.digest, 100, {"weights": np.zeros(3)}))
+    save(folders, job, job.settings.parties[0], 3)
+    recover_role_folders(folders, job)
+    assert load_checkpoint(folders.run / "checkpoint.npz", job.digest).rounds_done == 100
+    assert not folders.are_left

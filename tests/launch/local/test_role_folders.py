@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -58,3 +60,38 @@ def test_a_result_that_is_damaged_or_not_there_is_named(folders) -> None:
     write(folders.folder_of("north") / "result.json", "{")
     with pytest.raises(StateError, match=r"result\.json"):
         folders.result_of("north", IntersectionResult, "psi")
+
+
+@pytest.mark.parametrize("way", ["own folder", "file", "destination", "fifo", "roles"])
+def test_a_hostile_run_folder_has_nothing_moved_by_its_links(folders, tmp_path, way) -> None:
+    """It would move a user's own files into the run, or write over them, or hold the command at a pipe for good."""
+    private = tmp_path / "private"
+    write(private / "authorized_keys", "the user's own")
+    own = folders.folder_of("north")
+    write(own / "ledger" / "authorized_keys", "planted")
+    if way == "own folder":
+        shutil.rmtree(own)
+        own.symlink_to(private)
+    elif way == "file":
+        (own / "checkpoint.npz").symlink_to(private / "authorized_keys")
+    elif way == "destination":
+        (folders.run / "ledger").symlink_to(private)
+    elif way == "fifo":
+        os.mkfifo(own / "checkpoint.npz")
+    else:
+        (folders.run / "roles").rename(tmp_path / "elsewhere")
+        (folders.run / "roles").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StateError):
+        check_under_lock(folders)
+    assert (private / "authorized_keys").read_text() == "the user's own"
+
+
+def check_under_lock(folders: RoleFolders) -> None:
+    with folders.held():
+        folders.check_found()
+
+
+def test_what_killed_roles_left_passes(folders) -> None:
+    write(folders.folder_of("north") / "ledger" / "north.jsonl", "north")
+    (folders.run / "ledger").mkdir()
+    check_under_lock(folders)

@@ -10,10 +10,12 @@ from threading import Event
 import pytest
 from tests.launch.local.relays import JOB, join, play, relay_at
 
-from hekat.channel import Channel
-from hekat.errors import ChannelTimeoutError, PartyLostError, PartyStoppedError
+from hekat.channel import Channel, InProcessHub
+from hekat.errors import ChannelTimeoutError, JobError, PartyLostError, PartyStoppedError
 from hekat.launch.local import JoinRequest, RelayChannel, RunTerms, relay_channel
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.local import relay as relay_module
+from hekat.launch.local.connection import RoleConnection
+from hekat.launch.local.frames import ConnectionEndedError, receive_frame, send_frame
 
 
 @pytest.fixture
@@ -45,19 +47,83 @@ def test_the_relay_ends_without_a_role_that_says_nothing_more(path, may_drop_out
         assert other.result(20) == "a"
 
 
-def test_who_computes_for_long_is_no_silent_role_while_another_waits_for_it(path) -> None:
-    waited = Event()
+def test_roles_that_all_compute_for_long_are_not_silent(path, monkeypatch) -> None:
+    """Between its calls a process says that it goes on, as one that was stopped cannot."""
+    monkeypatch.setattr(relay_channel, "_ALIVE_EVERY_S", 0.02)
+    looks = Event()
+    silent_s = RoleConnection.silent_s
+    seen: list[float] = []
+
+    def note(self) -> float:
+        seen.append(found := silent_s.fget(self))
+        if len(seen) > 40:
+            looks.set()
+        return found
+
+    monkeypatch.setattr(RoleConnection, "silent_s", property(note))
 
     def computes(channel: Channel) -> str:
-        waited.wait(1.0)
-        channel.send("a", "number", b"1")
+        assert looks.wait(20)
         return channel.party
 
-    with relay_at(path, "ab", silence_s=0.2) as relay, ThreadPoolExecutor(2) as pool:
-        played = [pool.submit(play, path, "a", lambda channel: channel.receive("b", "number"))]
-        played.append(pool.submit(play, path, "b", computes))
+    with relay_at(path, "ab", silence_s=0.5) as relay, ThreadPoolExecutor(2) as pool:
+        played = [pool.submit(play, path, name, computes) for name in "ab"]
         relay.serve()
-    assert [future.result() for future in played] == [b"1", "b"]
+    assert [future.result() for future in played] == ["a", "b"]
+
+
+def test_ctrl_c_waits_for_no_process_that_was_stopped(path, monkeypatch) -> None:
+    monkeypatch.setattr(relay_module, "_TOLD_WITHIN_S", 0.2)
+    monkeypatch.setattr(InProcessHub, "wait_until_all_finished", interrupt)
+    with (
+        relay_at(path, "ab") as relay,
+        stopped_after_joining(path, "a"),
+        stopped_after_joining(path, "b"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        relay.serve()
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+CALL = {"call": "receive", "sender": "a", "step": "never", "timeout_s": None}
+
+
+def test_a_role_that_sends_more_than_is_answered_is_lost(path) -> None:
+    """Frames that wait for an answer lie in the relay's memory: without end they would take the run of all."""
+    with (
+        relay_at(path, "ab", may_drop_out="b") as relay,
+        ThreadPoolExecutor(2) as pool,
+        stopped_after_joining(path, "b") as connection,
+    ):
+        served, over = pool.submit(relay.serve), Event()
+        other = pool.submit(play, path, "a", lambda channel: over.wait(20))
+        connection.settimeout(20)
+        receive_frame(connection)
+        send_frame(connection, CALL)
+        send_frame(connection, CALL, bytes(1 << 20))
+        with pytest.raises(ConnectionEndedError):
+            receive_frame(connection)
+        over.set()
+        other.result(20)
+        served.result(20)
+
+
+def test_a_role_that_calls_before_the_run_begins_is_let_in_no_more(path) -> None:
+    with (
+        relay_at(path, "ab") as relay,
+        ThreadPoolExecutor(1) as pool,
+        stopped_after_joining(path, "b") as connection,
+    ):
+        served = pool.submit(relay.serve)
+        connection.settimeout(20)
+        send_frame(connection, CALL)
+        with pytest.raises(ConnectionEndedError):
+            receive_frame(connection)
+        relay.abandon(JobError("enough"))
+        assert isinstance(served.exception(20), JobError)
 
 
 def test_a_role_that_takes_no_answer_is_lost(path) -> None:

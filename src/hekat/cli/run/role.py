@@ -122,7 +122,7 @@ def _placed(
         join_relay(options.relay, JoinRequest.of(role, job.digest), timeout_s=job.timeout_s) as channel,
         RunProgress(console, verbose=options.verbose) as progress,
     ):
-        if set(channel.parties) != set(roles_of(job)):
+        if sorted(channel.parties) != sorted(roles_of(job)):
             raise JobError(
                 "the relay serves other roles than the job's",
                 expected=", ".join(roles_of(job)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from hekat.launch.horizontal.in_process import dropouts_of
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders
 from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
-from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
 from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.role_session import LEDGER_FOLDER
@@ -90,7 +89,8 @@ class _Run:
         )
         try:
             processes.play()
-            results = self._results(processes.folders)
+            results = self._results(processes)
+            _check_one_finished(results, processes.dropouts)
         except PartyStoppedError as error:
             furthest = find_furthest(processes.folders, job)
             stop = error if furthest is None else error.with_saved(f"checkpoint of round {furthest.rounds_done}")
@@ -115,13 +115,18 @@ class _Run:
         self.events.write("finished", rounds=run.trained.rounds_done)
         return RunResult(folder, summary)
 
-    def _results(self, folders: RoleFolders) -> dict[str, RoleResult]:
-        """What each role left; of a process that was killed only what is known of its table."""
-        settings = self.inputs.job.settings
+    def _results(self, processes: RoleProcesses) -> dict[str, RoleResult]:
+        """What each role left; of a process that was killed only what is known of its table.
+
+        A party that was lost after its last round, as by a full disk, trained no model that is there.
+        """
+        settings, folders = self.inputs.job.settings, processes.folders
+        lost = {error.party for error in processes.dropouts}
         results = {}
         for role in settings.everyone:
             if (folders.folder_of(role) / RESULT_FILE).is_file():
-                results[role] = folders.result_of(role, RoleResult, PROTOCOL)
+                left = folders.result_of(role, RoleResult, PROTOCOL)
+                results[role] = replace(left, trained=None) if role in lost else left
             elif role in self.inputs.tables:
                 facts = TableFacts.of(self.inputs.tables[role], settings)
                 results[role] = RoleResult(role, 0.0, {}, Traffic(0, 0), facts)
@@ -142,3 +147,10 @@ class _Run:
         told = {name: value for name, value in event.items() if name not in ("event", "time")}
         self.events.write("round", **told)
         self.progress.advance(phase_of(self.inputs.job), f"loss {event['loss']:.4f}")
+
+
+def _check_one_finished(results: Mapping[str, RoleResult], dropouts: Sequence[PartyLostError]) -> None:
+    """Raise PartyStoppedError, naming the last party that was lost, where none got to the end of training."""
+    if not any(result.trained for result in results.values()):
+        last = dropouts[-1]
+        raise PartyStoppedError(last.what, party=last.party, step=last.step) from last.__cause__

@@ -26,39 +26,73 @@ class Furthest:
     """The folder of the party that came furthest, and the rounds that it had done."""
 
     rounds_done: int
+    has_model: bool
     folder: Path
 
 
 def find_furthest(folders: RoleFolders, job: Job) -> Furthest | None:
-    """The party with the most rounds, and of these one with a model; None where no party saved anything."""
-    found = []
-    for party in job.settings.parties:
-        own = folders.folder_of(party)
-        with suppress(StateError):
-            done = load_checkpoint(own / CHECKPOINT_FILE, job.digest).rounds_done
-            found.append((done, (own / MODEL_FILE).exists(), own))
-    if not found:
-        return None
-    done, _, folder = max(found, key=lambda one: one[:2])
-    return Furthest(done, folder)
+    """The party with the most rounds, and of these one with a model; None where no party has a sound checkpoint."""
+    found, _ = _read_checkpoints(folders, job)
+    return max(found, key=_reach, default=None)
 
 
 def join_role_folders(folders: RoleFolders, job: Job) -> None:
-    """Move what the roles left into the run's folder, and remove theirs. Raises StateError."""
-    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE, *_SHARED))
-    with disk_errors_as_state_errors(f"the checkpoint could not be moved into {folders.run}"):
-        _take_shared(folders, job)
-    folders.remove()
+    """Move what the roles left into the run's folder, and remove theirs, unless no checkpoint in them can be read.
+
+    Raises StateError where processes still play.
+    """
+    with folders.held():
+        found, refusals = _read_checkpoints(folders, job)
+        _join(folders, job, max(found, key=_reach, default=None), keeps_folders=bool(refusals and not found))
 
 
 def recover_role_folders(folders: RoleFolders, job: Job) -> None:
-    """Do so where the launcher was killed before it could. Raises StateError where roles still play."""
-    if folders.are_left:
-        with folders.held():
-            join_role_folders(folders, job)
+    """Do so where the launcher was killed before it could.
+
+    Raises StateError where processes still play, for what no roles of this job left, and where every checkpoint is
+    refused, as in a run of another job: then nothing is moved.
+    """
+    if not folders.are_left:
+        return
+    with folders.held():
+        folders.check_found()
+        found, refusals = _read_checkpoints(folders, job)
+        if refusals and not found:
+            raise refusals[0]
+        _join(folders, job, max(found, key=_reach, default=None))
 
 
-def _take_shared(folders: RoleFolders, job: Job) -> None:
+def _reach(one: Furthest) -> tuple[int, bool]:
+    return one.rounds_done, one.has_model
+
+
+def _read_checkpoints(folders: RoleFolders, job: Job) -> tuple[list[Furthest], list[StateError]]:
+    """What every party's checkpoint says, and why others that are there cannot be read."""
+    found, refusals = [], []
+    for party in job.settings.parties:
+        folder = folders.folder_of(party)
+        if (folder / CHECKPOINT_FILE).is_file():
+            try:
+                found.append(_read(folder, job))
+            except StateError as error:
+                refusals.append(error)
+    return found, refusals
+
+
+def _read(folder: Path, job: Job) -> Furthest:
+    done = load_checkpoint(folder / CHECKPOINT_FILE, job.digest).rounds_done
+    return Furthest(done, (folder / MODEL_FILE).exists(), folder)
+
+
+def _join(folders: RoleFolders, job: Job, furthest: Furthest | None, *, keeps_folders: bool = False) -> None:
+    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE, *_SHARED))
+    with disk_errors_as_state_errors(f"the checkpoint could not be moved into {folders.run}"):
+        _take_shared(folders, job, furthest)
+    if not keeps_folders:
+        folders.remove()
+
+
+def _take_shared(folders: RoleFolders, job: Job, furthest: Furthest | None) -> None:
     """Move the checkpoint and the model of the party that came furthest into the run's folder."""
     for party in job.settings.parties:
         different = folders.folder_of(party) / DIFFERENT_FILE
@@ -66,9 +100,12 @@ def _take_shared(folders: RoleFolders, job: Job) -> None:
             # One party's word is enough: another may have stopped before it could compare.
             different.replace(folders.run / DIFFERENT_FILE)
             return
-    furthest = find_furthest(folders, job)
     if furthest is None:
         return
+    with suppress(StateError):
+        # A recovery that was cut short has moved the furthest already: what is left came less far.
+        if _reach(_read(folders.run, job)) >= _reach(furthest):
+            return
     for name in _SHARED:
         path = furthest.folder / name
         if path.exists():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import HekatError
 
 _LOOK_EVERY_S = 0.1
@@ -33,7 +34,10 @@ class Children:
         Every process has the descriptor `inherited` open until its end.
         """
         for role, command in self.commands.items():
-            with self._words_of(role).open("wb") as words:
+            with (
+                disk_errors_as_state_errors(f"the process of {role} could not be started"),
+                self._words_of(role).open("wb") as words,
+            ):
                 self._running[role] = subprocess.Popen(  # noqa: S603
                     # -P: of modules in the current folder, which may come with a job, a process with keys runs none.
                     [sys.executable, "-P", "-m", "hekat.cli.main", *command],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from hekat.channel import InProcessHub
 from hekat.channel.departure import FailureElsewhereError
 from hekat.channel.in_process import HEAR_EVERY_S
 from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError
-from hekat.launch.local.frames import ConnectionEndedError, Frame, receive_frame, send_frame
+from hekat.launch.local.frames import ALIVE, ConnectionEndedError, Frame, receive_frame, send_frame
 from hekat.launch.local.terms import RunTerms
 from hekat.launch.local.told_errors import decode_error, decode_notice, encode_error
 
@@ -37,6 +38,7 @@ class RoleConnection:
         self._told: set[str] = set()
         self._heard_s = time.monotonic()
         self._is_calling = False
+        self._answer_count = 0
         self._state = Lock()
         self._reader = Thread(target=self._read, name="hekat-read", daemon=True)
         self._caller = Thread(target=self._make_calls, name="hekat-call", daemon=True)
@@ -77,9 +79,9 @@ class RoleConnection:
             hub.fail(self._role, FailureElsewhereError(PROCESS_SILENT))
         self.close()
 
-    def join(self) -> None:
-        """Wait until the role's last call is answered."""
-        while self._caller.is_alive():
+    def join(self, deadline: float = math.inf) -> None:
+        """Wait until the role's last call is answered, or the monotonic clock shows `deadline`."""
+        while self._caller.is_alive() and time.monotonic() < deadline:
             self._caller.join(HEAR_EVERY_S)
 
     def close(self) -> None:
@@ -88,10 +90,17 @@ class RoleConnection:
         self._connection.close()
 
     def _read(self) -> None:
+        read_count = 0
         try:
             while True:
                 frame = receive_frame(self._connection)
                 self._heard_s = time.monotonic()
+                if frame.header == ALIVE and not frame.payload:
+                    continue
+                read_count += 1
+                # One call at a time: a role that sends more than is answered would fill the relay's memory.
+                if self._hub is None or read_count > self._answer_count + 1:
+                    raise ChannelError("a call that nobody asked for")
                 self._frames.put(frame)
         except ChannelError as error:
             kind = PROCESS_ENDED if isinstance(error, ConnectionEndedError) else "its process sent no frames"
@@ -102,6 +111,8 @@ class RoleConnection:
             elif not is_over:
                 hub.fail(self._role, FailureElsewhereError(kind))
             self._frames.put(None)
+            if kind != PROCESS_ENDED:
+                self.close()
 
     def _make_calls(self) -> None:
         while (frame := self._frames.get()) is not None:
@@ -117,6 +128,7 @@ class RoleConnection:
             except Exception:
                 # Such as a time-out beyond what a clock takes: no release of ours sends it.
                 header = {"error": encode_error(ChannelError("the relay cannot make this call"))}
+            self._answer_count += 1
             try:
                 send_frame(self._connection, header, payload)
             except ChannelError:

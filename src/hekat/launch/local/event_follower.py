@@ -20,6 +20,7 @@ class EventFollower:
         self._logs, self._told = logs, told
         self._read = dict.fromkeys(logs, 0)
         self._is_over = Event()
+        self._failure: Exception | None = None
         self._thread = Thread(target=self._follow, name="hekat-events", daemon=True)
 
     def __enter__(self) -> Self:
@@ -31,11 +32,21 @@ class EventFollower:
     ) -> None:
         self._is_over.set()
         self._thread.join()
-        self._look()
+        if self._failure is None:
+            self._try_to_look()
+        if self._failure is not None and error is None:
+            raise self._failure
 
     def _follow(self) -> None:
-        while not self._is_over.wait(LOOK_EVERY_S):
+        while self._failure is None and not self._is_over.wait(LOOK_EVERY_S):
+            self._try_to_look()
+
+    def _try_to_look(self) -> None:
+        try:
             self._look()
+        except Exception as error:
+            # To be raised at the end of the block, unless what ends it matters more.
+            self._failure = error
 
     def _look(self) -> None:
         for role, path in self._logs.items():

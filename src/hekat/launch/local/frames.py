@@ -23,6 +23,8 @@ from hekat.errors import ChannelError
 MAX_HEADER_BYTES = 1 << 20
 MAX_PAYLOAD_BYTES = 1 << 34
 _LENGTHS = struct.Struct("<IQ")
+ALIVE = {"alive": True}
+"""The header of what a role says between its calls, which asks for nothing: that its process goes on."""
 
 
 class ConnectionEndedError(ChannelError):

@@ -81,6 +81,8 @@ class RoleProcesses:
                     children.start(lambda role: relay.abandon(_failure(children, role)), inherited=lock)
                     self._serve(relay, lambda: remove_key_folders(Path(place)))
                 children.end()
+                for lost in self.dropouts:
+                    lost.__cause__ = children.reason_of(lost.party) or lost.__cause__
             except PartyStoppedError as error:
                 children.end()
                 stop = self.trace(error, self.dropouts)

@@ -29,7 +29,9 @@ from hekat.launch.local.told_errors import encode_error
 # What a Unix socket's address holds, with the zero at its end.
 MAX_SOCKET_PATH_BYTES = 107
 _HANDSHAKE_S = 10.0
-# Of all roles that still play, every one computes or says nothing: by then no step of the run waits for them.
+# Roles whose calls wait are told of Ctrl-C at once; a process that was stopped, or computes, hears of it later.
+_TOLD_WITHIN_S = 2.0
+# A process that computes says so all the time: one that was stopped says nothing.
 SILENT_FOR_S = 600.0
 
 
@@ -92,6 +94,10 @@ class LocalRelay:
             self._hub.wait_until_all_finished(on_dropout)
         except BaseException as error:
             self._hub.stop("the relay", error)
+            deadline = time.monotonic() + _TOLD_WITHIN_S
+            for connection in connections.values():
+                connection.join(deadline)
+                connection.close()
             raise
         finally:
             for connection in connections.values():
@@ -193,7 +199,7 @@ def _listen_at(path: Path) -> socket.socket:
             "the relay's path is too long for a socket",
             expected=f"at most {MAX_SOCKET_PATH_BYTES} bytes",
             got=f"{len(os.fsencode(path))}",
-            cure="choose a shorter path",
+            cure="choose a shorter path, or with --processes a shorter TMPDIR",
         )
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

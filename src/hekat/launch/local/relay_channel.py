@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Any
 
 from hekat.channel.channel import check_payload, check_peer, check_step, check_timeout
 from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import ChannelError, ChannelTimeoutError, HekatError, PartyStoppedError
-from hekat.launch.local.frames import ConnectionEndedError, ConnectionSilentError, receive_frame, send_frame
+from hekat.launch.local.frames import ALIVE, ConnectionEndedError, ConnectionSilentError, receive_frame, send_frame
 from hekat.launch.local.terms import JoinRequest, RunTerms
 from hekat.launch.local.told_errors import decode_error, encode_error, encode_notice
 
@@ -19,6 +20,7 @@ from hekat.launch.local.told_errors import decode_error, encode_error, encode_no
 JOINS_WITHIN_S = 600.0
 # The call and its answer may travel for so long, beyond the time that the relay lets the call wait.
 _ANSWERS_WITHIN_S = 30.0
+_ALIVE_EVERY_S = 15.0
 
 
 class RelayChannel:
@@ -28,6 +30,8 @@ class RelayChannel:
         """`timeout_s` is the time of one wait at the relay, by its word; the relay's own word is waited for longer."""
         self.terms = terms
         self._connection, self._role, self._timeout_s = connection, role, timeout_s
+        self._sending, self._is_closed = Lock(), Event()
+        Thread(target=self._say_alive, name="hekat-alive", daemon=True).start()
 
     @property
     def party(self) -> str:
@@ -84,16 +88,25 @@ class RelayChannel:
             self._call(header)
 
     def close(self) -> None:
+        self._is_closed.set()
         self._connection.close()
 
     def __repr__(self) -> str:
         return f"RelayChannel({self.party!r} of {', '.join(self.parties)})"
 
+    def _say_alive(self) -> None:
+        """Tell the relay between calls that the process was not stopped, however long the role computes."""
+        with suppress(ChannelError):
+            while not self._is_closed.wait(_ALIVE_EVERY_S):
+                with self._sending:
+                    send_frame(self._connection, ALIVE)
+
     def _call(self, header: Mapping[str, Any], payload: bytes = b"", timeout_s: float | None = None) -> bytes:
         limit_s = (self._timeout_s if timeout_s is None else timeout_s) + _ANSWERS_WITHIN_S
         try:
-            self._connection.settimeout(limit_s)
-            send_frame(self._connection, header, payload)
+            with self._sending:
+                self._connection.settimeout(limit_s)
+                send_frame(self._connection, header, payload)
             frame = receive_frame(self._connection)
         except BaseException as error:
             # A call that was cut short (Ctrl-C) leaves half a frame on the way: nothing more can be said on it.
@@ -130,12 +143,13 @@ def join_relay(path: Path, request: JoinRequest, *, timeout_s: float) -> Iterato
         connection.settimeout(max(timeout_s, JOINS_WITHIN_S) + _ANSWERS_WITHIN_S)
         terms = _ask_to_join(connection, path, request)
         channel = RelayChannel(connection, request.role, terms, timeout_s=timeout_s)
-        try:
-            yield channel
-        except BaseException as error:
-            channel.fail(error)
-            raise
-        channel.finish()
+        with closing(channel):
+            try:
+                yield channel
+            except BaseException as error:
+                channel.fail(error)
+                raise
+            channel.finish()
     finally:
         connection.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class RoleFolders:
         """
         with disk_errors_as_state_errors(f"{self._place} cannot be made"):
             self._place.mkdir(exist_ok=True)
-            lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,6 +65,25 @@ class RoleFolders:
         path = self.folder_of(role) / RESULT_FILE
         return decode_result(read_file(path), kind, protocol, str(path))
 
+    def check_found(self) -> None:
+        """Hold what a killed launcher left against the job's roles, before anything is moved.
+
+        Raises StateError for folders of other roles, and for anything that is neither a folder nor a plain file: the
+        run's folder may come from somebody else, and a link in it would have files elsewhere moved or written over.
+        """
+        with disk_errors_as_state_errors(f"{self._place} cannot be read"):
+            others = sorted(path.name for path in self._place.iterdir() if path.name not in self.roles)
+            odd = [path for path in (self._place, *self._place.rglob("*")) if not _is_plain(path)]
+            for path in self._place.glob("*/*/**/"):
+                odd += [place for place in self._places_of(path) if place.is_symlink()]
+        if others or odd:
+            raise StateError(
+                f"{self._place} is not what the roles of this job left",
+                expected=f"folders and plain files of {', '.join(self.roles)}",
+                got=f"folders of {', '.join(others)}" if others else str(odd[0]),
+                cure="resume with the job that the run was begun with, from the folder as the run left it",
+            )
+
     def join(self, apart: Collection[str]) -> None:
         """Move what the roles left into the run's folder, except the files named in `apart`. Raises StateError.
 
@@ -83,6 +103,16 @@ class RoleFolders:
         """Remove what is left of the roles' own folders."""
         shutil.rmtree(self._place, ignore_errors=True)
 
+    def _places_of(self, folder: Path) -> list[Path]:
+        """Where files of a role's own folder go: the folder of that name in the run, and those above it."""
+        parts = folder.relative_to(self._place).parts[2:]
+        return [self.run.joinpath(*parts[: count + 1]) for count in range(len(parts))]
+
     @property
     def _place(self) -> Path:
         return self.run / ROLES_FOLDER
+
+
+def _is_plain(path: Path) -> bool:
+    mode = path.lstat().st_mode
+    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)

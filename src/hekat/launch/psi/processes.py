@@ -45,8 +45,9 @@ def run_intersection_in_processes(
                 processes.play()
                 results = {name: folders.result_of(name, IntersectionResult, PROTOCOL) for name in settings.parties}
             finally:
-                folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
-                folders.remove()
+                with folders.held():
+                    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
+                    folders.remove()
             summary = summarise(
                 job,
                 directory.run_id,

@@ -9,13 +9,25 @@ from hekat.summary.summary_format import SUMMARY_FILE
 
 
 def join_role_folders(folders: RoleFolders) -> None:
-    """Move what the roles left into the run's folder, and remove theirs. Raises StateError."""
-    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
-    folders.remove()
+    """Move what the roles left into the run's folder, and remove theirs.
+
+    Raises StateError where processes still play.
+    """
+    with folders.held():
+        _join(folders)
 
 
 def recover_role_folders(folders: RoleFolders) -> None:
-    """Do so where the launcher was killed before it could. Raises StateError where roles still play."""
+    """Do so where the launcher was killed before it could.
+
+    Raises StateError where processes still play, or for what no roles of this job left.
+    """
     if folders.are_left:
         with folders.held():
-            join_role_folders(folders)
+            folders.check_found()
+            _join(folders)
+
+
+def _join(folders: RoleFolders) -> None:
+    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
+    folders.remove()

@@ -8,14 +8,13 @@ from typing import Any
 from hekat.report.number_text import count_in_words, join_names, pluralise
 
 _MOST_NAMED = 20
+# Of the comparison of final models, and of scores that are summed at the end.
+_LAST_STEPS = ("final", "validation")
 
 
 def dropout_rounds(summary: Mapping[str, Any]) -> dict[str, str]:
-    """When each lost party was lost: "in round 5", or "before round 1"."""
-    return {
-        loss["party"]: "before round 1" if loss["round"] is None else f"in round {loss['round']}"
-        for loss in summary.get("lost", [])
-    }
+    """When each lost party was lost: "in round 5", "before round 1", or "after the last round"."""
+    return {loss["party"]: _when(loss) for loss in summary.get("lost", [])}
 
 
 def dropout_headline(summary: Mapping[str, Any]) -> str | None:
@@ -78,3 +77,9 @@ def _who(names: Sequence[str], included: Sequence[str]) -> str:
     if not missing:
         return everybody
     return f"{everybody} but {join_names(missing)}" if len(missing) <= len(included) else join_names(included)
+
+
+def _when(loss: Mapping[str, Any]) -> str:
+    if loss["round"] is not None:
+        return f"in round {loss['round']}"
+    return "after the last round" if loss["step"].startswith(_LAST_STEPS) else "before round 1"
