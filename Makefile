@@ -14,9 +14,9 @@ BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
-	@echo "make test      linters, types, layers and the test suite (at most 15 minutes on 2 cores)"
+	@echo "make test      linters, types, layers and the test suite (about five minutes on 2 cores once it is built)"
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
-	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 40 minutes)"
+	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 30 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/explanation/gpu_kernels.md)"
 	@echo "make docs      the documentation as a site in build/site, which needs no network"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hekat.errors import HekatError, StateError
-from hekat.report import RunReport, open_run
+from hekat.report import RunReport, notebook, open_run
 
 HOSTILE = '<script>alert("x")</script>&'
 
@@ -47,6 +48,24 @@ def test_every_table_and_plot_can_be_shown_by_itself(run: RunReport) -> None:
     for shown in (*tables.values(), *plots.values()):
         assert shown._repr_html_().startswith('<div class="hekat-run"><style>')
         assert "<svg" not in repr(shown)
+
+
+def test_a_plot_is_drawn_once_however_often_it_is_shown(run: RunReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    view = notebook.view_of(run.summary)
+
+    def plot(name: str) -> Callable[[Any], str]:
+        def draw(summary: Any) -> str:
+            drawn.append(name)
+            return f"<svg>{name}</svg>"
+
+        return draw
+
+    plots = {name: plot(name) for name in view.plots}
+    monkeypatch.setattr(notebook, "view_of", lambda summary: replace(view, plots=plots))
+    assert run.plots["bytes"].html == run.plots["bytes"].html == "<svg>bytes</svg>"
+    run._repr_html_()
+    assert sorted(drawn) == sorted(view.plots)
 
 
 def test_outputs_in_one_notebook_share_no_id_and_find_their_own(run: RunReport) -> None:

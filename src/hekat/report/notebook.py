@@ -37,6 +37,8 @@ class RunReport:
 
     folder: Path
     summary: Summary = field(repr=False)
+    _drawn: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The drawings so far: a notebook asks for one plot after another."""
 
     @property
     def _view(self) -> View:
@@ -59,8 +61,13 @@ class RunReport:
 
         Raises HekatError where matplotlib is not installed.
         """
-        drawn = {name: draw(self.summary) for name, draw in self._view.plots.items()}
+        drawn = {name: self._draw(name) for name in self._view.plots}
         return {name: Shown(name, drawing) for name, drawing in drawn.items() if drawing is not None}
+
+    def _draw(self, name: str) -> str | None:
+        if name not in self._drawn:
+            self._drawn[name] = self._view.plots[name](self.summary)
+        return self._drawn[name]
 
     def __str__(self) -> str:
         return self.verdict
@@ -75,7 +82,7 @@ class RunReport:
         tables = self.tables
         parts += [tables[name].html for name in view.shown_tables if name in tables]
         try:
-            drawn = [view.plots[name](self.summary) for name in view.shown_plots]
+            drawn = [self._draw(name) for name in view.shown_plots]
         except HekatError as error:  # tables need no matplotlib; the page in the folder says the same
             return _frame("\n".join([*parts, f"<p>No plots: {escape(str(error))}</p>"]))
         return _frame("\n".join([*parts, *(f"<figure>{drawing}</figure>" for drawing in drawn if drawing)]))
