@@ -6,6 +6,9 @@ CONSTRAINTS := constraints.txt
 # What an editable install must be told of: native sources, and new packages.
 BUILT_FROM := CMakeLists.txt $(shell find native/src -type f) $(shell find src -name __init__.py)
 
+# Bytecode is kept also where the environment says not to: else every process compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
@@ -76,10 +79,8 @@ format: $(VENV)/.dev
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 # One worker for each processor; each takes from the others what is left at the end. A worker's libraries compute on one
-# thread: more would only wait for the other workers'. Bytecode is kept also where the environment says not to: each worker
-# and each process that a test starts would compile all modules again. In CI no folder of tests may take longer than its
-# ceiling.
-PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# thread: more would only wait for the other workers'. In CI no folder of tests may take longer than its ceiling.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 CEILINGS := $(if $(CI),--cpu-ceilings)
 
 test: lint test-native

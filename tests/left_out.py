@@ -2,7 +2,8 @@
 
 No machine stops in tests, so files are written and not waited for until they are on the disk. Runs end with a report of
 words and tables, without plots, but for tests marked `drawn`. Paillier keys that a run would search for are the stored
-test keys of that size. Where these things are themselves tested, they are as they are outside of tests.
+test keys of that size. What a run will take is measured for a millisecond. Where these things are themselves tested,
+they are as they are outside of tests.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 
 from hekat import report
+from hekat.cost import calibrate
 from hekat.scheme.paillier.keys import key_pair
 
 SYNCED = ("tests/state/", "tests/wire/", "test_release_record.py")
@@ -37,6 +39,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         if item.nodeid.startswith(RUNS) and item.get_closest_marker("drawn") is None:
             for module, name in plots():
                 patch.setattr(module, name, lambda summary: "<svg></svg>")
+        patch.setattr(calibrate, "LEAST_S", 0.001)
         if not item.nodeid.startswith(KEYS_SEARCHED):
             patch.setattr(key_pair, "find_safe_prime_pair", take_stored_primes)
         return (yield)

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from hekat.cli.main import main
-from hekat.cost import calibrate
 from hekat.wire.keyfile import save_private_key
 
 JOB = """format = 1
@@ -143,12 +142,6 @@ def write_table(path: Path, seed: int, rows: int = 20) -> None:
     lines = ["age,dose,days,ill"]
     lines += [f"{a:.4f},{b:.4f},{c:.4f},{'yes' if y else 'no'}" for (a, b, c), y in zip(features, ill, strict=True)]
     path.write_text("\n".join(lines) + "\n")
-
-
-@pytest.fixture(autouse=True)
-def short_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run will take is measured for a moment only: no test here looks at how exact that is."""
-    monkeypatch.setattr(calibrate, "LEAST_S", 0.001)
 
 
 @pytest.fixture
