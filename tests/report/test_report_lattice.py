@@ -115,6 +115,13 @@ def test_one_lost_party_is_told_everywhere(lattice) -> None:
     assert "<b>disk" not in page
 
 
+@pytest.mark.parametrize("step", ["final/model", "validation/final"])
+def test_a_party_that_was_lost_at_the_end_was_not_lost_before_the_first_round(lattice, step) -> None:
+    lose(lattice, "county", None)
+    lattice["lost"][-1]["step"] = step
+    assert dropout_headline(lattice).startswith("Lost on the way: county after the last round.")
+
+
 def test_several_lost_parties(lattice) -> None:
     lose(lattice, "county", None)
     lose(lattice, "lakeview", 7)

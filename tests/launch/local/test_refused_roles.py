@@ -61,6 +61,7 @@ def test_another_release(apart, tmp_path, capsys, monkeypatch) -> None:
     ("terms", "said"),
     [
         ({"run_id": new_run_id(), "roles": ["north", "hub"]}, "the relay serves other roles than the job's"),
+        ({"run_id": new_run_id(), "roles": ["north", "east", "hub", "east"]}, "other roles than the job's"),
         ({"run_id": "../elsewhere", "roles": ["north", "east", "hub"]}, "the run has a name that is no run id"),
         ({"run_id": new_run_id()}, "the relay does not say what it serves"),
         ({}, "the relay does not say what it serves"),
