@@ -14,11 +14,14 @@ from typing import TypeVar
 
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import StateError
+from hekat.run.run_events import EVENTS_FILE
 from hekat.summary.result_file import RESULT_FILE, decode_result
+from hekat.summary.summary_format import SUMMARY_FILE
 
 T = TypeVar("T")
 
 ROLES_FOLDER = "roles"
+_OF_EACH_ROLE = (EVENTS_FILE, RESULT_FILE, SUMMARY_FILE)
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,32 @@ class RoleFolders:
                 cure="resume with the job that the run was begun with, from the folder as the run left it",
             )
 
-    def join(self, apart: Collection[str]) -> None:
-        """Move what the roles left into the run's folder, except the files named in `apart`. Raises StateError.
+    def gather(self) -> None:
+        """Move what the roles left into the run's folder, and remove theirs.
 
-        The roles' folders stay until `remove`.
+        Raises StateError where processes still play.
         """
+        with self.held():
+            self.join()
+            self.remove()
+
+    def recover(self) -> None:
+        """Do so where the launcher was killed before it could.
+
+        Raises StateError where processes still play, or for what no roles of this job left.
+        """
+        if self.are_left:
+            with self.held():
+                self.check_found()
+                self.join()
+                self.remove()
+
+    def join(self, apart: Collection[str] = ()) -> None:
+        """Move what the roles left into the run's folder. Raises StateError. The roles' folders stay until `remove`.
+
+        Files named in `apart` stay, and the files that every role writes of its own part: events, result, summary.
+        """
+        stay = {*_OF_EACH_ROLE, *apart}
         with disk_errors_as_state_errors(f"what the roles left could not be moved into {self.run}"):
             for role in self.roles:
                 own = self.folder_of(role)
@@ -96,7 +120,7 @@ class RoleFolders:
                     place = self.run / path.relative_to(own)
                     if path.is_dir():
                         place.mkdir(mode=path.stat().st_mode & 0o777, exist_ok=True)
-                    elif not (path.parent == own and (path.name in apart or place.exists())):
+                    elif not (path.parent == own and (path.name in stay or place.exists())):
                         path.replace(place)
 
     def remove(self) -> None:

@@ -12,14 +12,13 @@ from hekat.launch.psi.run import ON_ONE_MACHINE
 from hekat.launch.run_result import RunResult
 from hekat.run.progress import Progress, Silence
 from hekat.run.psi.load_inputs import IntersectionInputs
-from hekat.run.run_events import EVENTS_FILE, logged_run
+from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import create_run_directory
 from hekat.summary.party_views import views_of_parties
 from hekat.summary.psi.role_result import IntersectionResult
 from hekat.summary.psi.summary import summarise
-from hekat.summary.result_file import RESULT_FILE
-from hekat.summary.summary_format import SUMMARY_FILE, write_summary
+from hekat.summary.summary_format import write_summary
 
 
 def run_intersection_in_processes(
@@ -45,9 +44,7 @@ def run_intersection_in_processes(
                 processes.play()
                 results = {name: folders.result_of(name, IntersectionResult, PROTOCOL) for name in settings.parties}
             finally:
-                with folders.held():
-                    folders.join((EVENTS_FILE, RESULT_FILE, SUMMARY_FILE))
-                    folders.remove()
+                folders.gather()
             summary = summarise(
                 job,
                 directory.run_id,

@@ -12,7 +12,6 @@ from hekat.job.load_any_job import check_may_run
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
 from hekat.launch.run_result import RunResult
-from hekat.launch.vertical_linear.role_folders import join_role_folders
 from hekat.launch.vertical_linear.run import ON_ONE_MACHINE
 from hekat.protocol.vertical_linear.timing_labels import TRAINING
 from hekat.run.numbered_files import numbers_of
@@ -82,7 +81,7 @@ def run_vertical_in_processes(
                 stop = error.with_saved(f"checkpoints of epoch {min(epochs)}") if min(epochs) else error
                 raise stop from error.__cause__
             finally:
-                join_role_folders(folders)
+                folders.gather()
             run = FinishedVerticalRun(job, results, processes.seconds)
             summary = summarise_vertical(
                 run,

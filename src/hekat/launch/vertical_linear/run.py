@@ -27,7 +27,6 @@ from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.centralised import compare_centralised
-from hekat.launch.vertical_linear.role_folders import recover_role_folders
 from hekat.launch.vertical_linear.run_observer import RunObserver
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import LEDGER_FOLDER
@@ -106,7 +105,7 @@ def _load_unfinished(folder: Path, inputs: VerticalInputs) -> dict[str, PartyChe
             got=f"a {SUMMARY_FILE}",
             cure="begin a new run, with more epochs in the job file if you want more",
         )
-    recover_role_folders(RoleFolders(folder, roles_of(inputs.job)))
+    RoleFolders(folder, roles_of(inputs.job)).recover()
     return load_party_checkpoints(folder / CHECKPOINTS_FOLDER, inputs.job)
 
 
