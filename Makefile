@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
-	@echo "make test      linters, types, layers and the test suite (about five minutes on 2 cores once it is built)"
+	@echo "make test      linters, types, layers and the test suite (about four minutes on 2 cores once it is built)"
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 30 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
@@ -84,7 +84,6 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist w
 CEILINGS := $(if $(CI),--cpu-ceilings)
 
 test: lint test-native
-	$(BIN)/python security/estimate.py
 	$(PYTEST) -m "not long" $(CEILINGS)
 
 # Every layer has a part in this, most of all those below the protocols.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import PIPE
 from types import SimpleNamespace
 
 import pytest
-from tests.durations import CEILINGS_S, COLLECTION, TOP_FILES, Durations, find_slow, folder_of
+from tests import durations
+from tests.durations import CEILINGS_S, COLLECTION, TOP_FILES, Durations, cpu_seconds, find_slow, folder_of
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,28 @@ def test_what_is_above_its_ceiling_is_named_and_nothing_else() -> None:
         "a": "a: 2.1 CPU seconds, and its ceiling is 2",
         "c": "c: 5.1 CPU seconds, and its ceiling is 5",
     }
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the times of other processes in /proc")
+def test_a_child_that_lasts_counts_before_it_has_ended_and_only_once(monkeypatch) -> None:
+    """So does what it started: here a process that has ended."""
+    spins = "import os, time\nwhile time.process_time() < 0.3: pass"
+    lasts = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {spins!r}])\nprint(flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", lasts], stdin=PIPE, stdout=PIPE, text=True) as child:
+        child.stdout.readline()
+        before = cpu_seconds()
+        monkeypatch.setattr(durations, "LASTING_CHILDREN", {child.pid})
+        told = cpu_seconds() - before
+        monkeypatch.undo()
+        child.communicate("\n")
+        once_ended = cpu_seconds() - before
+    assert told > 0.25
+    assert once_ended >= told
+
+
+def test_a_child_that_is_gone_counts_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(durations, "LASTING_CHILDREN", {2**30})
+    assert cpu_seconds() > 0
 
 
 class _Screen:
@@ -56,13 +83,13 @@ def _report(node_id: str, when: str, seconds: float) -> SimpleNamespace:
     ],
 )
 def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(held, before, after) -> None:
-    durations, screen = Durations(_config(held)), _Screen()
+    measured, screen = Durations(_config(held)), _Screen()
     for when, seconds in (("setup", 1.0), ("call", 9999.0), ("teardown", 0.5)):
-        durations.pytest_runtest_logreport(_report("tests/cli/init/test_init.py::test_a", when, seconds))
-    durations.pytest_runtest_logreport(_report("tests/wire/test_body.py::test_b", "call", 2.0))
+        measured.pytest_runtest_logreport(_report("tests/cli/init/test_init.py::test_a", when, seconds))
+    measured.pytest_runtest_logreport(_report("tests/wire/test_body.py::test_b", "call", 2.0))
     for seconds in (3.0, 4.0):
-        durations.pytest_testnodedown(SimpleNamespace(workeroutput={COLLECTION: seconds}))
-    durations.pytest_terminal_summary(screen)
+        measured.pytest_testnodedown(SimpleNamespace(workeroutput={COLLECTION: seconds}))
+    measured.pytest_terminal_summary(screen)
     assert [line.split() for line in screen.lines[1:5]] == [
         ["10000.5", "cli", "1", "tests"],
         ["7.0", COLLECTION],
@@ -71,5 +98,5 @@ def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(
     ]
     assert screen.lines[5:] == [f"TOO SLOW  cli: 10000.5 CPU seconds, and its ceiling is {CEILINGS_S['cli']:.0f}"]
     session = SimpleNamespace(exitstatus=before)
-    durations.pytest_sessionfinish(session, before)
+    measured.pytest_sessionfinish(session, before)
     assert session.exitstatus == after

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.durations import LASTING_CHILDREN
+
 OUTPUT = "output.json"
 
 
@@ -25,11 +27,13 @@ class Fork:
             text=True,
             cwd=Path(__file__).parents[2],
         )
+        LASTING_CHILDREN.add(self._process.pid)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        LASTING_CHILDREN.discard(self._process.pid)
         self._process.communicate()
 
     def ask(self, question: dict[str, Any]) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hekat.channel import PartyKey
 from hekat.errors import InputError, ModelsDifferError, PartyStoppedError
 from hekat.job.load_any_job import load_any_job, roles_of
+from hekat.launch.local import processes as processes_module
 from hekat.launch.local.processes import JobFiles, RoleProcesses, remove_key_folders, with_reason
 from hekat.state import create_run_directory
 
@@ -39,6 +43,29 @@ def test_no_key_of_the_run_is_left_on_the_disk_once_every_role_has_read_its_own(
     remove_key_folders(tmp_path)
     assert not list(tmp_path.glob("keys-*"))
     assert (tmp_path / "0.json").exists()
+
+
+def test_the_keys_are_gone_as_soon_as_all_have_joined(processes, tmp_path, monkeypatch) -> None:
+    """The run that follows may take days, and a stolen key of the run could sign in a role's name meanwhile."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    keys_left: list[int] = []
+
+    def count() -> None:
+        keys_left.append(len(list(tmp_path.glob("*/keys-*/own.key"))))
+
+    def serve(on_dropout, on_all_joined) -> None:
+        count()
+        on_all_joined()
+        count()
+
+    def children_that_do_nothing(commands, place) -> SimpleNamespace:
+        return SimpleNamespace(start=lambda *_, **__: None, end=lambda: None, kill=lambda: None)
+
+    monkeypatch.setattr(processes_module, "Children", children_that_do_nothing)
+    relay = nullcontext(SimpleNamespace(serve=serve, abandon=lambda error: None))
+    monkeypatch.setattr(RoleProcesses, "_relay", lambda self, place: relay)
+    processes.play()
+    assert keys_left == [len(processes.keys), 0]
 
 
 @pytest.mark.parametrize("cause", [ModelsDifferError("other models"), InputError("label missing in row 17")])

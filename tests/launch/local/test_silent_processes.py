@@ -11,6 +11,7 @@ import pytest
 from tests.launch.local.relays import JOB, join, play, relay_at
 
 from hekat.channel import Channel, InProcessHub
+from hekat.channel.in_process import HEAR_EVERY_S
 from hekat.errors import ChannelTimeoutError, JobError, PartyLostError, PartyStoppedError
 from hekat.launch.local import JoinRequest, RelayChannel, RunTerms, relay_channel
 from hekat.launch.local import relay as relay_module
@@ -56,7 +57,8 @@ def test_roles_that_all_compute_for_long_are_not_silent(path, monkeypatch) -> No
 
     def note(self) -> float:
         seen.append(found := silent_s.fget(self))
-        if len(seen) > 40:
+        # At two roles in each HEAR_EVERY_S, twice the time after which a process would count as silent.
+        if len(seen) > 2 * 1.0 / HEAR_EVERY_S:
             looks.set()
         return found
 
