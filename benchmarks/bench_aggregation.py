@@ -18,12 +18,12 @@ import warnings
 
 import gmpy2
 import numpy as np
-from measure import machine, write_results
-from peers import Textbook
 
 from hekat.codec import compression_ratio, make_layout, plaintext_space_use
 from hekat.scheme.paillier import Ciphertexts, KeyPair, add, decrypt, encrypt, generate_keys
 from hekat.wire import from_bytes, to_bytes
+from measuring.peers import Textbook
+from measuring.record import machine, write_results
 
 VALUE_COUNT = 784 * 128 + 128 + 128 * 10 + 10
 PARTY_COUNT = 9

@@ -12,8 +12,6 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from lattice_scale import SEED
-from measure import machine, median_s, print_rows, write_results
 
 from hekat.protocol.secure_sum.masked.opening.sum_check import (
     InnerProducts,
@@ -32,9 +30,10 @@ from hekat.scheme.lattice import (
     choose_parameters,
     generate_secret,
     public_key,
-    read_contribution,
-    write_rounded,
 )
+from hekat.scheme.lattice.evaluate import read_contribution, write_rounded
+from lattice.scale import SEED
+from measuring.record import machine, median_s, print_rows, write_results
 
 VALUE_COUNT, PARTY_COUNT, VALUE_BITS = 1_663_370, 10, 16
 TURNS = 5

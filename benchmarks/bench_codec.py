@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from measure import machine, median_s, write_results
 
 from hekat.codec import clip, compression_ratio, error_bound_sum, make_layout, plaintext_space_use
 from hekat.engine.limbs import LimbArray
 from hekat.plaintext_space import PackedPlaintext
+from measuring.record import machine, median_s, write_results
 
 VALUE_COUNT = 101_770
 PARTY_COUNT = 9

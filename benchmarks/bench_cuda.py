@@ -3,7 +3,7 @@
 Results are checked before they are timed. Figures are medians: `per_s` from CUDA events around the operation, with its
 data on the GPU; `wall_per_s` by the caller's clock, and both by it where several threads' streams work, as in
 encryption as users call it. `of_ceiling` is the multiply-adds of the operation's formula
-(cuda_work.py) over those that the GPU did alone in the same run; `of_bandwidth` the bytes that have to be read and
+(gpu/work.py) over those that the GPU did alone in the same run; `of_bandwidth` the bytes that have to be read and
 written, against a copy's. The CPU engine does the same on all cores in the same run. Results are written as they
 come, so that a run cut short leaves what it measured.
 
@@ -23,18 +23,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda_clock import EventClock, WallClock, median_times
-from cuda_lattice import ring_cases
-from cuda_operations import Bench, Case, element_wise, encryptions, in_and_out, integers, powers, products
-from cuda_papers import FLBOOSTER, HAFLO, gradient_case, haflo_cases, packed_values_case
-from cuda_scheme import scheme_cases
-from measure import machine, print_rows, write_results
 
+from gpu.clock import EventClock, WallClock, median_times
+from gpu.lattice import ring_cases
+from gpu.operations import Bench, Case, element_wise, encryptions, in_and_out, integers, powers, products
+from gpu.papers import FLBOOSTER, HAFLO, gradient_case, haflo_cases, packed_values_case
+from gpu.scheme import scheme_cases
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.cuda.engine import CudaEngine
 from hekat.engine.cuda.layout import Layout
 from hekat.errors import HekatError
 from hekat.scheme.paillier import PrivateKey
+from measuring.record import machine, print_rows, write_results
 
 ROOT = Path(__file__).parents[1]
 KEY_FILE = ROOT / "tests" / "vectors" / "paillier_keys.json"
@@ -345,7 +345,7 @@ def main() -> None:
     for key, value in {**machine(), **described}.items():
         print(f"{key}: {value}")
     if not is_dry:
-        from cuda_ceilings import measure_ceilings
+        from gpu.ceilings import measure_ceilings
 
         lab.ceilings = measure_ceilings(device, clock)
         print_rows([{"ceiling": key, "a second": value} for key, value in lab.ceilings.items()])

@@ -7,10 +7,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from measure import machine, write_results
-
 from hekat.launch.horizontal.run import run_job
 from hekat.run.horizontal.load_inputs import load_inputs
+from measuring.record import machine, write_results
 
 JOB = Path(__file__).parents[1] / "examples" / "hospitals" / "job.toml"
 

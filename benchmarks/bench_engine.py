@@ -16,14 +16,14 @@ from typing import Any
 
 import gmpy2
 import numpy as np
-from comparison import REPEATS, Call, beside_peers
-from hardware_limit import Ring, Work, any_modulus, squared_modulus
-from measure import compare, machine, print_rows, write_results
-from peers import batch_inverses
 
 from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
+from measuring.comparison import REPEATS, Call, beside_peers
+from measuring.hardware_limit import Ring, Work, any_modulus, squared_modulus
+from measuring.peers import batch_inverses
+from measuring.record import compare, machine, print_rows, write_results
 
 GENERIC_BITS = (1024, 1536, 2048, 3072, 4096)
 ROOT_BITS = (1024, 1536, 2048, 3072)

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fedml_he_models import CNN, MODELS, Task, measure, turns_for
-from measure import machine, print_rows, write_results
+from measuring.record import machine, print_rows, write_results
 
 SCHEMES = ("plain", "lattice", "ckks")
 BATCHES = (1024, 2048, 4096)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from lattice_aggregation import BITS, measure_aggregation, round_4
-from lattice_peers import TENSEAL_SETTING, find_peers
-from lattice_scale import SEED, WEIGHTS, draw_update, measure_large, measure_round
-from measure import machine, print_rows, write_results
-from processor import on_cores
+from lattice.aggregation import BITS, measure_aggregation, round_4
+from lattice.peers import TENSEAL_SETTING, find_peers
+from lattice.scale import SEED, WEIGHTS, draw_update, measure_large, measure_round
+from measuring.processor import on_cores
+from measuring.record import machine, print_rows, write_results
 
 VALUE_COUNT = 1_663_370
 LARGE_VALUE_COUNT = 109_482_240

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import machine, print_rows, write_results
-from piped_channel import PipedChannel, serve_pipe
 
 from hekat.channel import Channel, PartyKey, run_parties
 from hekat.own_loop import Party
@@ -29,6 +27,8 @@ from hekat.own_loop.turns import Turns
 from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 from hekat.protocol.secure_sum.settings import SumSettings
+from measuring.piped_channel import PipedChannel, serve_pipe
+from measuring.record import machine, print_rows, write_results
 
 PARTIES = ("north", "lake", "county")
 MEASURED = "lake"

@@ -22,17 +22,17 @@ from collections.abc import Callable
 from typing import Any
 
 import gmpy2
-from bench_rsa import Textbook, stored_key
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from measure import machine, print_rows, write_results
-from piped_channel import PipedChannel, serve_pipe
 
+from bench_rsa import Textbook, stored_key
 from hekat.channel import Channel, PartyKey, run_parties
 from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.ids import Ids, make_ids
 from hekat.protocol.psi.roles import Intersection, IntersectionRun, run_intersection
 from hekat.protocol.psi.settings import IntersectionSettings
+from measuring.piped_channel import PipedChannel, serve_pipe
+from measuring.record import machine, print_rows, write_results
 
 GUEST, HOST = "guest", "host"
 COUNT, QUICK_COUNT = 100_000, 1000

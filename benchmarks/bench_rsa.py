@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import gmpy2
-from comparison import REPEATS, Call, beside_peers
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
-from hardware_limit import Work, any_modulus
-from measure import machine, print_rows, write_results
-from peers import random_below
 
 from hekat.engine.cpu import CpuEngine
 from hekat.engine.limbs import ints_from_limbs
 from hekat.rsa import PrivateKey, blind, hash_to_group, sign, unblind, verify
+from measuring.comparison import REPEATS, Call, beside_peers
+from measuring.hardware_limit import Work, any_modulus
+from measuring.peers import random_below
+from measuring.record import machine, print_rows, write_results
 
 KEY_FILE = Path(__file__).parents[1] / "tests" / "vectors" / "rsa_keys.json"
 # By halves, beside gmpy2.

@@ -24,19 +24,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import machine, print_rows, write_results
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
-from vertical_data import ARBITER, GUEST, HOST, JoinedColumns, draw_columns, read_credit
-from vertical_peers import measure_peers, set_beside
-from vertical_run import TrainedModel, centralised_weights, joined_weights, score, train
-from vertical_tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
 
 from hekat.engine.select import get_engine
 from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.scheme.paillier import generate_keys
+from measuring.record import machine, print_rows, write_results
+from vertical.data import ARBITER, GUEST, HOST, JoinedColumns, draw_columns, read_credit
+from vertical.peers import measure_peers, set_beside
+from vertical.run import TrainedModel, centralised_weights, joined_weights, score, train
+from vertical.tables import ELSEWHERE, FLASH_TIMES_IN_ALL, flash_table, seconds_by_part
 
 SEED = 7
 FORMS = ("shared_weights", "arbiter")

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from processor import Stages
+
+from measuring.processor import Stages
 
 FloatArray = npt.NDArray[np.float32]
 

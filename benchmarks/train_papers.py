@@ -16,8 +16,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import measure
 import torch
+
+from measuring.record import write_results
 from training.credit import measure_credit
 from training.experiment import Curve, train_federated
 from training.models import value_count
@@ -43,7 +44,7 @@ def main() -> None:
         for row in runs:
             rows.append(row)
             if not arguments.quick:
-                measure.write_results(f"training-{name}", rows, **conditions)
+                write_results(f"training-{name}", rows, **conditions)
         if arguments.quick:
             print(json.dumps(rows, indent=1))
 

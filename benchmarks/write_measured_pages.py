@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from measured_lattice import render_lattice
-from measured_summary import summary_rows
-from measured_vertical import render_intersection, render_vertical
+from pages.lattice import render_lattice
+from pages.summary import summary_rows
+from pages.vertical import render_intersection, render_vertical
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"

@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hekat"
-FILES = sorted([*SOURCE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")])
+FILES = sorted(
+    [*SOURCE.rglob("*.py"), *(path for name in ("tests", "benchmarks") for path in (ROOT / name).rglob("*.py"))]
+)
 MOST_LINES = 500
 MOST_FILES = 20
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "base"}

@@ -53,7 +53,7 @@ def test_without_a_gpu_it_says_so_and_how_to_get_one(
 
 def test_a_wrong_result_is_a_row_that_failed_and_the_others_go_on(load: Any) -> None:
     module = load("bench_cuda")
-    lab = module.Lab(None, None, load("cuda_clock").WallClock(), module.DRY, float("inf"), lambda lab: None)
+    lab = module.Lab(None, None, load("gpu.clock").WallClock(), module.DRY, float("inf"), lambda lab: None)
 
     def refuse(result: object) -> None:
         raise AssertionError
@@ -89,7 +89,7 @@ def test_fractions_of_the_ceilings(load: Any) -> None:
 
 
 def test_work_by_formula(load: Any) -> None:
-    work = load("cuda_work")
+    work = load("gpu.work")
     ring = work.squared_modulus(2048)
     assert (ring.product, ring.square, ring.factor) == (5 * 64**2, 4 * 64**2, 4 * 64**2)
     assert work.any_modulus(1000).product == 2 * 32**2
@@ -122,10 +122,10 @@ def _passes(case: Any, result: Any) -> bool:
 
 def _cases(load: Any, section: str, engine: Any, key: Any) -> Any:
     if section == "scheme":
-        return load("cuda_scheme").scheme_cases(engine, key, 6)
+        return load("gpu.scheme").scheme_cases(engine, key, 6)
     if section == "haflo":
-        return load("cuda_papers").haflo_cases(engine, key, 20)
+        return load("gpu.papers").haflo_cases(engine, key, 20)
     if section == "lattice":
-        return load("cuda_lattice").ring_cases(engine, 8192, lambda x: x, lambda x: x)
-    bench = load("cuda_operations").Bench(engine, key, lambda limbs: limbs)
-    return load("cuda_operations").encryptions(bench, 6, 3, True)
+        return load("gpu.lattice").ring_cases(engine, 8192, lambda x: x, lambda x: x)
+    bench = load("gpu.operations").Bench(engine, key, lambda limbs: limbs)
+    return load("gpu.operations").encryptions(bench, 6, 3, True)

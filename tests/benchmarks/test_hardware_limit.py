@@ -20,28 +20,28 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_words_leave_four_spare_bits(load: Any) -> None:
-    limit = load("hardware_limit")
+    limit = load("measuring.hardware_limit")
     assert [limit.words(bits) for bits in (48, 49, 1024, 2048, 2076, 2077, 3072)] == [1, 2, 20, 40, 40, 41, 60]
 
 
 def test_products_modulo_a_square_of_2048_bits(load: Any) -> None:
-    ring = load("hardware_limit").squared_modulus(2048)
+    ring = load("measuring.hardware_limit").squared_modulus(2048)
     # 5 x 40^2 products of words, two instructions each, for eight residues at once; squares 3.5 x 40^2.
     assert ring.work(1).madds == 2000
     assert ring.work(0, 1).madds == 1400
-    assert load("hardware_limit").any_modulus(2048).work(1).madds == 800
+    assert load("measuring.hardware_limit").any_modulus(2048).work(1).madds == 800
 
 
 def test_a_fixed_base_power_joins_one_entry_a_position(load: Any) -> None:
-    ring = load("hardware_limit").squared_modulus(2048)
+    ring = load("measuring.hardware_limit").squared_modulus(2048)
     # By factors: 4 x 40^2 products of words for each, and at last two products mod n, 4 x 40^2.
     assert ring.fixed_base(128).word_products == (127 * 4 + 4) * 1600
-    assert load("hardware_limit").any_modulus(2048).fixed_base(128).word_products == 127 * 2 * 1600
+    assert load("measuring.hardware_limit").any_modulus(2048).fixed_base(128).word_products == 127 * 2 * 1600
 
 
 @pytest.mark.parametrize("bits", [1, 2, 5, 64, 1024, 3072])
 def test_a_power_has_the_cheapest_window(load: Any, bits: int) -> None:
-    ring = load("hardware_limit").any_modulus(1024)
+    ring = load("measuring.hardware_limit").any_modulus(1024)
     costs = []
     for window in range(1, 9):
         digits = -(-bits // window)
@@ -50,7 +50,7 @@ def test_a_power_has_the_cheapest_window(load: Any, bits: int) -> None:
 
 
 def test_products_of_powers_share_squares(load: Any) -> None:
-    ring = load("hardware_limit").squared_modulus(2048)
+    ring = load("measuring.hardware_limit").squared_modulus(2048)
     # Three signed digits of eight bits: 128 buckets, each joined twice, over 1000 terms; 23 squares for all.
     assert ring.multi_power(23, 1000, 50).word_products == pytest.approx(3 * (1 + 256 / 1000) * 8000 + 23 / 1000 * 5600)
     # For one result of few terms tables and buckets are not worth their making: one product a bit at most.
@@ -58,7 +58,7 @@ def test_products_of_powers_share_squares(load: Any) -> None:
 
 
 def test_work_adds_up(load: Any) -> None:
-    limit = load("hardware_limit")
+    limit = load("measuring.hardware_limit")
     ring = limit.squared_modulus(2048)
     whole = ring.work(3) + limit.message_factor(2048)
     assert whole.word_products == 3 * 8000 + 4 * 1600
@@ -72,7 +72,7 @@ def test_the_rate_is_measured_where_the_processor_has_the_instruction() -> None:
 
 
 def test_a_comparison_is_in_turns_and_in_items(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    comparison, limit = load("comparison"), load("hardware_limit")
+    comparison, limit = load("measuring.comparison"), load("measuring.hardware_limit")
     clock = iter(range(1000))
     monkeypatch.setattr(comparison.time, "process_time", lambda: float(next(clock)))
     monkeypatch.setattr(comparison._native, "madd52_per_ns", lambda: 2.0, raising=False)

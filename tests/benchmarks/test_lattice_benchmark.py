@@ -33,19 +33,19 @@ def ticking() -> Callable[[], float]:
 
 def test_one_core_means_one_core(load: Any) -> None:
     before = os.sched_getaffinity(0)
-    with load("processor").on_cores(1) as engine:
+    with load("measuring.processor").on_cores(1) as engine:
         assert len(os.sched_getaffinity(0)) == 1
         assert engine.describe()["threads"].startswith("1 ")
     assert os.sched_getaffinity(0) == before
 
 
 def test_more_cores_than_there_are_are_refused(load: Any) -> None:
-    with pytest.raises(SystemExit, match="were asked for"), load("processor").on_cores(1 << 20):
+    with pytest.raises(SystemExit, match="were asked for"), load("measuring.processor").on_cores(1 << 20):
         pass
 
 
 def test_stages_add_up(load: Any, ticking: Any) -> None:
-    stages = load("processor").Stages(ticking)
+    stages = load("measuring.processor").Stages(ticking)
     for stage in ("mask", "add", "mask"):
         with stages.measure(stage):
             pass
@@ -54,7 +54,7 @@ def test_stages_add_up(load: Any, ticking: Any) -> None:
 
 
 def test_memory_that_was_let_go_still_counts_as_a_peak(load: Any) -> None:
-    peak = load("processor").PeakMemory()
+    peak = load("measuring.processor").PeakMemory()
     np.empty(1 << 26, np.uint8).fill(1)
     # The kernel counts pages in batches.
     assert peak.rise_bytes() == pytest.approx(1 << 26, rel=0.1)
@@ -62,7 +62,7 @@ def test_memory_that_was_let_go_still_counts_as_a_peak(load: Any) -> None:
 
 @pytest.mark.parametrize("bits", [16, 24, 32])
 def test_a_round_gives_the_weighted_mean_and_times_every_stage(load: Any, ticking: Any, bits: int) -> None:
-    lattice_round, scale, processor = load("lattice_round"), load("lattice_scale"), load("processor")
+    lattice_round, scale, processor = load("lattice.round"), load("lattice.scale"), load("measuring.processor")
     engine = get_engine()
     updates = [scale.draw_update(COUNT, seed) for seed in (1, 2, 3)]
     round_ = lattice_round.Round(bits, 3, updates[0], engine)
@@ -82,7 +82,7 @@ def test_a_round_gives_the_weighted_mean_and_times_every_stage(load: Any, tickin
 
 
 def test_a_round_of_many_parties_has_every_figure(load: Any) -> None:
-    row = load("lattice_scale").measure_round(7, COUNT, 16, 1, get_engine())
+    row = load("lattice.scale").measure_round(7, COUNT, 16, 1, get_engine())
     assert (row["members"], row["threshold"], row["set"]) == (7, 5, "A16-16")
     assert row["largest_error_over_bound"] <= 1
     # Seven messages of a salt and N + 8 words; a sum of N words to each party.
@@ -92,17 +92,17 @@ def test_a_round_of_many_parties_has_every_figure(load: Any) -> None:
 
 
 def test_the_aggregators_memory_is_flat(load: Any) -> None:
-    scale, lattice_round = load("lattice_scale"), load("lattice_round")
+    scale, lattice_round = load("lattice.scale"), load("lattice.round")
     round_ = lattice_round.Round(16, 16, scale.draw_update(COUNT), get_engine())
     upload = round_.upload(
-        scale.draw_update(COUNT), 1, generate_secret(round_.parameters), load("processor").Stages(lambda: 0.0)
+        scale.draw_update(COUNT), 1, generate_secret(round_.parameters), load("measuring.processor").Stages(lambda: 0.0)
     )
     few, many = (scale._aggregator_peak_bytes(round_, upload, count) for count in (2, 16))
     assert many - few < sum(map(len, upload))
 
 
 def test_a_large_model_is_put_back_and_its_upload_is_set_against_a_gigabit(load: Any, ticking: Any) -> None:
-    scale, engine = load("lattice_scale"), get_engine()
+    scale, engine = load("lattice.scale"), get_engine()
     values = scale.draw_update(COUNT)
     before = values.copy()
     seconds, rises = scale._aggregate_large(values, 16, ticking, engine)
@@ -115,7 +115,7 @@ def test_a_large_model_is_put_back_and_its_upload_is_set_against_a_gigabit(load:
 
 
 def test_a_missing_peer_is_said(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    peers = load("lattice_peers")
+    peers = load("lattice.peers")
 
     def refuse(name: str) -> Any:
         raise ImportError(f"no module named {name}")
@@ -128,23 +128,23 @@ def test_a_missing_peer_is_said(load: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_numpys_mean_is_the_weighted_mean(load: Any) -> None:
-    updates = [load("lattice_scale").draw_update(COUNT, seed) for seed in (1, 2, 3)]
-    mean = load("lattice_peers").WeightedMean(updates, (3, 2, 1))
+    updates = [load("lattice.scale").draw_update(COUNT, seed) for seed in (1, 2, 3)]
+    mean = load("lattice.peers").WeightedMean(updates, (3, 2, 1))
     mean.run()
     np.testing.assert_allclose(mean.mean, np.average(np.stack(updates), axis=0, weights=(3, 2, 1)), atol=1e-6)
 
 
 def test_tenseals_stages_are_those_of_the_table(load: Any, ticking: Any) -> None:
     tenseal = pytest.importorskip("tenseal", reason="needs hekat[ckks]")
-    bench, scale, processor = load("lattice_aggregation"), load("lattice_scale"), load("processor")
+    bench, scale, processor = load("lattice.aggregation"), load("lattice.scale"), load("measuring.processor")
     updates = [scale.draw_update(COUNT, seed) for seed in (1, 2, 3)]
-    run = bench._PeerRun(load("lattice_peers").TenSeal(tenseal, 1), updates)
+    run = bench._PeerRun(load("lattice.peers").TenSeal(tenseal, 1), updates)
     seconds = run.run(processor.Stages(ticking), check=True)
     assert seconds == {"encrypt": 1, "serialise": 1, "deserialise": 3, "add": 3, "decrypt": 1}
 
 
 def test_a_ratio_is_of_the_same_turn_and_of_all_stages(load: Any) -> None:
-    bench = load("lattice_aggregation")
+    bench = load("lattice.aggregation")
     every = bench.PARTY_SENDS + bench.AGGREGATOR + bench.PARTY_READS
     ours = [dict.fromkeys(every, 1.0), dict.fromkeys(every, 2.0), dict.fromkeys(every, 3.0)]
     theirs = [{"encrypt": 8.0}, {"encrypt": 160.0}, {"encrypt": 72.0}]

@@ -37,7 +37,7 @@ ROUND = {
 def render(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The section of these rows, with or without TenSEAL."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    module = importlib.import_module("measured_lattice")
+    module = importlib.import_module("pages.lattice")
 
     def rendered(*, with_peer: bool = True, **changed: Any) -> list[str]:
         content = {

@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def peers(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("peers")
+    return importlib.import_module("measuring.peers")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])

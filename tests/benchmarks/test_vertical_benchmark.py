@@ -21,7 +21,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 
 @pytest.mark.parametrize("peer", ["djn", "textbook", "phe"])
 def test_peers_compute_the_plain_gradient(load: Any, paillier_keys: Any, peer: str) -> None:
-    peers, data = load("vertical_peers"), load("vertical_data").draw_columns(6, 3, 2, 1)
+    peers, data = load("vertical.peers"), load("vertical.data").draw_columns(6, 3, 2, 1)
     key = paillier_keys(512).private
     made = peers.PheWise(key.p, key.q) if peer == "phe" else peers.ElementWise(key.p, key.q, peer)
     batch = peers.draw_integers(data, 5)
@@ -34,17 +34,17 @@ def test_peers_compute_the_plain_gradient(load: Any, paillier_keys: Any, peer: s
 
 
 def test_every_step_of_the_peer_is_timed(load: Any, paillier_keys: Any) -> None:
-    peers = load("vertical_peers")
+    peers = load("vertical.peers")
     key = paillier_keys(512).private
     peer = peers.ElementWise(key.p, key.q)
-    peer.run_batch(*peers.draw_integers(load("vertical_data").draw_columns(4, 2, 1, 1), 4))
+    peer.run_batch(*peers.draw_integers(load("vertical.data").draw_columns(4, 2, 1, 1), 4))
     assert set(peer.seconds) == {"encrypt logits", "fore gradient", "gradient", "decrypt"}
     assert min(peer.seconds.values()) > 0
 
 
 def test_a_peers_rows_and_batches_are_scaled_apart(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    peers = load("vertical_peers")
-    data = load("vertical_data").draw_columns(3000, 2, 1, 1)
+    peers = load("vertical.peers")
+    data = load("vertical.data").draw_columns(3000, 2, 1, 1)
 
     class Clocked:
         """A batch takes 7 seconds, and each of its rows 2."""
@@ -70,7 +70,7 @@ def test_a_peers_rows_and_batches_are_scaled_apart(load: Any, monkeypatch: pytes
 
 
 def test_parts_add_up_to_the_run(load: Any) -> None:
-    tables = load("vertical_tables")
+    tables = load("vertical.tables")
     steps = {"encrypt logits": 1.0, "aggregate": 0.5, "gradient": 2.0, "loss": 0.25, "send": 0.1, "open": 0.2}
     parts = tables.seconds_by_part(steps, 5.0)
     assert parts["encrypt"] == 1.5
@@ -81,7 +81,7 @@ def test_parts_add_up_to_the_run(load: Any) -> None:
 
 
 def test_flashs_table_has_its_steps_and_their_sum(load: Any) -> None:
-    tables = load("vertical_tables")
+    tables = load("vertical.tables")
     clear = {"aggregate": 0.5, "gradient": 1.0, "plain": 9.0}
     rows = tables.flash_table(clear, {"encrypt logits": 2.0, "gradient": 4.0})
     assert [row["step"] for row in rows] == [*tables.FLASH_S, "these steps"]
@@ -92,7 +92,7 @@ def test_flashs_table_has_its_steps_and_their_sum(load: Any) -> None:
 
 
 def test_credit_columns_are_joined_by_id(load: Any, tmp_path: Path) -> None:
-    data = load("vertical_data")
+    data = load("vertical.data")
     (tmp_path / data.CREDIT_GUEST).write_text("id,y,x0\n7,1,0.5\n3,0,1.5\n9,1,2.5\n")
     (tmp_path / data.CREDIT_HOST).write_text("id,x0,x1\n9,1,2\n3,3,4\n8,5,6\n")
     (tmp_path / data.CREDIT_TEST).write_text("id,y,x0\n9,1,1\n")
@@ -144,7 +144,7 @@ CONTENT: dict[str, Any] = {
 
 
 def test_every_figure_stands_on_the_page(load: Any) -> None:
-    lines = load("measured_vertical").render_vertical(CONTENT, "a processor")
+    lines = load("pages.vertical").render_vertical(CONTENT, "a processor")
     for line in (
         "| `arbiter` | `paillier`, 2048 bits | 2.00 s | 4 s | 3.75 s | 0.50 s | 1.00 s | 0.25 s | 0.10 s | 0.10 s"
         " | 0.05 s | 0.50 s | 4.0 | 9.5 MB |",
@@ -165,7 +165,7 @@ def test_every_figure_stands_on_the_page(load: Any) -> None:
 
 
 def test_what_was_not_measured_leaves_no_table(load: Any) -> None:
-    lines = load("measured_vertical").render_vertical(
+    lines = load("pages.vertical").render_vertical(
         CONTENT | {"rows": [RUN], "auc": [], "peers": [], "elsewhere": []}, "a processor"
     )
     assert sum(line.startswith("|---") for line in lines) == 1
@@ -177,6 +177,6 @@ def test_an_intersection_without_a_peer_has_empty_cells(load: Any) -> None:
          "times_other": 1.65, "to_reach": "20 s"},
         {"work": "ecdh 10 x 10, a process each", "cores": 2, "wall_s": 9.0},
     ]  # fmt: skip
-    lines = load("measured_vertical").render_intersection({"rows": rows}, "a processor")
+    lines = load("pages.vertical").render_intersection({"rows": rows}, "a processor")
     assert "| ecdh 10 x 10 | 1 | 17.50 s | known | 28.90 s | 1.6 | 20 s |" in lines
     assert "| ecdh 10 x 10, a process each | 2 | 9.00 s |  |  |  |  |" in lines

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hardware_limit import Work
-
 from hekat import _native
+from measuring.hardware_limit import Work
 
 REPEATS = 5
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from lattice_round import PUBLIC_KEY
-from processor import Stages, median_of
 
 from hekat.engine.interface import Engine
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.scheme.lattice import LatticeParameters, block_values
+from lattice.round import PUBLIC_KEY
+from measuring.processor import Stages, median_of
 
 REPEATS = 3
 

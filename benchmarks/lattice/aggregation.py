@@ -6,14 +6,14 @@ import statistics
 from typing import Any
 
 import numpy as np
-from lattice_operations import measure_operations
-from lattice_peers import FloatArray, TenSeal, WeightedMean
-from lattice_round import AGGREGATOR, PARTY_READS, PARTY_SENDS, Round
-from lattice_scale import WEIGHTS
-from processor import Stages, clock_of, median_of
 
 from hekat.engine.interface import Engine
 from hekat.scheme.lattice import generate_secret, sum_secrets
+from lattice.operations import measure_operations
+from lattice.peers import FloatArray, TenSeal, WeightedMean
+from lattice.round import AGGREGATOR, PARTY_READS, PARTY_SENDS, Round
+from lattice.scale import WEIGHTS
+from measuring.processor import Stages, clock_of, median_of
 
 BITS = (16, 24, 32)
 PASSES = 5  # of ours in a turn, whose median is the turn's

@@ -21,8 +21,9 @@ import gmpy2
 import numpy as np
 import numpy.typing as npt
 import phe
-from peers import Textbook, random_below
-from vertical_data import JoinedColumns, stored_keys
+
+from measuring.peers import Textbook, random_below
+from vertical.data import JoinedColumns, stored_keys
 
 IntArray = npt.NDArray[np.int64]
 

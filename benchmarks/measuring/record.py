@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "phe", "tenseal")
 
 

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from cuda_work import any_modulus, message_factor, squared_modulus, words
 
+from gpu.work import any_modulus, message_factor, squared_modulus, words
 from hekat.engine.interface import Modulus
 from hekat.engine.limbs import ints_from_limbs, limbs_for_bits, limbs_from_ints
 

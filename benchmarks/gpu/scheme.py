@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from cuda_operations import Case
-from paillier_operations import random_plain
 
+from gpu.operations import Case
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier import PrivateKey, add, add_plain, decrypt, encrypt, multiply_plain, rerandomise, sum_along
+from paillier_operations import random_plain
 
 SAMPLE = 16
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from processor import Stages
+
+from measuring.processor import Stages
 
 # Seen in openfhe-1.6.1.0.22.4-py3-none-any.whl, the newest that pip offers to Python 3.11.
 OPENFHE_NOTE = "its wheel for Python 3.11 holds an extension module of Python 3.10"

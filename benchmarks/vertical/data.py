@@ -16,7 +16,7 @@ from hekat.scheme.paillier import KeyPair, PrivateKey
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-KEY_FILE = Path(__file__).parents[1] / "tests" / "vectors" / "paillier_keys.json"
+KEY_FILE = Path(__file__).parents[2] / "tests" / "vectors" / "paillier_keys.json"
 GUEST, HOST, ARBITER = "bank", "insurer", "arbiter"
 CREDIT_GUEST, CREDIT_HOST = "default_credit_hetero_guest.csv", "default_credit_hetero_host.csv"
 CREDIT_TEST = "default_credit_homo_test.csv"

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda_clock import EventClock, median_times
 
-SOURCE = Path(__file__).parent / "cuda_ceilings.cu"
+from gpu.clock import EventClock, median_times
+
+SOURCE = Path(__file__).parent / "ceilings.cu"
 THREADS = 128
 # In a thread and round: kChains * kUnrolled of the source.
 PER_ROUND = 128

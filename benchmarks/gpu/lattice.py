@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from cuda_operations import Case
 
+from gpu.operations import Case
 from hekat.engine.cpu import CpuEngine
 from hekat.scheme.lattice import choose_parameters
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from processor import Stages
 
 from hekat.codec import error_bound_sum
 from hekat.engine.interface import Engine
@@ -26,6 +25,7 @@ from hekat.scheme.lattice import (
     block_values,
     choose_parameters,
 )
+from measuring.processor import Stages
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from vertical_data import stored_keys
 
 from hekat.channel import Channel, PartyKey
 from hekat.data import Table
@@ -27,6 +26,7 @@ from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.scheme.paillier import KeyPair
+from vertical.data import stored_keys
 
 FloatArray = npt.NDArray[np.float64]
 

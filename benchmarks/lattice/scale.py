@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from lattice_committee import CommitteeOpening
-from lattice_round import ALPHA, FloatArray, Round
-from processor import PeakMemory, Stages, clock_of, median_of, touch_memory
 
 from hekat.engine.interface import Engine
 from hekat.scheme.lattice import generate_secret, sum_secrets
+from lattice.committee import CommitteeOpening
+from lattice.round import ALPHA, FloatArray, Round
+from measuring.processor import PeakMemory, Stages, clock_of, median_of, touch_memory
 
 SEED = 20261122
 GIGABIT_BYTES_PER_S = 125e6
