@@ -66,16 +66,18 @@ demo: $(VENV)/.demo
 	$(BIN)/hekat run examples/hospitals/job.toml $(addprefix --lose ,$(LOSE))
 
 CXX_SOURCES = $(shell find native src tests benchmarks -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh')
+# A user's own scripts may lie beside these.
+PYTHON_SOURCES := src tests benchmarks docs docs_build examples security
 lint: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix $(PYTHON_SOURCES)
+	$(BIN)/ruff format $(PYTHON_SOURCES)
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 # One worker for each processor; each takes from the others what is left at the end. A worker's libraries compute on one
@@ -90,7 +92,7 @@ test: lint test-native
 FAST := $(addprefix tests/,test_*.py bigint channel codec job ledger state wire conformance/test_known_answers.py \
 	protocol/psi protocol/secure_sum/masked/opening scheme/lattice run/test_file_formats.py cli/run/test_intersection_run.py)
 test-fast: $(VENV)/.dev
-	$(BIN)/ruff check .
+	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(PYTEST) -q -m "not long" $(filter-out tests/test_readme.py tests/test_first_steps.py,$(wildcard $(FAST)))
 
 # The same tests with the lines they reach, which takes half as long again.

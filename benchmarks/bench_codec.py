@@ -5,6 +5,7 @@ Run: python benchmarks/bench_codec.py. One core; 101,770 values (a 784-128-10 ne
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 
 import numpy as np
@@ -95,6 +96,9 @@ def layout_rows(name: str, value_bits: int, x: np.ndarray) -> list[dict[str, obj
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    options = parser.parse_args()
     x = np.random.default_rng(0).normal(size=VALUE_COUNT)
     rows = [row(what, "", None, function) for what, function in numpy_baselines(x).items()]
     for name in ("balanced", "offset", "two_sign_bits"):
@@ -104,7 +108,8 @@ def main() -> None:
         width = f"{entry['layout']} {entry['value_bits'] or ''}"
         print(f"{entry['what']:36} {width:18} {entry['ms']:9} ms {entry['million_values_per_s']:9} M values/s")
     print(machine())
-    print(write_results("codec", rows))
+    if not options.no_write:
+        print(write_results("codec", rows))
 
 
 if __name__ == "__main__":

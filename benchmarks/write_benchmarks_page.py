@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -332,4 +333,5 @@ def main(write: Callable[[str], object] = lambda text: PAGE.write_text(text, enc
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -124,7 +124,9 @@ class PartyStoppedError(ChannelError):
     def with_saved(self, saved: str) -> PartyStoppedError:
         """The same stop, where `saved` is what the whole run goes on from."""
         what = self.what.removesuffix(f"; saved: {self.saved}")
-        return PartyStoppedError(what, party=self.party, step=self.step, saved=saved, cure=self.cure)
+        stop = PartyStoppedError(what, party=self.party, step=self.step, saved=saved, cure=self.cure)
+        stop.notice, stop.expelled_by, stop.told_reason = self.notice, self.expelled_by, self.told_reason
+        return stop
 
 
 class PartyLostError(ChannelError):

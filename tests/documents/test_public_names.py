@@ -149,6 +149,7 @@ def left_by_a_run(finished: Path) -> dict[str, Any]:
 def check_examples(name: str, value: Any, names: dict[str, Any]) -> None:
     """The docstring has examples, and they give what they show."""
     document = inspect.cleandoc(value.__doc__ or "")
+    assert "Examples" in sections_of(value), f"{name} has no section of examples"
     test = doctest.DocTestParser().get_doctest(document, dict(names), name, None, None)
     assert test.examples, f"{name} has no example"
     told: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ RUNS: dict[str, Callable[[Path, Path], object]] = {
 }
 JOBS: dict[str, tuple[Callable[[Path, Any], RolesApart], str, str]] = {
     "horizontal, paillier": (lambda place, keys: protected_clinics(place, keys, "paillier"), "east", "round-1/"),
-    "horizontal, none": (lambda place, keys: protected_clinics(place, keys, "none"), "hub", "round-1/"),
+    "horizontal, none": (lambda place, keys: protected_clinics(place, keys, "none"), "hub", "round-2/"),
     "psi, ecdh": (lambda place, keys: customers(place, "ecdh"), "insurer", ""),
     "vertical, arbiter": (lambda place, keys: credit(place, keys, "arbiter"), "arbiter", "epoch-1"),
     "vertical, shared_weights": (lambda place, keys: credit(place, keys, "shared_weights"), "bank", "epoch-2"),
@@ -72,3 +73,8 @@ def test_all_others_are_told_what_they_are_told_in_one_process(
         assert f"party {killed!r} stopped in step {stop.value.step!r}" in one.told["error"], role
         assert "its process ended" in one.told["error"], role
         assert not (apart.run_of(role) / "summary.json").exists(), role
+        # What a role saved itself is what it is told of, and what its log keeps.
+        if list(apart.run_of(role).glob("checkpoint*")):
+            assert one.told["saved"].startswith("checkpoint of"), role
+            last = json.loads((apart.run_of(role) / "events.jsonl").read_text().splitlines()[-1])
+            assert last["saved"] == one.told["saved"], role

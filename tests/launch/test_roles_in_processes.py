@@ -87,6 +87,11 @@ def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier
         assert json.loads((own / "summary.json").read_text())["rounds"] == summary["rounds"]
     for role in apart.roles:
         assert_reported_alone(apart.run_of(role))
+    of_hub = load_summary(apart.run_of("hub"))
+    shown = f"{terminal_tables(of_hub)} {terminal_findings(of_hub)}"
+    assert "not known to this role" in shown
+    assert "there is no compression ratio" not in shown
+    assert "no values were sent" not in shown
     hub = json.loads((apart.run_of("hub") / "summary.json").read_text())
     assert hub["included"] == summary["included"]
     assert hub["aggregator_saw"] == summary["aggregator_saw"]
@@ -274,9 +279,15 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
     assert "the site file knows no party 'east'" in refusal(capsys, *words, "--role", "east")
     assert "there is no relay at" in refusal(capsys, *words, "--role", "north")
     assert "--role plays one role over a relay" in refusal(capsys, job, "--role", "north", "--runs", runs)
+    assert "cure: leave it out" in refusal(capsys, *words, "--role", "north", "--dry-run")
+    assert "--resume has no use beside --role" in refusal(capsys, *words, "--role", "north", "--resume", "runs/x")
     text = site.read_text()
     site.write_text(text.replace('party_key = "north.party"', ""))
     assert "the site file has no party key for north" in refusal(capsys, *words, "--role", "north")
+    site.write_text(text.replace('party_key = "north.party"', 'party_key = "gone.key"'))
+    told = refusal(capsys, *words, "--role", "north")
+    assert "gone.key cannot be read" in told
+    assert "for north's party_key under [party.north]" in told
     site.write_text(text.replace('state = "state/north"', ""))
     assert "north" in refusal(capsys, *words, "--role", "north")
     site.write_text(text.replace("state/north", "state/new"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hekat.cli.printable import printable
+from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.errors import PartyLostError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import load_any_job, roles_of
@@ -40,7 +41,10 @@ def serve(options: argparse.Namespace) -> int:
     def note_dropout(error: PartyLostError) -> None:
         tell(f"{error.party} dropped out in step {error.step}: {error.reason}")
 
-    with LocalRelay(options.socket, terms, job.digest, timeout_s=job.timeout_s, may_drop_out=may_drop_out) as relay:
+    with (
+        interrupted_by_sigterm(),
+        LocalRelay(options.socket, terms, job.digest, timeout_s=job.timeout_s, may_drop_out=may_drop_out) as relay,
+    ):
         tell(f"run {terms.run_id}: waiting at {options.socket} for {', '.join(terms.roles)}")
         relay.serve(note_dropout, lambda: tell("every role is there"))
     tell("every role has ended")

@@ -115,7 +115,7 @@ def find_source(site: Site, party: str | None, name: str) -> DataSource:
         where = ("common_data",) if party is None else ("party", party, "data")
         raise JobError(
             f"the site file has no data called {name!r} for {party or 'all parties'}",
-            expected=f"one of {', '.join(sorted(sources)) or 'nothing yet'}",
+            expected=f"one of {', '.join(sorted(sources))}" if sources else "a table, and it names none",
             got=name,
             cure=f"add [{toml_key(*where, name)}] to the site file, or correct the job's data name",
         )

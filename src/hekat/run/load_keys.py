@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from hekat.channel import PartyKey, PartyPublicKey
-from hekat.errors import JobError
+from hekat.errors import HekatError, JobError
 from hekat.job.site_file import Site
 from hekat.scheme.paillier import KeyPair
 from hekat.toml_text import toml_key
@@ -22,7 +22,7 @@ def load_party_keys(
     another one.
     """
     paths = {name: site.parties[name].party_key for name in names if name in site.parties}
-    keys = {name: PartyKey.load(path) for name, path in paths.items() if path is not None}
+    keys = {name: _load_party_key(name, path) for name, path in paths.items() if path is not None}
     for name, public in (stated or {}).items():
         if name not in keys:
             raise JobError(
@@ -40,6 +40,14 @@ def load_party_keys(
                 cure="use the key that the job names; if that is not yours, somebody else would take part in your name",
             )
     return keys
+
+
+def _load_party_key(name: str, path: Path) -> PartyKey:
+    try:
+        return PartyKey.load(path)
+    except HekatError as error:
+        error.got = f"{error.got}, for {name}'s party_key under [{toml_key('party', name)}] of the site file"
+        raise
 
 
 def load_key_pair(path: Path, owner: str, key_bits: int, ask_passphrase: Callable[[], bytes] | None) -> KeyPair:

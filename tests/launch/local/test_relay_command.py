@@ -57,6 +57,18 @@ def test_a_role_that_never_comes_is_named(tmp_path, capsys) -> None:
     assert not (tmp_path / "relay.sock").exists()
 
 
+def test_sigterm_leaves_no_socket(tmp_path) -> None:
+    apart = customers(tmp_path)
+    socket = tmp_path / "relay.sock"
+    command = [sys.executable, "-m", "hekat.cli.main", "relay", str(apart.together / "job.toml"), str(socket)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as relay:
+        assert relay.stderr is not None
+        assert "waiting at" in relay.stderr.readline()
+        relay.terminate()
+        assert relay.wait(60) == 130
+    assert not socket.exists()
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_socket_that_cannot_be_made_is_refused(tmp_path, capsys, taken: bool) -> None:
     apart = customers(tmp_path)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 
@@ -16,6 +13,7 @@ from hekat.cli.passphrase import read_passphrase_file
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.horizontal import gather_dropouts, has_checkpoint
 from hekat.cli.run.progress import RunProgress
+from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.errors import InputError, KeyRefusedError
 from hekat.job.job_head import read_head
 from hekat.launch.horizontal.processes import run_job_in_processes
@@ -33,7 +31,9 @@ def run_processes(options: argparse.Namespace) -> int:
     """Check the job whole, play it, and show it as `hekat run` does."""
     protocol = read_head(options.job).protocol
     command = "hekat run JOB --processes"
-    refuse_options(options, protocol, "resume", "start_from", "bandwidth", "latency", command=command)
+    refuse_options(
+        options, protocol, "resume", "start_from", "bandwidth", "latency", command=command, beside="--processes"
+    )
     if options.dry_run:
         raise InputError(
             "--dry-run begins nothing, so it starts no processes",
@@ -69,20 +69,6 @@ def _run_psi(options: argparse.Namespace, files: JobFiles, progress: RunProgress
     refuse_options(options, "psi", "lose", "passphrase_file")
     inputs = load_intersection_inputs(options.job, options.site)
     return run_intersection_in_processes(inputs, files, options.runs, progress)
-
-
-@contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does: its processes end with it, and one folder is left to go on from."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 def _read_passphrase(options: argparse.Namespace, whose: str) -> bytes:

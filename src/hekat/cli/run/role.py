@@ -40,13 +40,17 @@ def run_role(options: argparse.Namespace) -> int:
     """Play the role that the options name; nothing is written before every role of the job is there."""
     head = read_head(options.job)
     command = f"hekat run JOB --role {options.role}"
-    refuse_options(options, head.protocol, "resume", "start_from", "bandwidth", "latency", command=command)
+    refuse_options(
+        options, head.protocol, "resume", "start_from", "bandwidth", "latency", command=command, beside="--role"
+    )
     if options.relay is None or options.dry_run or options.processes:
         raise InputError(
             "--role plays one role over a relay",
             expected="--role NAME --relay PATH, without --dry-run and --processes",
             got="no --relay" if options.relay is None else "--dry-run" if options.dry_run else "--processes",
-            cure="name the relay's socket; or run all roles with: hekat run JOB --processes",
+            cure="name the relay's socket; or run all roles with: hekat run JOB --processes"
+            if options.relay is None
+            else "leave it out",
         )
     run = {"horizontal": _run_horizontal, "vertical_linear": _run_vertical, "psi": _run_psi}
     return run[head.protocol](options)
@@ -76,9 +80,10 @@ def _run_horizontal(options: argparse.Namespace) -> int:
 def _own_dropout(options: argparse.Namespace) -> dict[str, int]:
     dropouts = gather_dropouts(options.lose)
     if others := dropouts.keys() - {options.role}:
+        # Only parties can be lost, so an aggregator's process has no --lose of its own either.
         raise InputError(
             "--lose of a party that another process plays",
-            expected=f"--lose {options.role}:ROUND, or none",
+            expected="--lose of the party that this process plays, or none",
             got=", ".join(f"{party}:{dropouts[party]}" for party in sorted(others)),
             cure="give --lose to the process that plays the party",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.report.how_played import is_of_one_role
 from hekat.report.number_text import (
     format_byte_count,
     format_count,
@@ -24,9 +25,17 @@ def fills_partly(summary: Mapping[str, Any]) -> bool:
     return bool(packing and packing["lanes_per_ciphertext"] * packing["ciphertext_count"] > 1.5 * packing["lane_count"])
 
 
+def sends_no_update(summary: Mapping[str, Any]) -> bool:
+    """Whether the summary is of one role alone, an aggregator or a member that trains nothing."""
+    return is_of_one_role(summary) and not summary["bytes"]["update_values"]
+
+
 def byte_table(summary: Mapping[str, Any]) -> Table:
     """What one update and one sum weigh, beside float32, and how well the packing does."""
     sizes, packing = summary["bytes"], summary["packing"]
+    if sends_no_update(summary):
+        rows = [("one update", "not known to this role")]
+        return Table("Bytes of one update", ("what", "figure"), tuple(rows), "The parties know what they sent.")
     protection = summary["settings"]["protection"]
     form = {"lattice": "masked", "paillier": "encrypted"}.get(protection, "NOT encrypted")
     apart = ", shares apart" if protection == "lattice" else ""

@@ -131,7 +131,8 @@ def clipping_sentence(summary: Mapping[str, Any]) -> str:
     if clipped is None:
         return "Not measured: without encryption nothing is clipped." if not is_encrypted(summary) else "Not measured."
     if not clipped["of"]:
-        return "Not measured: no values were sent."
+        of_one = is_of_one_role(summary)
+        return "Not known to this role: parties clip." if of_one else "Not measured: no values were sent."
     share = clipped["count"] / clipped["of"]
     sent = f"{format_count(clipped['of'])} values that the parties sent in all rounds"
     if not clipped["count"]:
@@ -233,6 +234,8 @@ def _count_better(alone: Sequence[float], mine: float, name: str) -> str:
 
 def _loss_sentence(summary: Mapping[str, Any]) -> str:
     finals = [(kind, made[-1]["loss"]) for kind in ("encrypted", "plain") if (made := summary["rounds"].get(kind))]
+    if not finals and is_of_one_role(summary):
+        return "Metrics and losses are at the parties; this role trains nothing."
     if not finals:
         return "There was no common test set, and no round to take a training loss from."
     shown = ", ".join(f"{format_metric('loss', loss)} {kind}" for kind, loss in finals)

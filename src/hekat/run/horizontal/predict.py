@@ -99,7 +99,7 @@ def find_named_source(site: Site, party: str | None, name: str) -> DataSource:
     if name not in known:
         raise JobError(
             f"the site file has no data called {name!r} for {party or 'all parties'}",
-            expected=f"one of {', '.join(sorted(known)) or 'nothing yet'}",
+            expected=f"one of {', '.join(sorted(known))}" if known else "a table, and it names none",
             got=name,
             cure="correct --source, or name the party whose data it is: --party",
         )

@@ -41,7 +41,7 @@ class FolderObserver(RoleObserver):
     def __init__(self, job: Job, folder: RoleFolder, progress: Progress) -> None:
         self._job, self._folder, self._progress = job, folder, progress
         self._sums_saved = 0
-        self._saved = ""
+        self.saved = ""
 
     def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
         phase = phase_of(self._job)
@@ -52,8 +52,8 @@ class FolderObserver(RoleObserver):
         if state.sums_done > self._sums_saved:
             save_state(self._folder.path / CHECKPOINT_FILE, self._job, state)
             self._sums_saved = state.sums_done
-            self._saved = f"checkpoint of round {state.rounds_done}"
-        return self._saved
+            self.saved = f"checkpoint of round {state.rounds_done}"
+        return self.saved
 
     def save_own(self, role: str, own: OwnState) -> None:
         save_own_state(self._folder.path / OWN_STATE_FOLDER, self._job, role, own)
@@ -72,6 +72,7 @@ def run_horizontal_role(
         if roles_without_own_folder(inputs):
             keep_states_in(folder.path, None)
         place.progress.begin(phase_of(job), job.settings.training.round_count)
+        observer = FolderObserver(job, folder, place.progress)
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(
                 RoleContext(
@@ -84,7 +85,7 @@ def run_horizontal_role(
                     make_model=inputs.maker_of(role),
                     upload_state=states.get(role),
                     key_pair=inputs.key_pair,
-                    observer=FolderObserver(job, folder, place.progress),
+                    observer=observer,
                     accept_members=lambda members: check_members(inputs.site.policy, job, members),
                     dropout_round=dropout_round,
                     other_sums_accepted=inputs.accepts_other_sums(role),
@@ -96,7 +97,9 @@ def run_horizontal_role(
             except PartyStoppedError as error:
                 if says_models_differ(error):
                     set_checkpoint_aside(folder.path)
-                raise
+                    raise
+                # What lies here counts, whatever the party that stopped had saved.
+                raise error.with_saved(observer.saved or error.saved) from error.__cause__
             except ModelsDifferError:
                 set_checkpoint_aside(folder.path)
                 raise

@@ -36,6 +36,7 @@ class FolderObserver(VerticalObserver):
     def __init__(self, job: VerticalJob, folder: RoleFolder, progress: Progress) -> None:
         self._job, self._folder, self._progress = job, folder, progress
         self._is_training = False
+        self.saved = ""
 
     def note_matching(self, role: str, work: str, done: int, total: int) -> None:
         self._progress.reach(f"{role}: {work}", done, total)
@@ -57,6 +58,7 @@ class FolderObserver(VerticalObserver):
 
     def save(self, role: str, kept: PartyCheckpoint) -> None:
         save_party_checkpoint(self._folder.path / CHECKPOINTS_FOLDER, self._job, role, kept)
+        self.saved = f"checkpoint of epoch {kept.state.epochs_done}"
 
     def save_part(self, part: ModelPart) -> None:
         save_part(self._folder.path / PARTS_FOLDER, self._job, part)
@@ -70,6 +72,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]
     """
     job, role = inputs.job, place.role
     with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder:
+        observer = FolderObserver(job, folder, place.progress)
         played = VerticalRole(
             VerticalContext(
                 job=job,
@@ -78,14 +81,15 @@ def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]
                 table=inputs.tables.get(role),
                 test_table=inputs.test_tables.get(role),
                 key_pair=_key_pair_of(inputs, role, folder, place.progress),
-                observer=FolderObserver(job, folder, place.progress),
+                observer=observer,
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
             )
         )
         try:
             played.play(place.channel)
-        except PartyStoppedError:
-            raise
+        except PartyStoppedError as error:
+            # What lies here counts, whatever the party that stopped had saved.
+            raise error.with_saved(observer.saved or error.saved) from error.__cause__
         except BaseException as error:
             raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
         finally:
