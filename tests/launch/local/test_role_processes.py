@@ -80,3 +80,11 @@ def test_the_reason_that_a_process_told_keeps_whether_it_ends_the_run_for_all(ca
     assert told.ends_run == cause.ends_run
     assert "in the words of its process" in str(stop)
     assert (stop.party, stop.step, stop.saved) == ("a", "s", "checkpoint of round 1")
+
+
+def test_a_stop_told_with_what_was_saved_keeps_who_gave_up_on_whom() -> None:
+    error = PartyStoppedError("party 'a' stopped", party="a", step="s", saved="checkpoint of round 1")
+    error.notice, error.expelled_by, error.told_reason = object(), "hub", "said nothing"
+    stop = error.with_saved("checkpoint of round 2")
+    assert (stop.what, stop.saved) == ("party 'a' stopped; saved: checkpoint of round 2", "checkpoint of round 2")
+    assert (stop.notice, stop.expelled_by, stop.told_reason) == (error.notice, "hub", "said nothing")
