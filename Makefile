@@ -12,11 +12,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
+.PHONY: help demo demo-nvflare test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
+	@echo "make demo-nvflare   three hospitals as sites of NVIDIA FLARE over mutual TLS (about a minute after the build)"
 	@echo "make test      linters, types, layers and the test suite (about four minutes on 2 cores once it is built)"
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 30 minutes)"
@@ -55,6 +56,11 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	  --config-settings cmake.define.HEKAT_WARNINGS_AS_ERRORS=ON --editable '.[dev,bench]'
 	touch $(VENV)/.demo $(VENV)/.dev $@
 
+# With the engine that carries messages between sites.
+$(VENV)/.nvflare: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,nvflare]'
+	touch $(VENV)/.demo $@
+
 $(VENV)/.docs: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,docs]'
 	touch $(VENV)/.demo $@
@@ -64,6 +70,11 @@ build: $(VENV)/.demo
 # LOSE=PARTY:ROUND, or several, stops parties in the middle of a round.
 demo: $(VENV)/.demo
 	$(BIN)/hekat run examples/hospitals/job.toml $(addprefix --lose ,$(LOSE))
+
+# An aggregator and three hospitals as processes of NVIDIA FLARE, over mutual TLS; ROUNDS=N for fewer or more than 10.
+# It needs ports 8002 and 8003, and leaves nothing.
+demo-nvflare: $(VENV)/.nvflare
+	$(if $(ROUNDS),ROUNDS=$(ROUNDS) )$(BIN)/python examples/hospitals_nvflare.py
 
 CXX_SOURCES = $(shell find native src tests benchmarks -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh')
 # A user's own scripts may lie beside these.

@@ -27,6 +27,11 @@ VARIABLES = {
     "HEKAT_CUDA_MIB": ("MiB", "90 % of what is free when it is first used", "memory taken on each GPU"),
     "HEKAT_CUDA_TABLE_MIB": ("MiB", "a quarter of the GPU's", "of this, tables of encryption randomness"),
     "HEKAT_CACHE": ("a folder", "`$XDG_CACHE_HOME/hekat`, else `~/.cache/hekat`", "compiled GPU kernels"),
+    "HEKAT_NVFLARE": (
+        "a file, or a folder with a file for each site",
+        "`local/hekat.toml` of the start-up kit",
+        "where a site of NVIDIA FLARE has its Hekat files ([how](../how_to/nvflare.md))",
+    ),
     "HEKAT_DEBUG": (
         "`1`",
         "not set",

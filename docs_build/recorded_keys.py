@@ -13,9 +13,10 @@ from typing import Any
 
 from hekat.channel import PartyKey
 from hekat.job.horizontal.job_file import load_job
+from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
-from hekat.job.site_file import SitePolicy, load_site
+from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 

@@ -14,6 +14,7 @@ from hekat.channel.pair_key import KEY_BYTES, SALT_BYTES, TAG_BYTES
 from hekat.channel.sealed_message import (
     parse_frame,
 )
+from hekat.channel.sealing import group_of
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
 
 
@@ -194,3 +195,16 @@ def test_what_a_lost_party_sealed_opens_in_its_order(make_trio) -> None:
         b.receive("c", "step")
     with pytest.raises(PartyStoppedError, match="'a' gave up on party 'c'"):
         trio.sealed["c"].send("b", "step", b"3")
+
+
+@pytest.mark.parametrize(
+    ("step", "group"),
+    [
+        ("hello", "hello"),
+        ("round-3/end", "round-3/end"),
+        ("round-3/upload-7/block", "round-3/upload-7"),
+        ("round-3/exponents/upload-6/share", "round-3/exponents/upload-6"),
+    ],
+)
+def test_traffic_is_counted_by_groups_of_steps_so_that_many_rounds_take_little_memory(step: str, group: str) -> None:
+    assert group_of(step) == group

@@ -291,6 +291,8 @@ def test_a_short_answer_and_nothing_written(case, workplace) -> None:
     assert "Traceback" not in answer.err
     lines = answer.err.strip().splitlines()
     assert len(lines) <= 5
+    if lines[-1].startswith("the refusal is in NO ledger of"):
+        lines.pop()  # this site names no state folder
     assert [line.split(":")[0].strip() for line in lines] in (
         ["error", "expected", "got", "cure"],
         ["error", "expected", "cure"],

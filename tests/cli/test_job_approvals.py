@@ -41,15 +41,16 @@ def digest_of(workplace) -> str:
     return workplace.call("job", "digest", workplace.folder / "job.toml").out.strip()
 
 
-def test_a_job_that_nobody_approved_is_refused_and_nothing_is_written(keyed) -> None:
-    for options in ((), ("--dry-run",)):
+def test_a_job_that_nobody_approved_is_refused_and_only_the_refusal_is_written(keyed) -> None:
+    for options in (("--dry-run",), ()):
         answer = keyed.run(*options)
         assert answer.code == 2
         assert digest_of(keyed) in answer.err
         assert "north, east, south" in answer.err
         assert "hekat job approve" in answer.err
         assert not keyed.runs.exists()
-        assert not (keyed.folder / "states").exists()
+        assert (keyed.folder / "states").exists() == (options == ())
+    assert {path.name for path in (keyed.folder / "states").glob("*/*")} == {"refusals"}
 
 
 def test_an_approved_job_runs_with_the_keys_of_the_job(keyed) -> None:

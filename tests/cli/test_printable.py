@@ -112,7 +112,7 @@ def test_doctor_shows_variables_safely(workplace, monkeypatch) -> None:
 def test_an_unforeseen_exception_is_one_short_answer(as_json, workplace, monkeypatch) -> None:
     monkeypatch.delenv("HEKAT_DEBUG", raising=False)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret 42")
 
     monkeypatch.setattr(run_horizontal, "load_inputs", fail)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from hekat.channel import sealing
 from hekat.channel.sealing import SealedChannel
 from hekat.cli.run.progress import RunProgress
 from hekat.cost import horizontal as estimating
@@ -91,6 +92,8 @@ def channels(monkeypatch) -> list[SealedChannel]:
         opened.append(self)
 
     monkeypatch.setattr(SealedChannel, "__init__", note)
+    # Waits are counted by step, and not by groups of steps.
+    monkeypatch.setattr(sealing, "group_of", lambda step: step)
     return opened
 
 

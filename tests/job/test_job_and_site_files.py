@@ -10,8 +10,8 @@ import pytest
 
 from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.horizontal.job_file import load_job
+from hekat.job.horizontal.site_check import check_site_allows
 from hekat.job.site_file import find_source, load_site
-from hekat.job.site_policy import check_site_allows
 from hekat.protocol.secure_sum.masked.opening.committee import form_committee
 from hekat.run.horizontal.load_inputs import load_inputs
 

@@ -39,6 +39,8 @@ class Stop:
     error: BaseException
     notice: DropoutNotice | None = None
     """The party's own word, where it could still give it."""
+    lost: tuple[str, ...] = ()
+    """The parties that the run had lost before: why a party stopped may lie with them."""
 
     def to_caller(self) -> PartyStoppedError:
         """What the run ends with; its cause is `error`, unless that one names another party already."""
@@ -47,8 +49,9 @@ class Stop:
         return self._error(f": {_reason(self.error)}", self.error)
 
     def to_others(self) -> PartyStoppedError:
-        kind = _kind(self.error)
-        error = self._error(f" ({kind})", None)
+        kind = kind_of(self.error)
+        after = f" after the loss of {', '.join(map(repr, self.lost))}" if self.lost else ""
+        error = self._error(f"{after} ({kind})", None)
         error.notice, error.told_reason = self.notice, kind
         return error
 
@@ -84,7 +87,7 @@ class Dropout:
 
     def to_others(self, consequence: str) -> PartyLostError:
         """The error for another party; `consequence` says what that means for its own call."""
-        reason = self._expelled if self.error is None else _kind(self.error)
+        reason = self._expelled if self.error is None else kind_of(self.error)
         error = self._error(reason, f" ({reason}) {consequence}")
         error.notice, error.expelled_by = self.notice, self.expelled_by
         error.told_reason = self.reason if self.error is None else reason
@@ -93,7 +96,7 @@ class Dropout:
     def to_itself(self) -> PartyStoppedError:
         """The error for the party itself, at its next call or in the call where it waits."""
         if self.error is not None:
-            what = f"party {self.party!r} has left the run in step {self.step!r} ({_kind(self.error)})"
+            what = f"party {self.party!r} has left the run in step {self.step!r} ({kind_of(self.error)})"
             return PartyStoppedError(what, party=self.party, step=self.step, saved=self.saved)
         error = PartyStoppedError(
             f"{self.expelled_by!r} gave up on party {self.party!r} in step {self.step!r}: {self.reason}",
@@ -128,7 +131,7 @@ def forget_locals(error: BaseException) -> None:
         link = link.__cause__ or link.__context__
 
 
-def _kind(error: BaseException) -> str:
+def kind_of(error: BaseException) -> str:
     """The kind of an error, which says nothing of a party's data."""
     return error.what if isinstance(error, FailureElsewhereError) else type(error).__name__
 

@@ -19,7 +19,7 @@ from hekat.channel.channel import (
     check_timeout,
     printable_reason,
 )
-from hekat.channel.departure import Dropout, Stop, forget_locals
+from hekat.channel.departure import Dropout, Stop, forget_locals, kind_of
 from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import (
     ChannelError,
@@ -218,7 +218,7 @@ class InProcessHub:
                 if party in self._may_be_lost and not is_told and not ends_run:
                     # The run goes on, perhaps for long: what the role held in memory must not stay until its end.
                     forget_locals(error)
-                    step, saved, notice = self._steps[party], self._saved[party], self._leaving.get(party)
+                    step, saved, notice = self._steps[party], self._saved[party], self._own_word(party, error)
                     self._lose(Dropout(party, step, saved, error, after_stop=ended, notice=notice))
                 else:
                     self._end(party, error)
@@ -289,12 +289,17 @@ class InProcessHub:
             return
         if not isinstance(error, PartyStoppedError):
             step, saved = self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, "")
-            self._stop = Stop(party, step, saved, error, self._leaving.get(party))
+            self._stop = Stop(party, step, saved, error, self._own_word(party, error), tuple(self._dropouts))
         elif error.party in self._dropouts:
             self._stop = self._dropouts[error.party].as_stop(error)
         else:
             # It only passes on that another party left too early: the error names that party.
             self._stop = Stop(error.party, error.step, error.saved, error)
+
+    def _own_word(self, party: str, error: BaseException) -> DropoutNotice | None:
+        """What the party signed of this error; a role that fails once its session is closed has signed another end."""
+        notice = self._leaving.get(party)
+        return notice if notice is not None and notice.reason == kind_of(error) else None
 
     def _lose(self, dropout: Dropout) -> None:
         self._dropouts[dropout.party] = dropout

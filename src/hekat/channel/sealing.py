@@ -6,13 +6,14 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
-from hekat.channel.dropout_notice import DropoutNotice, sign_dropout
+from hekat.channel.dropout_notice import FINISHED_REASON, DropoutNotice, sign_dropout
 from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
@@ -53,14 +54,23 @@ def not_measured(step: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-@dataclass
+@dataclass(slots=True)
 class Traffic:
-    """What passed between this party and one peer in one step: messages, and their bytes as sealed."""
+    """What passed between this party and one peer in one step, or group of steps: messages, and their sealed bytes."""
 
     sent_count: int = 0
     sent_bytes: int = 0
     received_count: int = 0
     received_bytes: int = 0
+
+
+def group_of(step: str) -> str:
+    """The steps that traffic is counted with: all of one upload ("round-3/upload-7/block") together.
+
+    A run has some steps for each round and peer, and a role of many rounds would hold a count of each for good.
+    """
+    group = step.rpartition("/")[0]
+    return sys.intern(group if "/" in group else step)
 
 
 @dataclass(frozen=True)
@@ -116,8 +126,10 @@ class SealedChannel:
         self._next_sent = dict.fromkeys(self._others, 0)
         self._next_received = dict.fromkeys(self._others, 0)
         self.traffic: dict[tuple[str, str], Traffic] = {}
-        """By (peer, step)."""
+        """By (peer, group of steps), as `group_of`."""
         self._measure = measure
+        self._step, self._saved = "", ""
+        self._lost: dict[str, None] = {}
 
     @property
     def party(self) -> str:
@@ -188,14 +200,19 @@ class SealedChannel:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            if kind is not None and self._session is not None:
-                # The others are told the kind of the error and nothing else: see hekat.channel.departure.
-                session_id, name = self._session.session_id, self.party
-                # Whoever carries messages may refuse this one: the role's own error is what counts, and its words stay.
+            if self._session is not None:
+                # The others are told the kind of an error and nothing else: see hekat.channel.departure.
+                reason = FINISHED_REASON if kind is None else kind.__name__
+                # Whoever carries messages may refuse this one: the role's own end is what counts.
                 with suppress(HekatError):
-                    self._channel.leave(sign_dropout(self._key, session_id, name, name, kind.__name__))
+                    self._channel.leave(self._own_word(reason))
         finally:
             self.close()
+
+    def _own_word(self, reason: str) -> DropoutNotice:
+        session_id, name = self._opened().session_id, self.party
+        lost = tuple(self._lost)
+        return sign_dropout(self._key, session_id, name, name, reason, step=self._step, saved=self._saved, lost=lost)
 
     def send(self, to: str, step: str, payload: bytes) -> None:
         """As `Channel.send`, sealed. Raises SealError while no session is open."""
@@ -248,6 +265,7 @@ class SealedChannel:
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""
+        self._saved = what
         self._channel.note_saved(what)
 
     def leave(self, notice: DropoutNotice) -> None:
@@ -260,6 +278,7 @@ class SealedChannel:
         if self._session is not None:
             notice = sign_dropout(self._key, self._session.session_id, self.party, party, shown)
         self._channel.expel(party, shown, notice)
+        self._lost[party] = None
 
     def sign(self, purpose: str, *fields: bytes) -> bytes:
         """64 bytes of this party's signature over the fields, for this purpose and this session only.
@@ -369,6 +388,8 @@ class SealedChannel:
                 error.notice = None
             else:
                 self._check_dropout(error, self._session.session_id)
+            if isinstance(error, PartyLostError):
+                self._lost[error.party] = None
             raise
 
     def _check_dropout(self, error: PartyLostError | PartyStoppedError, session_id: bytes) -> None:
@@ -385,6 +406,7 @@ class SealedChannel:
             == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
             and notice.reason == error.told_reason
             and notice.reason in error.what
+            and (bool(error.expelled_by) or self._tells_as_signed(error, notice))
             and notice.holds(session_id, keys[signer])
         )
         if not holds:
@@ -395,17 +417,31 @@ class SealedChannel:
                 cure="the relay made it up: begin again over another channel",
             ) from error
 
+    @staticmethod
+    def _tells_as_signed(error: PartyLostError | PartyStoppedError, notice: DropoutNotice) -> bool:
+        """Whether a party's own word is told with the step and with what was saved as that party signed them."""
+        saved = error.saved if isinstance(error, PartyStoppedError) else notice.saved
+        return (error.step, saved) == (notice.step, notice.saved)
+
     def _send_counted(self, to: str, step: str, data: bytes) -> None:
+        self._step = step
         with self._checking_dropouts():
             self._channel.send(to, step, data)
-        traffic = self.traffic.setdefault((to, step), Traffic())
+        traffic = self._traffic_of(to, step)
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)
 
+    def _traffic_of(self, peer: str, step: str) -> Traffic:
+        key = peer, group_of(step)
+        if key not in self.traffic:
+            self.traffic[key] = Traffic()
+        return self.traffic[key]
+
     def _receive_counted(self, sender: str, step: str, timeout_s: float | None) -> bytes:
+        self._step = step
         with self._checking_dropouts():
             data = self._channel.receive(sender, step, timeout_s=timeout_s)
-        traffic = self.traffic.setdefault((sender, step), Traffic())
+        traffic = self._traffic_of(sender, step)
         traffic.received_count += 1
         traffic.received_bytes += len(data)
         return data

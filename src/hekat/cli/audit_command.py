@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Mapping
@@ -14,9 +15,11 @@ from hekat.cli.exit_codes import ExitCode
 from hekat.cli.printable import printable
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
+from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
+from hekat.ledger.refusals import is_of_refusals, refused_jobs, say_refused
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
 
 
@@ -25,12 +28,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "audit",
         help="verify ledgers: what each party learned, and whether two agree",
         description="With a run's folder: verify every ledger in it and say what each party learned, step by step. "
-        "With two ledger files: check that everything one sent the other received, byte for byte.",
+        "With two ledger files: check that everything one sent the other received, byte for byte. "
+        "With a party's state folder: verify what its site refused, and list it.",
         epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold. Public "
         "keys come from the run's parties.json; to rule out that somebody exchanged it, pass the file you pinned with "
         "--parties, or a job that names party keys with --job.",
     )
-    parser.add_argument("paths", type=Path, nargs="+", metavar="RUN or LEDGER", help="a run's folder, or ledger files")
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="+",
+        metavar="RUN or LEDGER",
+        help="a run's folder, ledger files, or a party's state folder",
+    )
     parser.add_argument("--party", help="only this party's ledger")
     parser.add_argument("--parties", type=Path, help="a JSON file of party names and public party keys")
     parser.add_argument("--job", type=Path, help="the job file, whose party keys must have signed the ledgers")
@@ -58,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
             "missing": missing,
             "unsigned": unsigned,
         }
+        if refused := [job for report in reports if is_of_refusals(report) for job in refused_jobs(report)]:
+            content["refused"] = [dataclasses.asdict(job) for job in refused]
         sys.stdout.write(json.dumps(content, indent=1) + "\n")
     else:
         _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
@@ -69,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(reports: list[AuditReport], reconciled: list[str]) -> None:
     for report in reports:
-        sys.stdout.write(printable(report.to_text(), keep="\n") + "\n" + "-" * 100 + "\n\n")
+        text = say_refused(report) if is_of_refusals(report) else report.to_text()
+        sys.stdout.write(printable(text, keep="\n") + "\n" + "-" * 100 + "\n\n")
     _tell_notes(reports)
     for text in reconciled:
         sys.stdout.write(text.rstrip() + "\n")
@@ -140,26 +153,26 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
         )
     if not path.is_dir():
         return [path]
-    found = sorted((path / LEDGER_FOLDER).glob("*.jsonl"))
+    found = sorted((path / LEDGER_FOLDER).glob("*.jsonl")) or find_refusal_ledgers(path)
     if party is not None and found:
-        return [_ledger_of(party, found, path)]
+        return _ledgers_of(party, found, path)
     if not found:
         raise LedgerError(
             f"no ledger in {path}",
             expected=f"{LEDGER_FOLDER}/{party or 'PARTY'}.jsonl",
             got="none",
-            cure="give the folder of a run, runs/<id>",
+            cure="give the folder of a run, runs/<id>, or a party's state folder with refusals",
         )
     return found
 
 
-def _ledger_of(party: str, found: list[Path], path: Path) -> Path:
-    for ledger in found:
-        if ledger.stem == party:
-            return ledger
+def _ledgers_of(party: str, found: list[Path], path: Path) -> list[Path]:
+    """One of a run; of refusals there may be several."""
+    if own := [ledger for ledger in found if ledger.stem == party]:
+        return own
     raise LedgerError(
         f"no ledger of {party} in {path}",
-        expected=f"one of {', '.join(ledger.stem for ledger in found)}",
+        expected=f"one of {', '.join(dict.fromkeys(ledger.stem for ledger in found))}",
         got=f"--party {party}",
         cure="name one of them, or give the folder of another run",
     )

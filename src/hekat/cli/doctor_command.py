@@ -29,10 +29,15 @@ from hekat.engine.workload import SCHEDULE_VARIABLE
 from hekat.errors import EngineError
 from hekat.job.approvals import approved_names
 from hekat.job.site_file import Site, load_site
+from hekat.launch.nvflare.kit_findings import describe_kit
+from hekat.launch.nvflare.site_link import LINK_VARIABLE
 from hekat.run.file_formats import FORMATS
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")
-_EXTRAS = {"report": ("matplotlib", "report.html with plots")}
+_EXTRAS = {
+    "report": ("matplotlib", "report.html with plots"),
+    "nvflare": ("nvflare", "runs between sites of NVIDIA FLARE"),
+}
 _GPU_EXTRAS = {"cuda13": "cupy-cuda13x", "cuda12": "cupy-cuda12x"}
 _VARIABLES = (
     ENGINE_VARIABLE,
@@ -44,6 +49,7 @@ _VARIABLES = (
     "HEKAT_CUDA_MIB",
     "HEKAT_CUDA_TABLE_MIB",
     CACHE_VARIABLE,
+    LINK_VARIABLE,
 )
 
 
@@ -55,6 +61,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "Exit code 2 where nothing can run.",
     )
     parser.add_argument("--site", type=Path, metavar="FILE", help="as a run under this site file would have it")
+    parser.add_argument(
+        "--kit", type=Path, metavar="FOLDER", help="start-up kit of NVIDIA FLARE at this site: what it lets jobs do"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=run)
 
@@ -65,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         findings = examine(options.site)
     if site is not None:
         findings["approved jobs"] = _describe_approvals(site)
+    if options.kit is not None:
+        findings["NVIDIA FLARE kit"] = describe_kit(options.kit)
     if options.json:
         sys.stdout.write(json.dumps(findings, indent=1) + "\n")
     else:

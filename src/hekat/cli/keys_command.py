@@ -9,14 +9,18 @@ import os
 import sys
 from pathlib import Path
 
+from cryptography.hazmat.primitives.hashes import SHA256
 from rich.console import Console
 
 from hekat.channel import PartyKey
 from hekat.channel.party_key import is_party_key_file
-from hekat.cli.passphrase import read_passphrase_file
+from hekat.cli.new_file import write_new
 from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.new.template_lines import toml_value
+from hekat.launch.nvflare.kit_binding import bind_to_kit, load_root
+from hekat.launch.nvflare.pinning import binding_path
+from hekat.launch.passphrase_file import read_passphrase_file
 from hekat.scheme.paillier import generate_keys
 from hekat.toml_text import toml_key
 from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key
@@ -32,6 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_generate(actions)
     _add_party(actions)
     _add_show(actions)
+    _add_bind(actions)
 
 
 def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,6 +78,21 @@ def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.set_defaults(handle=show)
 
 
+def _add_bind(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "bind",
+        help="tie a party key to the site's start-up kit of NVIDIA FLARE",
+        description="Writes FILE.kit: the kit's private key signs the public party key, with its certificate beside. "
+        'Sites with pin = "kit" play only with roles that show one of their project.',
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the party key that `hekat keys party` wrote")
+    parser.add_argument(
+        "--kit", type=Path, required=True, metavar="FOLDER", help="the folder startup of the site's kit"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handle=bind)
+
+
 def generate(options: argparse.Namespace) -> int:
     passphrase = _new_passphrase(options)
     public_file = options.file.with_name(options.file.name + ".pub")
@@ -102,6 +122,17 @@ def show(options: argparse.Namespace) -> int:
         _show_party_key(options, PartyKey.load(options.file))
     else:
         _print(dict(describe_key_file(options.file)), as_json=options.json)
+    return 0
+
+
+def bind(options: argparse.Namespace) -> int:
+    key = PartyKey.load(options.file)
+    path = binding_path(options.file)
+    _check_new(path)
+    site, binding = bind_to_kit(options.kit, key.public)
+    write_new(path, binding.encode().encode(), force=False)
+    root = load_root(options.kit).fingerprint(SHA256()).hex(":")
+    _print({"binding": str(path), "site": site, "root_ca_sha256": root}, as_json=options.json)
     return 0
 
 

@@ -22,6 +22,7 @@ from hekat.cli.init import command as init_command
 from hekat.cli.predict import command as predict_command
 from hekat.cli.printable import printable
 from hekat.cli.run import command as run_command
+from hekat.cli.site import command as site_command
 from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = ExitCode.INTERRUPTED
@@ -29,6 +30,7 @@ DEBUG_VARIABLE = "HEKAT_DEBUG"
 _COMMANDS = (
     init_command,
     job_command,
+    site_command,
     run_command,
     relay_command,
     predict_command,

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from hekat.errors import KeyRefusedError
+from hekat.launch.passphrase_file import read_passphrase_file
 
 
 def read_passphrase(path: Path | None, whose: str) -> bytes:
@@ -24,16 +25,3 @@ def read_passphrase(path: Path | None, whose: str) -> bytes:
             cure="add --passphrase-file FILE (mode 600)",
         )
     return getpass.getpass(f"passphrase of {whose} key file: ").encode()
-
-
-def read_passphrase_file(path: Path) -> bytes:
-    """The file's bytes without the line break at their end. Raises KeyRefusedError where it cannot be read."""
-    try:
-        return path.read_bytes().rstrip(b"\r\n")
-    except OSError as error:
-        raise KeyRefusedError(
-            "the passphrase file cannot be read",
-            expected="a readable file",
-            got=f"{path}: {error.strerror}",
-            cure="check the path",
-        ) from None

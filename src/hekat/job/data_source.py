@@ -13,10 +13,15 @@ from hekat.job.section import Section
 
 @dataclass(frozen=True)
 class DataSource:
-    """One named table: its kind and those options of the kind that are said; paths are relative to the site file."""
+    """One named table: its kind and those options of the kind that are said; paths are relative to the site file.
+
+    `allowed_columns` are the only columns that may be features (None: all), `denied_columns` those that may not.
+    """
 
     kind: str
     options: Mapping[str, Any]
+    allowed_columns: tuple[str, ...] | None = None
+    denied_columns: tuple[str, ...] = ()
 
 
 def read_source(section: Section) -> DataSource:
@@ -29,10 +34,13 @@ def read_source(section: Section) -> DataSource:
             got=repr(kind),
             cure="choose one of them",
         )
+    allowed, denied = None, None
+    if kind in _WITH_HEADER:
+        allowed, denied = section.take_optional_texts("allow_columns"), section.take_optional_texts("deny_columns")
     said = section.remaining()
     options = _OPTIONS[kind](section)
     section.finish()
-    return DataSource(kind, {key: value for key, value in options.items() if key in said})
+    return DataSource(kind, {key: value for key, value in options.items() if key in said}, allowed, denied or ())
 
 
 def _csv(section: Section) -> dict[str, Any]:
@@ -80,6 +88,8 @@ def _python(section: Section) -> dict[str, Any]:
     return {"function": section.take("function", str), "arguments": section.take("arguments", dict, {})}
 
 
+# Their columns' names can be read without a row; what other kinds hold is the site's own array or function.
+_WITH_HEADER = ("csv", "parquet")
 _OPTIONS: Mapping[str, Callable[[Section], dict[str, Any]]] = {
     "csv": _csv,
     "parquet": _columns_by_name,

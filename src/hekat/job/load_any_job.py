@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from hekat.errors import JobError
@@ -45,16 +46,26 @@ def check_role(job: AnyJob, role: str) -> None:
         )
 
 
+def needs_approval(site: Site, job: AnyJob) -> bool:
+    """Whether roles have to approve the job: one that names party keys, and each one where the site says so.
+
+    Without keys only one machine plays all roles, and its owner's word to run the job is otherwise all there is to say.
+    """
+    return bool(job.party_keys) or site.policy.require_approval
+
+
+def check_approved_by(site: Site, job: AnyJob, roles: Collection[str]) -> None:
+    """Raise PolicyError where the job has to be approved and one of these roles, if it approves any, has not."""
+    asked = [role for role in roles if role in approvers_of(job)]
+    if needs_approval(site, job) and asked:
+        check_approved(site, job.digest, asked)
+
+
 def check_role_may_run(site: Site, job: AnyJob, role: str) -> None:
-    """Raise PolicyError where this role of the site has not approved a job that names party keys."""
-    if job.party_keys and role in approvers_of(job):
-        check_approved(site, job.digest, [role])
+    """Raise PolicyError where this role of the site has not approved a job that has to be approved."""
+    check_approved_by(site, job, [role])
 
 
 def check_may_run(site: Site, job: AnyJob) -> None:
-    """Raise PolicyError where the job names party keys and not every role of this site has approved it.
-
-    Without keys only one machine plays all roles, and its owner's word to run the job is all there is to say.
-    """
-    if job.party_keys:
-        check_approved(site, job.digest, approvers_of(job))
+    """Raise PolicyError where the job has to be approved and not every role of this site has approved it."""
+    check_approved_by(site, job, roles_of(job))

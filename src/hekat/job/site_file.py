@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.channel import PartyPublicKey
-from hekat.errors import HekatError, JobError
+from hekat.errors import JobError
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
+from hekat.job.policy.site_lines import SitePolicy, read_policy
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
-from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
-from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS
-from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
-from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.state.file_format import FileFormat
 from hekat.toml_text import toml_key
 
@@ -40,37 +36,6 @@ class PartySite:
     state: Path | None = None
     models: Mapping[str, ModelSource] = field(default_factory=dict)
     other_sums: frozenset[bytes] = frozenset()
-
-
-@dataclass(frozen=True)
-class SitePolicy:
-    """What the site allows; a job that asks for more is refused before anything is read or sent.
-
-    `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
-    leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
-    regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
-    hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
-    `joined_rows` lets this process put the parties' rows together for a comparison.
-    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
-    are told to 2^-max_score_bits at the finest.
-    `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
-    have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
-    committee and updates in a sum that the site takes part in.
-    """
-
-    protections: tuple[str, ...] = ("lattice", "paillier")
-    openings: tuple[str, ...] = ("committee",)
-    min_key_bits: int = 2048
-    exactness_check: bool = False
-    vertical_forms: tuple[str, ...] = FORMS
-    label_leak_waiver: bool = False
-    column_leak_waiver: bool = False
-    joined_rows: bool = False
-    max_predictions: int = MAX_PREDICTIONS
-    max_score_bits: int = SCORE_BITS
-    committee_members: tuple[str, ...] | None = None
-    min_committee_members: int = 2
-    min_parties: int = 2
 
 
 @dataclass(frozen=True)
@@ -102,7 +67,7 @@ def load_site(path: Path) -> Site:
     _check_states_differ(parties)
     common = {name: read_source(section) for name, section in by_name.items()}
     common_models = read_model_sources(top.take_section("common_models"))
-    policy = _read_policy(top.take_section("policy"))
+    policy = read_policy(top.take_section("policy"))
     machine = _read_machine(top.take_section("machine"))
     top.finish()
     return Site(folder, parties, common, policy, machine, common_models)
@@ -168,74 +133,6 @@ def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
                 got=str(party.state),
                 cure=f"change {toml_key('party', name, 'state')}",
             )
-
-
-def _read_policy(section: Section) -> SitePolicy:
-    default = SitePolicy()
-    policy = SitePolicy(
-        protections=_read_names(section, "protections", PROTECTIONS, default.protections),
-        openings=_read_names(section, "openings", OPENINGS, default.openings),
-        min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
-        exactness_check=section.take("exactness_check", bool, default.exactness_check),
-        vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
-        label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
-        column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
-        joined_rows=section.take("joined_rows", bool, default.joined_rows),
-        max_predictions=section.take("max_predictions", int, default.max_predictions),
-        max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
-        committee_members=_read_committee_members(section),
-        min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
-        min_parties=section.take("min_parties", int, default.min_parties),
-    )
-    section.finish()
-    if policy.max_predictions < 0:
-        raise JobError(
-            f"{section.place}.max_predictions is no number of rows",
-            expected="0 (none) or more",
-            got=str(policy.max_predictions),
-            cure="correct it in the site file",
-        )
-    if not LEAST_SCORE_BITS <= policy.max_score_bits <= MOST_SCORE_BITS:
-        raise JobError(
-            f"{section.place}.max_score_bits is no number of bits of a score",
-            expected=f"{LEAST_SCORE_BITS} to {MOST_SCORE_BITS}",
-            got=str(policy.max_score_bits),
-            cure="correct it in the site file",
-        )
-    return policy
-
-
-def is_key_line(text: str) -> bool:
-    """Whether an entry of policy.committee_members is a public key: no name of a role has a colon."""
-    return ":" in text
-
-
-def _read_committee_members(section: Section) -> tuple[str, ...] | None:
-    entries = section.take_optional_texts("committee_members")
-    for entry in filter(is_key_line, entries or ()):
-        try:
-            PartyPublicKey.from_line(entry)
-        except HekatError as error:
-            raise JobError(
-                f"{section.place}.committee_members holds what is neither a public party key nor a name",
-                expected=error.expected,
-                got=error.got,
-                cure=error.cure,
-            ) from error
-    return entries
-
-
-def _read_names(section: Section, key: str, known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
-    names = section.take_optional_texts(key)
-    for name in names or ():
-        if name not in known:
-            raise JobError(
-                f"{section.place}.{key} names no {key.removesuffix('s').replace('_', ' ')}",
-                expected=" or ".join(repr(one) for one in known),
-                got=repr(name),
-                cure=f"correct {section.place}.{key} in the site file",
-            )
-    return default if names is None else names
 
 
 def _read_machine(section: Section) -> SiteMachine:

@@ -140,9 +140,7 @@ class Ledger:
         if self._closed:
             return
         self._append("closed", facts={"reason": reason})
-        signature = self._key.sign(
-            _TAIL_PURPOSE, *_tail_fields(self.party, self._session, self._count, self._last_hash)
-        )
+        signature = sign_tail(self._key, self.party, self._session, self._count, self._last_hash)
         self._write(tail_line(self.party, self._session, self._count, self._last_hash, signature.hex()))
         self._closed = True
         if self._descriptor is not None:
@@ -222,6 +220,11 @@ class Ledger:
             os.close(self._descriptor)
             self._descriptor = None
             self.path.unlink(missing_ok=True)
+
+
+def sign_tail(key: PartyKey, party: str, session: str, entry_count: int, last_hash: str) -> bytes:
+    """The signature at the end of a ledger, as `tail_holds` checks it."""
+    return key.sign(_TAIL_PURPOSE, *_tail_fields(party, session, entry_count, last_hash))
 
 
 def tail_line(party: str, session: str, entry_count: int, last_hash: str, signature: str) -> bytes:

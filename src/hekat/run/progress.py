@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from hekat.protocol.role_session import RoleSession
+
 
 class Progress(Protocol):
     """What the command line shows while a run goes on."""
@@ -21,6 +23,9 @@ class Progress(Protocol):
     def search_key(self, tried: int, found: int) -> None: ...
 
     def note_dropout(self, party: str, step: str, reason: str) -> None: ...
+
+    def watch(self, role: str, session: RoleSession) -> None:
+        """`role` is about to play `session`, whose stopwatch and traffic may be read while it does, from any thread."""
 
 
 class Silence:
@@ -42,4 +47,7 @@ class Silence:
         return None
 
     def note_dropout(self, party: str, step: str, reason: str) -> None:
+        return None
+
+    def watch(self, role: str, session: RoleSession) -> None:
         return None

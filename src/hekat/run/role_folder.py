@@ -75,7 +75,9 @@ def open_role_folder(
         save_public_keys(directory.path, place.keys.public)
         terms = SessionTerms(place.run_id, protocol, job_digest, place.keys.public)
         ledger = directory.path / LEDGER_FOLDER / f"{place.role}.jsonl"
-        yield RoleFolder(directory, events, RoleSession(terms, place.keys.own, ledger))
+        session = RoleSession(terms, place.keys.own, ledger)
+        place.progress.watch(place.role, session)
+        yield RoleFolder(directory, events, session)
 
 
 def alone_caveat(role: str) -> str:

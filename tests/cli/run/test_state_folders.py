@@ -152,7 +152,11 @@ def test_the_same_rows_without_a_party_are_refused_before_anything_is_written(op
         assert "middle is not in this one" in answer.err
         assert f'"{digest_of(opened)}" = "{OTHER_SUMS_ACCEPTED}"' in re.sub(r"\s+", " ", answer.err)
     assert len(opened.folders()) == 1
-    assert {path: path.read_bytes() for path in (opened.folder / "state").rglob("*") if path.is_file()} == before
+    after = {path: path.read_bytes() for path in (opened.folder / "state").rglob("*") if path.is_file()}
+    assert {path: data for path, data in after.items() if "refusals" not in path.parts} == before
+    assert (
+        opened.call("audit", opened.folder / "state" / "east").out.count("[party.NAME] other_sums") == 2
+    )  # not of the dry run
 
 
 def test_a_job_after_a_loss_is_told_who_was_lost_and_who_refuses(five) -> None:

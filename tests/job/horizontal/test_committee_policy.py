@@ -10,7 +10,8 @@ from hekat.channel import PartyKey
 from hekat.errors import JobError, PolicyError
 from hekat.job.horizontal.committee_policy import check_committee, check_members
 from hekat.job.horizontal.job_file import Job
-from hekat.job.site_file import SitePolicy, load_site
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import load_site
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 
 KEYS = {f"p{number}": PartyKey.generate().public for number in range(12)}
@@ -91,9 +92,17 @@ def test_a_sum_of_too_few_parties_is_refused_in_every_opening() -> None:
 
 
 def test_other_protections_have_no_committee() -> None:
-    check_committee(
-        SitePolicy(min_committee_members=7, min_parties=9, committee_members=()), job_of(3, protection="paillier")
-    )
+    check_committee(SitePolicy(min_committee_members=7, committee_members=()), job_of(3, protection="paillier"))
+
+
+def test_a_sum_under_one_key_is_of_as_many_parties_as_the_site_asks_for() -> None:
+    check_committee(SitePolicy(min_parties=3), job_of(3, protection="paillier"))
+    with pytest.raises(PolicyError, match=r"policy\.min_parties"):
+        check_committee(SitePolicy(min_parties=4), job_of(3, protection="paillier"))
+
+
+def test_single_updates_are_seen_only_where_the_protections_say_so() -> None:
+    check_committee(SitePolicy(min_parties=4), job_of(3, protection="none"))
 
 
 def test_a_line_that_is_no_key_is_refused_with_the_site_file(tmp_path) -> None:

@@ -10,6 +10,9 @@ from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.job_head import read_head
+from hekat.job.load_any_job import load_any_job
+from hekat.job.policy.judge_job import judge_job
+from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
 from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
@@ -204,6 +207,16 @@ def test_a_job_of_another_protocol_is_told_apart(firms) -> None:
 ASKED = {
     "a form": ("vertical_forms = ['arbiter']", "", {}, "the site does not allow form 'shared_weights'"),
     "no form at all": ("vertical_forms = []", "", {}, "policy.vertical_forms is empty"),
+    "a protocol": ("protocols = ['horizontal', 'psi']", "", {}, "policy.protocols"),
+    "a model": ("models = ['linear']", "", {}, "policy.models"),
+    "epochs": ("max_rounds = 2", "", {}, "lower training.epochs in the job"),
+    "bits of residuals that a party sees": (
+        "max_value_bits = 31",
+        "[protection]\nform = 'arbiter'\n",
+        {"arbiter": '"auditor"'},
+        "lower fixed_point.value_bits in the job",
+    ),
+    "a list of jobs": ("approved_jobs = []", "", {}, "policy.approved_jobs"),
     "plain text": ("", PLAIN, {}, "the site does not allow protection 'none'"),
     "a ring": (
         "protections = ['paillier']",
@@ -249,6 +262,44 @@ def test_what_a_site_does_not_allow(case, firms) -> None:
         firms.load_inputs()
     assert words in str(caught.value)
     assert caught.value.cure
+
+
+def test_a_site_is_told_every_line_that_refuses_a_job(firms) -> None:
+    lines = {
+        "protocols = ['psi']": "policy.protocols",
+        "models = []": "policy.models",
+        "max_rounds = 1": "policy.max_rounds",
+        "max_value_bits = 16": "policy.max_value_bits",
+        "vertical_forms = ['shared_weights']": "policy.vertical_forms",
+        "max_score_bits = 4": "policy.max_score_bits",
+    }
+    firms.write_site("[policy]\n" + "\n".join(lines) + "\n")
+    site, job = (
+        load_site(firms.folder / "site.toml"),
+        load_any_job(firms.write_job("[protection]\nform = 'arbiter'\n" + firms.WAIVER, arbiter='"auditor"')),
+    )
+    refused = [line for line in judge_job(site, job, ("bank",)) if line.refusal]
+    waivers = {"policy.label_leak_waiver", "policy.column_leak_waiver"}
+    assert {line.line for line in refused} == {*lines.values(), *waivers}
+    assert all(line.cure for line in refused)
+
+
+def test_shares_open_no_gradient_whose_bits_a_site_could_limit(firms) -> None:
+    firms.write_site("[policy]\nmax_value_bits = 8\n")
+    firms.write_job("[protection]\n")
+    firms.load_inputs()
+
+
+@pytest.mark.parametrize("name", ["clients", "clients-test"])
+def test_a_column_that_a_party_keeps_to_itself_is_refused(firms, name) -> None:
+    firms.write_site("")
+    path = firms.folder / "site.toml"
+    table = f"path = 'insurer-{name}.csv'"
+    path.write_text(path.read_text().replace(table, f"{table}\ndeny_columns = ['claims']"))
+    firms.write_job("[protection]\n", test_data='"clients-test"')
+    with pytest.raises(PolicyError, match="'claims'") as caught:
+        firms.load_inputs()
+    assert f"party.insurer.data.{name}.deny_columns" in str(caught.value)
 
 
 def test_a_ring_has_no_key_size_and_no_stored_key(firms, key_files) -> None:

@@ -9,8 +9,13 @@ import stat
 import pytest
 
 from hekat.errors import HekatError, InputError, JobError, PartyStoppedError, PolicyError
+from hekat.job.load_any_job import load_any_job
+from hekat.job.policy.checks_of_job import APPROVAL
+from hekat.job.policy.judge_job import judge_job, roles_here
+from hekat.job.site_file import load_site
 from hekat.launch.psi.run import run_intersection_job
 from hekat.report import load_summary
+from hekat.run.psi.load_inputs import load_intersection_inputs
 
 COMMON = {f"client{number}" for number in range(11, 40, 2)}
 
@@ -98,6 +103,9 @@ def test_progress_is_told_of_every_role(inputs, workplace) -> None:
         def open_folder(self, folder) -> None:
             told["folder"] = folder
 
+        def watch(self, role, session) -> None:
+            """Not looked at here."""
+
         def reach(self, work: str, done: int, total: int) -> None:
             assert 0 < done <= total
             told[work] = (done, total)
@@ -177,8 +185,28 @@ def test_one_id_is_refused_before_the_run_unless_the_job_says_so(inputs, workpla
     with pytest.raises(InputError, match="bank has one id") as caught:
         inputs(hosts='"insurer"')
     assert "allow_single" in str(caught.value.cure)
+    with pytest.raises(PolicyError, match=r"policy\.single_ids"):
+        inputs("allow_single = true", hosts='"insurer"')
+    with (workplace / "site.toml").open("a") as file:
+        file.write("\n[policy]\nsingle_ids = true\n")
     result = run_intersection_job(inputs("allow_single = true", hosts='"insurer"'), workplace / "runs")
     assert result.summary["common"] == 1
+
+
+def test_a_site_is_told_every_line_that_refuses_an_intersection(inputs, workplace) -> None:
+    inputs("kind = 'rsa_blind'")
+    with (workplace / "job.toml").open("a") as file:
+        file.write("allow_single = true\n")
+    with (workplace / "site.toml").open("a") as file:
+        file.write("\n[policy]\nprotocols = ['horizontal']\nmin_key_bits = 4096\nrequire_approval = true\n")
+        file.write("".join(f"[party.{name}]\nstate = 'state/{name}'\n" for name in ("bank", "insurer", "telco")))
+    site, job = load_site(workplace / "site.toml"), load_any_job(workplace / "job.toml")
+    judged = judge_job(site, job, roles_here(site, job))
+    refused = [line.line for line in judged if line.refusal]
+    assert refused == ["policy.protocols", "policy.min_key_bits", "policy.single_ids", APPROVAL]
+    with pytest.raises(PolicyError):
+        load_intersection_inputs(workplace / "job.toml", role="bank")
+    assert {path.name for path in (workplace / "state").iterdir()} == {"bank"}
 
 
 def test_a_horizontal_job_is_not_one(inputs, workplace) -> None:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import JobError, PartyStoppedError, PolicyError, StateError
-from hekat.job.site_file import SitePolicy, load_site
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.run.vertical_linear.part_file import load_parts

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hekat.cli.run.end import RUNS_FOLDER
 from hekat.cli.run.horizontal import run_horizontal
+from hekat.cli.run.live import add_live_options, refuse_useless_options
 from hekat.cli.run.processes import run_processes
 from hekat.cli.run.psi import run_psi
 from hekat.cli.run.role import run_role
@@ -93,6 +94,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FOLDER",
         help="with --role, for a job without [party_keys]: the keys that --processes made for the role",
     )
+    add_live_options(parser)
     parser.add_argument(
         "--verbose", action="store_true", help="print every table and finding, and more of the progress"
     )
@@ -101,6 +103,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
+    refuse_useless_options(options)
     if options.role is not None:
         return run_role(options)
     if options.relay is not None or options.keys is not None:

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from hekat.cli.predict.vertical_linear import holds_parts
 from hekat.cli.printable import printable
+from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
 from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.errors import HekatError
@@ -27,7 +28,9 @@ RUNS_FOLDER = Path("runs")
 
 
 @contextmanager
-def going_on(progress: RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]) -> Iterator[None]:
+def going_on(
+    progress: Displays | RunProgress, options: argparse.Namespace, may_go_on: Callable[[Path], bool]
+) -> Iterator[None]:
     """Add the run's folder to the body's errors, and the command that resumes it where that is possible."""
     try:
         yield

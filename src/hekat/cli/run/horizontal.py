@@ -14,12 +14,13 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import cost_tables
 from hekat.cli.run.end import going_on, show_run
-from hekat.cli.run.progress import RunProgress
+from hekat.cli.run.live import displayed
 from hekat.cli.tables import show_tables
 from hekat.cost.horizontal import NetworkLink, cost_of_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal.run import run_job
+from hekat.live.first_state import count_values
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE
 from hekat.run.horizontal.upload_states import check_upload_states
@@ -30,15 +31,30 @@ def run_horizontal(options: argparse.Namespace) -> int:
     refuse_options(options, "horizontal", "start_from")
     dropouts = gather_dropouts(options.lose)
     link = _link_of(options)
-    inputs = load_inputs(options.job, options.site, lambda: read_passphrase(options.passphrase_file, "the leader's"))
+    inputs = load_inputs(
+        options.job,
+        options.site,
+        lambda: read_passphrase(options.passphrase_file, "the leader's"),
+        is_rehearsal=options.dry_run,
+    )
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, has_checkpoint):
+    values = None if options.live is None else count_update_values(inputs)
+    with (
+        displayed(options, console, inputs.job, played="in turn", value_count=values) as progress,
+        going_on(progress, options, has_checkpoint),
+    ):
         result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
     return show_run(result, console, options)
+
+
+def count_update_values(inputs: HorizontalInputs) -> int | None:
+    """The numbers of one update; None where no party is played here, and so none is known."""
+    party = next(iter(inputs.tables), None)
+    return None if party is None else count_values(inputs.make_model(party).model)
 
 
 def has_checkpoint(folder: Path) -> bool:
@@ -81,7 +97,7 @@ def _link_of(options: argparse.Namespace) -> NetworkLink | None:
 
 def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argparse.Namespace) -> int:
     check_may_run(inputs.site, inputs.job)
-    check_upload_states(inputs, None, options.runs)
+    check_upload_states(inputs, None, options.runs, is_rehearsal=True)
     found = cost_of_job(inputs, link)
     if options.json:
         sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")

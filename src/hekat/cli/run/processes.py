@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
-from hekat.cli.passphrase import read_passphrase_file
 from hekat.cli.run.end import going_on, show_run
-from hekat.cli.run.horizontal import gather_dropouts, has_checkpoint
-from hekat.cli.run.progress import RunProgress
+from hekat.cli.run.horizontal import count_update_values, gather_dropouts, has_checkpoint
+from hekat.cli.run.live import displayed
 from hekat.cli.sigterm import interrupted_by_sigterm
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, KeyRefusedError
 from hekat.job.job_head import read_head
+from hekat.job.load_any_job import roles_of
 from hekat.launch.horizontal.processes import run_job_in_processes
 from hekat.launch.local.processes import JobFiles
+from hekat.launch.passphrase_file import read_passphrase_file
 from hekat.launch.psi.processes import run_intersection_in_processes
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.processes import run_vertical_in_processes
-from hekat.run.horizontal.load_inputs import load_inputs
-from hekat.run.psi.load_inputs import load_intersection_inputs
+from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.progress import Progress
+from hekat.run.psi.load_inputs import IntersectionInputs, load_intersection_inputs
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
-from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
+from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
 
 
 def run_processes(options: argparse.Namespace) -> int:
@@ -41,33 +47,63 @@ def run_processes(options: argparse.Namespace) -> int:
             got="both",
             cure="leave one of them out",
         )
-    files = JobFiles(options.job, options.site, options.passphrase_file)
     console = Console(stderr=options.json)
-    run, may_go_on = _RUNNERS[protocol]
-    with (
-        RunProgress(console, verbose=options.verbose) as progress,
-        going_on(progress, options, may_go_on),
-        interrupted_by_sigterm(),
-    ):
-        result = run(options, files, progress)
+    load, play, may_go_on = _RUNNERS[protocol]
+    inputs = load(options)
+    roles = roles_of(inputs.job)
+    values = count_update_values(inputs) if isinstance(inputs, HorizontalInputs) and options.live is not None else None
+    with passing_folder() if options.live is not None else nullcontext() as place:
+        figures = {} if place is None else {role: place / f"{number}.json" for number, role in enumerate(roles)}
+        files = JobFiles(options.job, options.site, options.passphrase_file, figures)
+        with (
+            displayed(options, console, inputs.job, played="at once", value_count=values, figures=figures) as progress,
+            going_on(progress, options, may_go_on),
+            interrupted_by_sigterm(),
+        ):
+            result = play(inputs, options, files, progress)
     return show_run(result, console, options)
 
 
-def _run_horizontal(options: argparse.Namespace, files: JobFiles, progress: RunProgress) -> RunResult:
+@contextmanager
+def passing_folder() -> Iterator[Path]:
+    """A folder that only this user reads, gone after the block. Raises StateError where none can be made."""
+    with disk_errors_as_state_errors("no folder for the roles' figures can be made"):
+        made = tempfile.TemporaryDirectory(prefix="hekat-figures-", ignore_cleanup_errors=True)
+    with made as name:
+        yield Path(name)
+
+
+def _load_horizontal(options: argparse.Namespace) -> HorizontalInputs:
+    gather_dropouts(options.lose)
+    return load_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
+
+
+def _load_vertical(options: argparse.Namespace) -> VerticalInputs:
+    refuse_options(options, "vertical_linear", "lose")
+    return load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
+
+
+def _load_psi(options: argparse.Namespace) -> IntersectionInputs:
+    refuse_options(options, "psi", "lose", "passphrase_file")
+    return load_intersection_inputs(options.job, options.site)
+
+
+def _play_horizontal(
+    inputs: HorizontalInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
+) -> RunResult:
     dropouts = gather_dropouts(options.lose)
-    inputs = load_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
     return run_job_in_processes(inputs, files, options.runs, progress, dropouts=dropouts)
 
 
-def _run_vertical(options: argparse.Namespace, files: JobFiles, progress: RunProgress) -> RunResult:
-    refuse_options(options, "vertical_linear", "lose")
-    inputs = load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
+def _play_vertical(
+    inputs: VerticalInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
+) -> RunResult:
     return run_vertical_in_processes(inputs, files, options.runs, progress)
 
 
-def _run_psi(options: argparse.Namespace, files: JobFiles, progress: RunProgress) -> RunResult:
-    refuse_options(options, "psi", "lose", "passphrase_file")
-    inputs = load_intersection_inputs(options.job, options.site)
+def _play_psi(
+    inputs: IntersectionInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
+) -> RunResult:
     return run_intersection_in_processes(inputs, files, options.runs, progress)
 
 
@@ -83,9 +119,10 @@ def _read_passphrase(options: argparse.Namespace, whose: str) -> bytes:
     return read_passphrase_file(options.passphrase_file)
 
 
-_Runner = Callable[[argparse.Namespace, JobFiles, RunProgress], RunResult]
-_RUNNERS: Mapping[str, tuple[_Runner, Callable[[Path], bool]]] = {
-    "horizontal": (_run_horizontal, has_checkpoint),
-    "vertical_linear": (_run_vertical, has_checkpoints),
-    "psi": (_run_psi, lambda folder: False),
+_Load = Callable[[argparse.Namespace], Any]
+_Play = Callable[[Any, argparse.Namespace, JobFiles, Progress], RunResult]
+_RUNNERS: Mapping[str, tuple[_Load, _Play, Callable[[Path], bool]]] = {
+    "horizontal": (_load_horizontal, _play_horizontal, has_checkpoint),
+    "vertical_linear": (_load_vertical, _play_vertical, has_checkpoints),
+    "psi": (_load_psi, _play_psi, lambda folder: False),
 }

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hekat.cli.printable import printable
+from hekat.protocol.role_session import RoleSession
 
 _TITLES = {
     "alone": "each party alone",
@@ -118,6 +119,9 @@ class RunProgress:
         """Say that a party is lost, where and why."""
         line = f"{party} is lost in step {step}: {reason}"
         self._console.print(printable(line), style="yellow", highlight=False, markup=False)
+
+    def watch(self, role: str, session: RoleSession) -> None:
+        """A terminal shows no figures of roles."""
 
     def __enter__(self) -> RunProgress:
         if self._bars is not None:

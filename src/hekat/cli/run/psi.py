@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.run.end import going_on, show_run
-from hekat.cli.run.progress import RunProgress
+from hekat.cli.run.live import displayed
 from hekat.cli.tables import show_tables
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.psi.run import run_intersection_job
@@ -23,11 +23,14 @@ from hekat.run.psi.own_rows import INTERSECTION_FOLDER
 def run_psi(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
     refuse_options(options, "psi", "resume", "start_from", "lose", "bandwidth", "latency", "passphrase_file")
-    inputs = load_intersection_inputs(options.job, options.site)
+    inputs = load_intersection_inputs(options.job, options.site, is_rehearsal=options.dry_run)
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(inputs, options)
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, lambda folder: False):
+    with (
+        displayed(options, console, inputs.job, played="in turn") as progress,
+        going_on(progress, options, lambda folder: False),
+    ):
         result = run_intersection_job(inputs, options.runs, progress)
     # A party that only learns how many ids are common gets no file.
     is_counted = inputs.job.settings.cardinality_only

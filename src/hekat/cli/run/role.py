@@ -5,35 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from hekat.channel import PartyKey
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.end import print_path
-from hekat.cli.run.horizontal import gather_dropouts
-from hekat.cli.run.progress import RunProgress
-from hekat.engine.tenancy import declare_tenancy
+from hekat.cli.run.horizontal import count_update_values, gather_dropouts
+from hekat.cli.run.live import displayed
 from hekat.errors import InputError, JobError
 from hekat.job.job_head import read_head
-from hekat.job.load_any_job import AnyJob, check_role_may_run, roles_of
-from hekat.job.site_file import Site
-from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.job.load_any_job import roles_of
 from hekat.launch.local import JoinRequest, join_relay
-from hekat.run.horizontal.load_inputs import load_inputs
-from hekat.run.horizontal.role_run import run_horizontal_role
-from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
-from hekat.run.own_keys import find_own_keys
-from hekat.run.psi.load_inputs import load_intersection_inputs
-from hekat.run.psi.role_run import run_intersection_role
+from hekat.launch.one_role import LoadedRole, RoleFiles, load_role
 from hekat.run.role_folder import Place
-from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
-from hekat.run.vertical_linear.role_run import run_vertical_role
 
 
 def run_role(options: argparse.Namespace) -> int:
@@ -52,29 +40,30 @@ def run_role(options: argparse.Namespace) -> int:
             if options.relay is None
             else "leave it out",
         )
-    run = {"horizontal": _run_horizontal, "vertical_linear": _run_vertical, "psi": _run_psi}
-    return run[head.protocol](options)
+    dropouts = _check_options(options, head.protocol)
+    role = load_role(_files_of(options, head.protocol), options.role, dropouts=dropouts)
+    with _placed(options, role) as place:
+        summary = role.play(place)
+    return _show(options, place, summary)
 
 
-def _run_horizontal(options: argparse.Namespace) -> int:
-    inputs = load_inputs(
+def _check_options(options: argparse.Namespace, protocol: str) -> dict[str, int]:
+    """Raise InputError for options of other protocols; returns the role's own dropout, if there is one."""
+    if protocol == "horizontal":
+        return _own_dropout(options)
+    refuse_options(options, protocol, "lose", *(("passphrase_file",) if protocol == "psi" else ()))
+    return {}
+
+
+def _files_of(options: argparse.Namespace, protocol: str) -> RoleFiles:
+    whose = "the leader's" if protocol == "horizontal" else "a role's"
+    return RoleFiles(
         options.job,
         options.site,
-        lambda: read_passphrase(options.passphrase_file, "the leader's"),
-        role=options.role,
+        options.runs,
+        lambda: read_passphrase(options.passphrase_file, whose),
+        options.keys,
     )
-    # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
-    is_together = options.keys is not None and has_all_rows(inputs.site, inputs.job)
-    inputs = replace(inputs, launched_together=is_together)
-    dropouts = _own_dropout(options)
-    check_dropouts(inputs.job.settings, dropouts, 0)
-
-    def check_states() -> None:
-        check_upload_states(inputs, None, options.runs)
-
-    with _placed(options, inputs.site, inputs.job, inputs.party_keys, check_states) as place:
-        summary = run_horizontal_role(inputs, place, dropout_round=dropouts.get(options.role))
-    return _show(options, place, summary)
 
 
 def _own_dropout(options: argparse.Namespace) -> dict[str, int]:
@@ -90,42 +79,16 @@ def _own_dropout(options: argparse.Namespace) -> dict[str, int]:
     return dropouts
 
 
-def _run_vertical(options: argparse.Namespace) -> int:
-    refuse_options(options, "vertical_linear", "lose")
-    inputs = load_vertical_inputs(
-        options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's"), role=options.role
-    )
-    with _placed(options, inputs.site, inputs.job, inputs.party_keys) as place:
-        summary = run_vertical_role(inputs, place)
-    return _show(options, place, summary)
-
-
-def _run_psi(options: argparse.Namespace) -> int:
-    refuse_options(options, "psi", "lose", "passphrase_file")
-    inputs = load_intersection_inputs(options.job, options.site, role=options.role)
-    with _placed(options, inputs.site, inputs.job, inputs.party_keys) as place:
-        summary = run_intersection_role(inputs, place)
-    return _show(options, place, summary)
-
-
 @contextmanager
-def _placed(
-    options: argparse.Namespace,
-    site: Site,
-    job: AnyJob,
-    kept: Mapping[str, PartyKey],
-    check: Callable[[], None] = lambda: None,
-) -> Iterator[Place]:
-    """The role's place once every role of the job has joined the relay; all checks come before."""
-    role = options.role
-    keys = find_own_keys(job, role, kept, options.keys)
-    check_role_may_run(site, job, role)
-    check()
+def _placed(options: argparse.Namespace, loaded: LoadedRole) -> Iterator[Place]:
+    """The role's place once every role of the job has joined the relay."""
+    role, job = options.role, loaded.job
     console = Console(stderr=options.json)
+    values = None if options.live is None or loaded.horizontal is None else count_update_values(loaded.horizontal)
     with (
-        declare_tenancy(site.machine.single_tenant),
+        loaded.tenancy(),
+        displayed(options, console, job, played="alone", own_roles=(role,), value_count=values) as progress,
         join_relay(options.relay, JoinRequest.of(role, job.digest), timeout_s=job.timeout_s) as channel,
-        RunProgress(console, verbose=options.verbose) as progress,
     ):
         if sorted(channel.parties) != sorted(roles_of(job)):
             raise JobError(
@@ -134,7 +97,7 @@ def _placed(
                 got=", ".join(channel.parties),
                 cure="give the relay the same job file",
             )
-        yield Place(role, channel, channel.terms.run_id, options.runs, keys, progress)
+        yield Place(role, channel, channel.terms.run_id, options.runs, loaded.keys, progress)
 
 
 def _show(options: argparse.Namespace, place: Place, summary: Mapping[str, Any]) -> int:

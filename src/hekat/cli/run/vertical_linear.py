@@ -13,7 +13,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import vertical_cost_table
 from hekat.cli.run.end import going_on, show_run
-from hekat.cli.run.progress import RunProgress
+from hekat.cli.run.live import displayed
 from hekat.cli.tables import show_tables
 from hekat.cost.vertical_linear import cost_of_vertical_job
 from hekat.errors import InputError
@@ -39,14 +39,20 @@ def run_vertical(options: argparse.Namespace) -> int:
         )
     refuse_two_beginnings(options.resume, options.start_from)
     inputs = load_vertical_inputs(
-        options.job, options.site, lambda: read_passphrase(options.passphrase_file, "a role's")
+        options.job,
+        options.site,
+        lambda: read_passphrase(options.passphrase_file, "a role's"),
+        is_rehearsal=options.dry_run,
     )
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(inputs, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
-    with RunProgress(console, verbose=options.verbose) as progress, going_on(progress, options, has_checkpoints):
+    with (
+        displayed(options, console, inputs.job, played="in turn") as progress,
+        going_on(progress, options, has_checkpoints),
+    ):
         result = run_vertical_job(
             inputs, options.runs, progress, resume_from=options.resume, start_from=options.start_from
         )

@@ -7,38 +7,75 @@ from collections.abc import Iterable, Mapping, Sequence
 from hekat.channel import PartyPublicKey
 from hekat.errors import PolicyError
 from hekat.job.horizontal.job_file import Job
-from hekat.job.site_file import SitePolicy, is_key_line
+from hekat.job.policy.site_lines import SitePolicy, is_key_line
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 
-_LINE = "policy.committee_members"
+MEMBERS_LINE = "policy.committee_members"
 
 
 def check_committee(policy: SitePolicy, job: Job) -> None:
     """Raise PolicyError, before anything is sent, where the site allows no committee of the job's parties."""
+    check_min_parties(policy, job)
+    check_member_count(policy, job)
+    check_enough_members(policy, job)
+
+
+def has_committee(job: Job) -> bool:
+    """Whether a committee opens the job's sums."""
+    return job.settings.protection == "lattice" and job.settings.opening == "committee"
+
+
+def fewest_updates(job: Job) -> int:
+    """The fewest updates in a sum that is opened: under `lattice` the job bears losses, under `paillier` it bears none.
+
+    Under `none` nothing is summed before somebody sees it: 1.
+    """
     settings = job.settings
-    if settings.protection != "lattice":
-        return
-    least = least_parties(settings.sums, settings.sample_size)
-    if least < policy.min_parties:
+    if settings.protection == "none":
+        return 1
+    if settings.protection == "paillier":
+        return settings.sample_size
+    return least_parties(settings.sums, settings.sample_size)
+
+
+def check_min_parties(policy: SitePolicy, job: Job) -> None:
+    """Raise PolicyError where a sum may be of fewer updates than the site allows.
+
+    A site that allows protection `none` allows single updates to be seen: policy.protections says so.
+    """
+    least = fewest_updates(job)
+    if job.settings.protection != "none" and least < policy.min_parties:
+        is_borne = job.settings.protection == "lattice"
         raise PolicyError(
             "a sum of this job may be of fewer parties than the site allows",
             expected=f"at least {policy.min_parties} updates in every sum that is opened",
             got=f"{least} or more",
-            cure=f"set training.min_parties = {policy.min_parties} in the job, or let the site's owner lower "
-            "policy.min_parties",
+            cure=(f"set training.min_parties = {policy.min_parties}" if is_borne else "name more parties")
+            + " in the job"
+            + ", or let the site's owner lower policy.min_parties",
         )
-    if settings.opening != "committee":
-        return
-    count = member_count_of(len(settings.parties))
-    if count < policy.min_committee_members:
+
+
+def check_member_count(policy: SitePolicy, job: Job) -> None:
+    """Raise PolicyError for a committee that is smaller than the site allows."""
+    count = member_count_of(len(job.settings.parties))
+    if has_committee(job) and count < policy.min_committee_members:
         raise PolicyError(
             "the committee is smaller than the site allows",
             expected=f"at least {policy.min_committee_members} members",
-            got=f"{count}, of {len(settings.parties)} parties",
+            got=f"{count}, of {len(job.settings.parties)} parties",
             cure="name more parties in the job (members are all of them, up to seven), or let the site's owner lower "
             "policy.min_committee_members",
         )
+
+
+def check_enough_members(policy: SitePolicy, job: Job) -> None:
+    """Raise PolicyError where no committee of parties that the site knows can be drawn from the job's."""
+    if not has_committee(job):
+        return
+    settings = job.settings
+    count = member_count_of(len(settings.parties))
     strangers = _strangers(policy, job.party_keys, settings.parties)
     if len(settings.parties) - len(strangers) < count:
         raise _refuse(strangers, job, f"{count} members that the site forms a committee with")
@@ -72,7 +109,7 @@ def _refuse(strangers: Sequence[str], job: Job, expected: str) -> PolicyError:
     return PolicyError(
         "the site forms no committee with these members",
         expected=expected,
-        got=", ".join(fingerprints or strangers) + f" not in {_LINE}",
+        got=", ".join(fingerprints or strangers) + f" not in {MEMBERS_LINE}",
         cure=f"leave them out of the job, or let the site's owner add "
-        f"{'their public keys' if job.party_keys else 'their names'} to {_LINE}",
+        f"{'their public keys' if job.party_keys else 'their names'} to {MEMBERS_LINE}",
     )

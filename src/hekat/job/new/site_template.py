@@ -7,13 +7,16 @@ from typing import Any
 
 from hekat.job.new.new_job import DATA_KINDS, NET_MODULE, NET_NAME, NewJob
 from hekat.job.new.template_lines import chosen, default, example
-from hekat.job.site_file import SITE_FORMAT, SiteMachine, SitePolicy
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import SITE_FORMAT, SiteMachine
 from hekat.toml_text import toml_key
 
 _LABEL, _IGNORE = "the column to be predicted", "columns that are left out: names, numbers of records"
 COMMENTS: Mapping[str, str] = {
     "label": _LABEL,
     "ignore": _IGNORE,
+    "allow_columns": "the only columns that jobs may use; unless said, all",
+    "deny_columns": "columns that jobs may never use",
     "id": "the column that names a row, for predictions; is no feature and is never sent",
     "ids": "numpy.save(path, ids): what names a row, for predictions; is no feature and is never sent",
     "separator": 'between cells: ",", ";", "\\t" or "|"',
@@ -31,7 +34,7 @@ _PATHS = {
     "libsvm": "a line for each record: label, then column:value",
     "npz": "numpy.savez(path, features=..., labels=..., feature_names=...)",
 }
-_NAMED: Mapping[str, Any] = {"ignore": []}
+_NAMED: Mapping[str, Any] = {"ignore": [], "deny_columns": []}
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "csv": {**_NAMED, "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []},
     "parquet": _NAMED,
@@ -41,8 +44,8 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "python": {"arguments": {}},
 }
 _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
-    "csv": {"id": "record"},
-    "parquet": {"id": "record"},
+    "csv": {"id": "record", "allow_columns": ["age", "dose"]},
+    "parquet": {"id": "record", "allow_columns": ["age", "dose"]},
     "npz": {"labels": "labels.npy"},
     "npy": {"ids": "ids.npy"},
 }
@@ -136,10 +139,12 @@ def policy_lines() -> list[str]:
     policy = SitePolicy()
     return [
         "[policy]                                 # a job that asks for more is refused before anything is read",
+        default("protocols", list(policy.protocols), "what jobs may do together with others"),
         default("protections", list(policy.protections), 'of "lattice", "paillier", "none"'),
         default(
             "openings", list(policy.openings), 'of "committee", "authority", "shared": docs/explanation/security.md'
         ),
+        example("models", ["logistic"], "that jobs may train; unless said, any"),
         default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
@@ -148,11 +153,18 @@ def policy_lines() -> list[str]:
             "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
         ),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
+        default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),
+        default("server_learns_model", policy.server_learns_model, "the server of another engine sees the mean model"),
+        example("max_rounds", 50, "rounds of a job, or epochs; unless said, no limit"),
+        default("max_value_bits", policy.max_value_bits, "of a number in opened sums and gradients"),
+        default("max_validation_bins", policy.max_validation_bins, "that scores of held-out rows are counted in"),
         default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
         example("committee_members", ["hekat-party-ed25519:..."], "with whom a committee is formed; names: no keys"),
         default("min_committee_members", policy.min_committee_members, "of a committee under lattice, up to 7"),
-        default("min_parties", policy.min_parties, "fewest updates in a sum that is opened under lattice"),
+        default("min_parties", policy.min_parties, "fewest updates in a sum that is opened"),
+        default("require_approval", policy.require_approval, "jobs without party keys need hekat job approve too"),
+        example("approved_jobs", ["0" * 64], "the only jobs that may run here: hekat job digest"),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hekat.job.horizontal.job_file import load_job
+from hekat.job.horizontal.site_check import check_site_allows
 from hekat.job.new.example_rows import example_files
 from hekat.job.new.job_template import job_text
 from hekat.job.new.new_job import NET_MODULE, NewJob
@@ -12,7 +13,6 @@ from hekat.job.new.site_template import site_text
 from hekat.job.new.starter_net import STARTER_NET
 from hekat.job.new.write_files import JOB_FILE, SITE_FILE, write_files
 from hekat.job.site_file import load_site
-from hekat.job.site_policy import check_site_allows
 
 
 def write_job(folder: Path, job: NewJob) -> list[Path]:

@@ -1,13 +1,14 @@
-"""Whether a site lets a set intersection do what it asks for."""
+"""Whether a site lets a set intersection do what it asks for, line by line of its policy."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from hekat.errors import JobError, PolicyError
-from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.policy.job_limits import check_is_listed, check_protocol, check_single_ids, say_names
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.shared_checks import check_key_bits, on_parties
+from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
 from hekat.job.site_file import Site
-from hekat.toml_text import toml_key
 
 
 def check_site_allows_intersection(site: Site, job: IntersectionJob, here: Collection[str] | None = None) -> None:
@@ -15,19 +16,40 @@ def check_site_allows_intersection(site: Site, job: IntersectionJob, here: Colle
 
     `here` are the parties that this machine plays, None for all.
     """
-    settings = job.settings
-    if settings.kind == "rsa_blind" and settings.key_bits < site.policy.min_key_bits:
-        raise PolicyError(
-            "the job's key is smaller than the site allows",
-            expected=f"at least {site.policy.min_key_bits} bits",
-            got=f"{settings.key_bits} bits",
-            cure="raise intersection.key_bits in the job",
-        )
-    for party in settings.parties if here is None else here:
-        if party not in site.parties:
-            raise JobError(
-                f"the site file knows no party {party!r}",
-                expected=f"one of {', '.join(sorted(site.parties))}" if site.parties else "a table for each party",
-                got=party,
-                cure=f"add [{toml_key('party', party)}] to the site file, or correct the job's guest and hosts",
-            )
+    refuse_first(refusals_of(intersection_checks(site, job, here)))
+
+
+def intersection_checks(site: Site, job: IntersectionJob, here: Collection[str] | None = None) -> list[PolicyCheck]:
+    """Every line that the job is held against; `here` as in `check_site_allows_intersection`.
+
+    Lists of columns say nothing here: only ids are compared.
+    """
+    settings, policy = job.settings, site.policy
+    has_key = settings.kind == "rsa_blind"
+    return [
+        PolicyCheck(
+            "policy.protocols",
+            PROTOCOL,
+            say_names(policy.protocols, "none"),
+            lambda: check_protocol(policy, PROTOCOL),
+        ),
+        PolicyCheck(
+            "policy.approved_jobs",
+            "this digest",
+            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
+            lambda: check_is_listed(policy, job.digest),
+        ),
+        PolicyCheck(
+            "policy.min_key_bits",
+            f"{settings.key_bits} bits" if has_key else APPLIES_NOT,
+            str(policy.min_key_bits),
+            lambda: check_key_bits(policy, settings.key_bits, "intersection.key_bits") if has_key else None,
+        ),
+        PolicyCheck(
+            "policy.single_ids",
+            "yes" if settings.allow_single else "no",
+            "yes" if policy.single_ids else "no",
+            lambda: check_single_ids(policy, is_asked=settings.allow_single),
+        ),
+        on_parties(site, settings.parties if here is None else here),
+    ]

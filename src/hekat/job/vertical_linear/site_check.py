@@ -1,19 +1,30 @@
-"""Whether a site lets a vertical job do what it asks for."""
+"""Whether a site lets a vertical job do what it asks for, line by line of its policy."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from hekat.errors import PolicyError
-from hekat.job.site_file import Site, SitePolicy
-from hekat.job.site_policy import (
+from hekat.job.policy.column_checks import checks_of_columns
+from hekat.job.policy.job_limits import (
+    check_is_listed,
+    check_model,
+    check_protocol,
+    check_rounds,
+    check_value_bits,
+    say_names,
+)
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.shared_checks import (
     check_exactness_check,
-    check_has_tables,
     check_holds_no_rows,
     check_key_bits,
     check_protections,
+    on_parties,
 )
-from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import Site
+from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
 
@@ -25,42 +36,168 @@ def check_site_allows_vertical(site: Site, job: VerticalJob, here: Collection[st
 
     `here` are the roles that this machine plays, None for all.
     """
+    refuse_first(refusals_of(vertical_checks(site, job, here)))
+
+
+def vertical_checks(site: Site, job: VerticalJob, here: Collection[str] | None = None) -> list[PolicyCheck]:
+    """Every line that the job is held against; `here` as in `check_site_allows_vertical`."""
+    return [*_on_protocol(site, job), *_on_protection(site, job), *_on_leaks(site, job), *_on_tables(site, job, here)]
+
+
+def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     settings, policy = job.settings, site.policy
-    check_protections(policy, settings.protection, known=PROTECTIONS_OF_FORMS[str(settings.form)])
-    _check_form(policy, str(settings.form))
-    if settings.protection == "paillier":
-        check_key_bits(policy, settings.key_bits)
-    if job.intersection_kind == "rsa_blind":
-        assert job.intersection is not None
-        check_key_bits(policy, job.intersection.key_bits, "intersection.key_bits")
-    if settings.label_leak_accepted is not None and not policy.label_leak_waiver:
-        raise PolicyError(
-            "the site does not allow a job to waive the label-leak rule",
-            expected="policy.label_leak_waiver = true (gradients may tell hosts the labels of single rows)",
-            got="false",
-            cure="remove [label_leak] from the job: larger batches, fewer columns, or form 'shared_weights' need none",
-        )
-    if settings.column_leak_accepted is not None and not policy.column_leak_waiver:
-        raise PolicyError(
-            "the site does not allow a job to waive the limit on what the guest learns of hosts",
-            expected="policy.column_leak_waiver = true (gradients may tell the guest the columns of hosts)",
-            got="false",
-            cure="remove [column_leak] from the job: larger batches, fewer columns of the guest, or form "
-            "'shared_weights' need none",
-        )
-    if job.check_exactness:
-        check_exactness_check(policy)
-    if job.compare_centralised and not policy.joined_rows:
-        raise PolicyError(
-            "the site does not allow the parties' rows to be put together",
-            expected="policy.joined_rows = true (one process then holds all columns and labels)",
-            got="false",
-            cure="set compare.centralised = false in the job",
-        )
-    check_score_bits(policy, job.prediction.score_bits)
-    check_has_tables(site, [party for party in settings.parties if here is None or party in here])
+    # Where weights stay in shares, no gradient is opened to anybody.
+    is_opened, bits = settings.form == "arbiter", settings.fixed_point.value_bits
+    return [
+        PolicyCheck(
+            "policy.protocols",
+            PROTOCOL,
+            say_names(policy.protocols, "none"),
+            lambda: check_protocol(policy, PROTOCOL),
+        ),
+        PolicyCheck(
+            "policy.approved_jobs",
+            "this digest",
+            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
+            lambda: check_is_listed(policy, job.digest),
+        ),
+        PolicyCheck(
+            "policy.models",
+            settings.task,
+            "any" if policy.models is None else say_names(policy.models, "none"),
+            lambda: check_model(policy, settings.task),
+        ),
+        PolicyCheck(
+            "policy.max_rounds",
+            f"{settings.training.epochs} epochs",
+            "no limit" if policy.max_rounds is None else str(policy.max_rounds),
+            lambda: check_rounds(policy, settings.training.epochs, "training.epochs"),
+        ),
+        PolicyCheck(
+            "policy.max_value_bits",
+            f"{bits} bits" if is_opened else APPLIES_NOT,
+            str(policy.max_value_bits),
+            lambda: check_value_bits(policy, (bits if is_opened else 0,), "fixed_point.value_bits"),
+        ),
+    ]
+
+
+def _on_protection(site: Site, job: VerticalJob) -> list[PolicyCheck]:
+    settings, policy = job.settings, site.policy
+    sizes = _key_sizes(job)
+    return [
+        PolicyCheck(
+            "policy.protections",
+            settings.protection,
+            say_names(policy.protections, "none at all"),
+            lambda: check_protections(policy, settings.protection, known=PROTECTIONS_OF_FORMS[str(settings.form)]),
+        ),
+        PolicyCheck(
+            "policy.vertical_forms",
+            str(settings.form),
+            say_names(policy.vertical_forms, "none at all"),
+            lambda: _check_form(policy, str(settings.form)),
+        ),
+        PolicyCheck(
+            "policy.min_key_bits",
+            f"{min(sizes.values())} bits" if sizes else APPLIES_NOT,
+            str(policy.min_key_bits),
+            lambda: _check_key_sizes(policy, sizes),
+        ),
+    ]
+
+
+def _key_sizes(job: VerticalJob) -> dict[str, int]:
+    """The bits of the keys that the job asks for, by the key that says them."""
+    sizes = {"protection.key_bits": job.settings.key_bits} if job.settings.protection == "paillier" else {}
+    if job.intersection is not None and job.intersection.kind == "rsa_blind":
+        sizes["intersection.key_bits"] = job.intersection.key_bits
+    return sizes
+
+
+def _check_key_sizes(policy: SitePolicy, sizes: dict[str, int]) -> None:
+    for key, bits in sizes.items():
+        check_key_bits(policy, bits, key)
+
+
+def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:
+    settings, policy = job.settings, site.policy
+    return [
+        _yes_or_no(
+            "policy.label_leak_waiver",
+            settings.label_leak_accepted is not None,
+            policy.label_leak_waiver,
+            PolicyError(
+                "the site does not allow a job to waive the label-leak rule",
+                expected="policy.label_leak_waiver = true (gradients may tell hosts the labels of single rows)",
+                got="false",
+                cure="remove [label_leak] from the job: larger batches, fewer columns, or form 'shared_weights' need "
+                "none",
+            ),
+        ),
+        _yes_or_no(
+            "policy.column_leak_waiver",
+            settings.column_leak_accepted is not None,
+            policy.column_leak_waiver,
+            PolicyError(
+                "the site does not allow a job to waive the limit on what the guest learns of hosts",
+                expected="policy.column_leak_waiver = true (gradients may tell the guest the columns of hosts)",
+                got="false",
+                cure="remove [column_leak] from the job: larger batches, fewer columns of the guest, or form "
+                "'shared_weights' need none",
+            ),
+        ),
+        PolicyCheck(
+            "policy.exactness_check",
+            "yes" if job.check_exactness else "no",
+            "yes" if policy.exactness_check else "no",
+            lambda: check_exactness_check(policy) if job.check_exactness else None,
+        ),
+        _yes_or_no(
+            "policy.joined_rows",
+            job.compare_centralised,
+            policy.joined_rows,
+            PolicyError(
+                "the site does not allow the parties' rows to be put together",
+                expected="policy.joined_rows = true (one process then holds all columns and labels)",
+                got="false",
+                cure="set compare.centralised = false in the job",
+            ),
+        ),
+        PolicyCheck(
+            "policy.max_score_bits",
+            f"{job.prediction.score_bits} bits",
+            str(policy.max_score_bits),
+            lambda: check_score_bits(policy, job.prediction.score_bits),
+        ),
+    ]
+
+
+def _yes_or_no(line: str, is_asked: bool, is_allowed: bool, error: PolicyError) -> PolicyCheck:
+    def check() -> None:
+        if is_asked and not is_allowed:
+            raise error
+
+    return PolicyCheck(line, "yes" if is_asked else "no", "yes" if is_allowed else "no", check)
+
+
+def _on_tables(site: Site, job: VerticalJob, here: Collection[str] | None) -> list[PolicyCheck]:
+    settings = job.settings
+    parties = [party for party in settings.parties if here is None or party in here]
+    checks = [on_parties(site, parties)]
     if settings.arbiter is not None:
-        check_holds_no_rows(site, settings.arbiter, "arbiter")
+        arbiter = settings.arbiter
+        checks.append(
+            PolicyCheck(
+                "[party] of the arbiter",
+                f"{arbiter} as arbiter",
+                "no rows",
+                lambda: check_holds_no_rows(site, arbiter, "arbiter"),
+            )
+        )
+    for name in dict.fromkeys((job.data, job.test_data)):
+        checks += checks_of_columns(site, parties, name) if name is not None else []
+    return checks
 
 
 def check_score_bits(policy: SitePolicy, score_bits: int) -> None:

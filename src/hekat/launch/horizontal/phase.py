@@ -79,6 +79,8 @@ class Phase:
             ledger_folder=self.ledger_folder,
             public_keys=inputs.job.party_keys,
         )
+        for name, session in sessions.items():
+            self.progress.watch(name, session)
         key_pair = self.key_pair or inputs.key_pair
         if settings.protection == "paillier" and key_pair is None:
             key_pair = make_leader_key(settings, sessions[settings.leader].stopwatch, self.progress)

@@ -29,11 +29,15 @@ ROLES_AT_ONCE = "every role ran in a process of its own on this machine; they sh
 
 @dataclass(frozen=True)
 class JobFiles:
-    """Where the files lie that each process reads; `site` None: site.toml beside the job."""
+    """Where the files lie that each process reads; `site` None: site.toml beside the job.
+
+    `figures` are those that each role's process keeps its figures in, by role; none where nobody looks.
+    """
 
     job: Path
     site: Path | None = None
     passphrase: Path | None = None
+    figures: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass
@@ -131,6 +135,8 @@ class RoleProcesses:
             words += ["--site", site.absolute()]
             if self.files.passphrase is not None:
                 words += ["--passphrase-file", self.files.passphrase.absolute()]
+            if role in self.files.figures:
+                words += ["--figures", self.files.figures[role].absolute()]
             if not self.job.party_keys:
                 folder = place / f"{_KEYS}{number}"
                 write_key_folder(folder, self.keys[role], public)

@@ -30,6 +30,7 @@ _TOLD: dict[str, type[HekatError]] = {
         PolicyError,
     )
 }
+_WORDS = ("by", "party", "reason", "step", "saved")
 _OF_A_PARTY = ("party", "step", "saved", "reason", "expelled_by", "told_reason")
 
 
@@ -61,12 +62,17 @@ def decode_error(entries: Mapping[str, Any]) -> HekatError:
 
 def encode_notice(notice: DropoutNotice) -> dict[str, Any]:
     """`notice` as entries of a header."""
-    return {"by": notice.by, "party": notice.party, "reason": notice.reason, "signature": notice.signature}
+    words = {name: getattr(notice, name) for name in _WORDS}
+    return {**words, "lost": list(notice.lost), "signature": notice.signature}
 
 
 def decode_notice(entries: Mapping[str, Any]) -> DropoutNotice:
     """The notice as the relay passed it on; whoever reads it verifies its signature. Raises ChannelError."""
     if not isinstance(entries, Mapping) or not isinstance(entries.get("signature"), bytes):
         raise ChannelError("malformed dropout notice", expected="who, whom, why and a signature", got="something else")
-    by, party, reason = (str(entries.get(name, "")) for name in ("by", "party", "reason"))
-    return DropoutNotice(by, party, reason, entries["signature"])
+    lost = entries.get("lost")
+    return DropoutNotice(
+        signature=entries["signature"],
+        lost=tuple(str(name) for name in lost) if isinstance(lost, list) else (),
+        **{name: str(entries.get(name, "")) for name in _WORDS},
+    )

@@ -55,6 +55,8 @@ def _run(inputs: IntersectionInputs, directory: RunDirectory, events: EventLog, 
         ledger_folder=folder / LEDGER_FOLDER,
         public_keys=job.party_keys,
     )
+    for name, session in sessions.items():
+        progress.watch(name, session)
     roles = {
         name: IntersectionRole(
             IntersectionContext(job, name, session, inputs.ids[name], inputs.compared[name], progress.reach)

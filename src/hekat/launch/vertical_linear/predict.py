@@ -20,8 +20,12 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
+from hekat.job.policy.column_checks import checks_of_columns
+from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.job_limits import check_protocol, say_names
+from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.policy.shared_checks import check_has_tables
 from hekat.job.site_file import Site, find_source
-from hekat.job.site_policy import check_has_tables
 from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
@@ -44,6 +48,7 @@ from hekat.state import create_run_directory
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 
 PREDICTIONS_FOLDER = "predictions"
+_PREDICTION = "joint prediction"
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -78,11 +83,14 @@ def predict_jointly(
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
     settings = PredictionSettings.of(first.part, receivers, score_bits)
-    check_score_bits(site.policy, score_bits)
+    intersection = _intersection_of(first)
+    about = repr((first.part.model_id, data_name, settings, intersection))
+    digest = hashlib.sha256(about.encode()).digest()
+    asking = AskingJob(_PREDICTION, digest, settings.parties)
+    enforce(site, asking, _policy_checks(site, settings, saved, data_name))
     check_has_tables(site, settings.parties)
     tables, ignored = _load_tables(site, data_name, saved)
     keys = _load_key_pairs(site, saved, ask_passphrase)
-    intersection = _intersection_of(first)
     if intersection is None:
         check_same_rows(tables, "the data")
     counts = {party: PredictionCount.of(site, run_folder, one.part) for party, one in saved.items()}
@@ -90,10 +98,31 @@ def predict_jointly(
         # How many of the rows are common shows later.
         count.check(len(tables[party]) if intersection is None else 1)
     with declare_tenancy(site.machine.single_tenant):
-        about = repr((first.part.model_id, data_name, settings, intersection))
-        digest = hashlib.sha256(about.encode()).digest()
         run = _Prediction(saved, tables, settings, intersection, keys, counts)
         return run.play(run_folder, site, digest, ignored, timeout_s)
+
+
+def _policy_checks(
+    site: Site, settings: PredictionSettings, saved: Mapping[str, SavedPart], data_name: str
+) -> list[PolicyCheck]:
+    """What the site says of a prediction, which has no job file: nothing of rounds, and nobody approves it."""
+    policy = site.policy
+    checks = [
+        PolicyCheck(
+            "policy.protocols", PROTOCOL, say_names(policy.protocols, "none"), lambda: check_protocol(policy, PROTOCOL)
+        ),
+        PolicyCheck(
+            "policy.max_score_bits",
+            f"{settings.score_bits} bits",
+            str(policy.max_score_bits),
+            lambda: check_score_bits(policy, settings.score_bits),
+        ),
+    ]
+    for party, one in saved.items():
+        # Columns that the model does not know are not read.
+        wanted = source_columns_of(one.part.columns, one.column_specs)
+        checks += checks_of_columns(site, [party], data_name, only=wanted)
+    return checks
 
 
 def _load_tables(

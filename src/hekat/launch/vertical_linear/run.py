@@ -175,6 +175,8 @@ class _Session:
             ledger_folder=folder / LEDGER_FOLDER,
             public_keys=job.party_keys,
         )
+        for name, session in sessions.items():
+            self._progress.watch(name, session)
         key_pairs = dict(inputs.key_pairs)
         for name in key_makers(job):
             if name not in key_pairs:

@@ -20,8 +20,8 @@ from hekat.job.data_source import DataSource
 from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.load_any_job import check_role
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
+from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.site_file import Site, find_source, load_site
-from hekat.job.site_policy import check_site_allows
 from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
@@ -95,8 +95,10 @@ def load_inputs(
     ask_passphrase: Callable[[], bytes] | None = None,
     *,
     role: str | None = None,
+    is_rehearsal: bool = False,
 ) -> HorizontalInputs:
-    """Load the job, the site file beside it (or at `site_path`), and every table; nothing is written or sent.
+    """Load the job, the site file beside it (or at `site_path`), and every table; nothing is sent, and nothing written
+    but what the site refuses, into its ledger; a rehearsal does not write that either.
 
     `ask_passphrase` is called where a passphrase protects the leader's key file. With `role` only that role's files are
     loaded; the protocol then checks what different parties' tables must have in common. Raises a HekatError that names
@@ -109,7 +111,7 @@ def load_inputs(
     settings = job.settings
     here = settings.everyone if role is None else (role,)
     parties = [party for party in settings.parties if party in here]
-    check_site_allows(site, job, here)
+    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
     tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in parties}
     tables = {party: _arrange(table, tables[parties[0]]) for party, table in tables.items()}
     check_same_schema({party: table.feature_names for party, table in tables.items()})

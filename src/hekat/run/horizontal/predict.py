@@ -150,7 +150,8 @@ def without_strangers(wanted: tuple[str, ...], source: DataSource, folder: Path)
     known = set(wanted)
     _check_none_missing([name for name in wanted if name not in present or name in taken], present)
     strangers = tuple(name for name in present if name not in known and name not in taken)
-    return DataSource(source.kind, {**options, "ignore": (*options.get("ignore", ()), *strangers)}), strangers
+    known_alone = {**options, "ignore": (*options.get("ignore", ()), *strangers)}
+    return replace(source, options=known_alone), strangers
 
 
 def _arrange(trained: TrainedModel, table: Table) -> tuple[Table, tuple[str, ...]]:

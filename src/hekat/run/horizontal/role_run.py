@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from hekat.errors import ModelsDifferError, PartyStoppedError
-from hekat.job.horizontal.committee_policy import check_members
+from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
@@ -86,7 +86,7 @@ def run_horizontal_role(
                     upload_state=states.get(role),
                     key_pair=inputs.key_pair,
                     observer=observer,
-                    accept_members=lambda members: check_members(inputs.site.policy, job, members),
+                    accept_members=lambda members: check_members_of(inputs.site, job, role, members),
                     dropout_round=dropout_round,
                     other_sums_accepted=inputs.accepts_other_sums(role),
                     model_caveats=inputs.model_caveats,

@@ -21,6 +21,8 @@ from hekat.channel.canonical import encode_fields
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
 from hekat.job.horizontal.job_file import Job
+from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.site_file import Site
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.sums_ahead import plan_sums
@@ -64,10 +66,16 @@ def roles_without_own_folder(inputs: HorizontalInputs) -> tuple[str, ...]:
 
 
 def check_upload_states(
-    inputs: HorizontalInputs, resumed_folder: Path | None, runs: Path | None = None, rounds_done: int = 0
+    inputs: HorizontalInputs,
+    resumed_folder: Path | None,
+    runs: Path | None = None,
+    rounds_done: int = 0,
+    *,
+    is_rehearsal: bool = False,
 ) -> None:
     """Raise JobError, PolicyError or StateError where a role has no place for what it keeps, where that cannot be used,
-    or where it forbids this job; to be called before anything is written. `runs` is where run folders are made.
+    or where it forbids this job, which the ledger of refusals keeps unless `is_rehearsal`; to be called before anything
+    else is written. `runs` is where run folders are made.
 
     A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
     sums whose difference is another party's update.
@@ -90,7 +98,17 @@ def check_upload_states(
             except PolicyError as error:
                 refusals[role] = error
     if refusals:
+        asking = AskingJob(job.name, job.digest, tuple(refusals), is_rehearsal)
+        enforce(inputs.site, asking, [_check_of_records(refusals)])
+
+
+def _check_of_records(refusals: Mapping[str, PolicyError]) -> PolicyCheck:
+    def refuse() -> None:
         raise _refusal_of_all(refusals)
+
+    return PolicyCheck(
+        "[party.NAME] other_sums", "sums over these rows", "what the records of earlier jobs on them allow", refuse
+    )
 
 
 def _refusal_of_all(refusals: Mapping[str, PolicyError]) -> PolicyError:

@@ -11,8 +11,8 @@ from hekat.data import Ids, load_ids
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.load_any_job import check_role
+from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
-from hekat.job.psi.site_check import check_site_allows_intersection
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.protocol.psi.ids import Ids as ComparedIds
 from hekat.protocol.psi.ids import make_ids
@@ -40,8 +40,10 @@ def load_intersection_inputs(
     ask_passphrase: Callable[[], bytes] | None = None,
     *,
     role: str | None = None,
+    is_rehearsal: bool = False,
 ) -> IntersectionInputs:
-    """Load the job, the site file beside it (or at `site_path`), and every party's ids; nothing is written or sent.
+    """Load the job, the site file beside it (or at `site_path`), and every party's ids; nothing is sent, and nothing
+    written but what the site refuses, into its ledger; a rehearsal does not write that either.
 
     With `role` only what that one party has is loaded. No key of this protocol outlives a run, so `ask_passphrase` is
     never called. Raises a HekatError that names the file, key or party, what was expected and the cure; never an id.
@@ -52,7 +54,7 @@ def load_intersection_inputs(
         check_role(job, role)
     settings = job.settings
     here = settings.parties if role is None else (role,)
-    check_site_allows_intersection(site, job, here)
+    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
     ids = {}
     for party in here:
         source = find_source(site, party, job.data)

@@ -12,10 +12,12 @@ from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.load_any_job import check_role
+from hekat.job.policy.checks_of_job import enforce_policy
+from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.job.vertical_linear.site_check import check_site_allows_vertical, check_test_rows_allowed
+from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
@@ -50,8 +52,10 @@ def load_vertical_inputs(
     ask_passphrase: Callable[[], bytes] | None = None,
     *,
     role: str | None = None,
+    is_rehearsal: bool = False,
 ) -> VerticalInputs:
-    """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is written or sent.
+    """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is sent, and nothing
+    written but what the site refuses, into its ledger; a rehearsal does not write that either.
 
     With `role` only what that one role has is loaded; what takes the tables of several parties to check is then for the
     protocol. Raises a HekatError that names the file, key, party or column, what was expected and the cure.
@@ -62,7 +66,7 @@ def load_vertical_inputs(
     site = load_site(site_path or job_path.parent / "site.toml")
     settings = job.settings
     here = settings.everyone if role is None else (role,)
-    check_site_allows_vertical(site, job, here)
+    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
     needs_ids = job.intersection is not None
     tables = load_party_tables(site, job, job.data, here)
     _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
@@ -79,7 +83,8 @@ def load_vertical_inputs(
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
         if test_tables:
-            check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
+            with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
+                check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
     if settings.form == "arbiter" and role is None:
         check_leaks(tables, settings, are_common=not needs_ids)
     with declare_tenancy(site.machine.single_tenant):

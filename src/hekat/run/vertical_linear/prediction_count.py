@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
+from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -21,26 +22,32 @@ from hekat.state import Counter
 
 COUNTS_FOLDER = "predicted"
 _NAME_DIGITS = 32
+_ASKING = "prediction with a part of a model"
 
 
 @dataclass(frozen=True)
 class PredictionCount:
-    """One party's count of one model. `limit` is the site's `policy.max_predictions`."""
+    """One party's count of one model, up to the `policy.max_predictions` of its site.
+
+    What is refused is in the party's ledger of refusals, under a digest of the model's name.
+    """
 
     party: str
     path: Path
-    limit: int
+    site: Site
+    model_digest: bytes
 
     @classmethod
     def of(cls, site: Site, run_folder: Path, part: ModelPart) -> PredictionCount:
         """The count of `part`, a part of the model whose run left `run_folder`."""
         own = site.parties.get(part.party)
-        name = hashlib.sha256(part.model_id.encode()).hexdigest()[:_NAME_DIGITS]
+        digest = hashlib.sha256(part.model_id.encode()).digest()
+        name = digest.hex()[:_NAME_DIGITS]
         if own is not None and own.state is not None:
             path = own.state / f"predictions-{name}"
         else:
             path = run_folder / COUNTS_FOLDER / part.party
-        return cls(part.party, path, site.policy.max_predictions)
+        return cls(part.party, path, site, digest)
 
     def check(self, row_count: int) -> None:
         """Raise PolicyError where so many rows more would pass the limit; nothing is counted."""
@@ -64,5 +71,6 @@ class PredictionCount:
             counter.reserve(row_count)
 
     def _check(self, row_count: int, used: int) -> None:
-        holder = f"the site of {self.party}"
-        check_prediction_limit(holder, row_count, used, self.limit, MAX_PREDICTIONS_KEY)
+        holder, limit = f"the site of {self.party}", self.site.policy.max_predictions
+        with recorded(self.site, AskingJob(_ASKING, self.model_digest, (self.party,)), MAX_PREDICTIONS_KEY):
+            check_prediction_limit(holder, row_count, used, limit, MAX_PREDICTIONS_KEY)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-# What the messages of a step are for, by the step's name; the first that fits. What fits none begins or ends a session.
+# What the messages of a step, or of a group of steps (`hekat.channel.sealing.group_of`), are for, by its name; the first
+# that fits. What fits none begins or ends a session.
 _KINDS = (
-    ("bounds", re.compile(r"round-\d+/(?:exponents/|range$|clip$)")),
+    ("bounds", re.compile(r"round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
     ("agreement", re.compile(r"round-\d+/(?:end|agreed)$")),
     ("sums", re.compile(r"round-\d+/")),
     ("standardise", re.compile(r"standardise/")),
@@ -64,7 +65,7 @@ def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> 
     step = f"round-{round_number}/"
     totals = {True: [0, 0], False: [0, 0]}
     for (peer, name), traffic in session.traffic.items():
-        if name.startswith(step) and not name.startswith(f"{step}exponents/"):
+        if name.startswith(step) and not f"{name}/".startswith(f"{step}exponents/"):
             total = totals[peer == aggregator]
             total[0] += traffic.sent_bytes
             total[1] += traffic.received_bytes

@@ -1,43 +1,28 @@
-"""Whether a site lets a job do what it asks for; refusals name what the job wants and the line of the site file."""
+"""Checks that jobs of several protocols share: protections, keys, comparisons, and what a role may hold."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
 from hekat.errors import JobError, PolicyError
-from hekat.job.horizontal.committee_policy import check_committee
-from hekat.job.horizontal.job_file import Job
-from hekat.job.site_file import Site, SitePolicy
+from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.settings import PROTECTIONS
 from hekat.toml_text import toml_key
 
 
-def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
-    """Raise PolicyError or JobError where a horizontal job asks this site for what it does not have or allow.
-
-    `here` are the roles that this machine plays, None for all.
-    """
-    settings, policy = job.settings, site.policy
-    check_protections(policy, settings.protection, compares_plain=job.compare_plain)
-    if settings.protection == "lattice" and settings.opening not in policy.openings:
-        raise PolicyError(
-            f"the site does not allow opening '{settings.opening}'",
-            expected=" or ".join(policy.openings) or "no opening at all: policy.openings is empty",
-            got=settings.opening,
-            cure=(
-                f"set protection.opening = {policy.openings[0]!r} in the job" if policy.openings else "change the job"
-            )
-            + ", or let the site's owner add it to policy.openings",
-        )
-    if settings.protection == "paillier":
-        check_key_bits(policy, settings.key_bits)
-    if job.check_exactness:
-        check_exactness_check(policy)
-    check_committee(policy, job)
-    check_has_tables(site, [party for party in settings.parties if here is None or party in here])
-    check_holds_nothing(site, settings.aggregator, "aggregator")
-    if settings.authority is not None:
-        check_holds_nothing(site, settings.authority, "key authority")
+def check_opening(policy: SitePolicy, opening: str) -> None:
+    """Raise PolicyError for a way to open sums that the site does not allow."""
+    if opening in policy.openings:
+        return
+    raise PolicyError(
+        f"the site does not allow opening '{opening}'",
+        expected=" or ".join(policy.openings) or "no opening at all: policy.openings is empty",
+        got=opening,
+        cure=(f"set protection.opening = {policy.openings[0]!r} in the job" if policy.openings else "change the job")
+        + ", or let the site's owner add it to policy.openings",
+    )
 
 
 def check_protections(
@@ -72,7 +57,7 @@ def check_key_bits(policy: SitePolicy, key_bits: int, key: str = "protection.key
             "the job's key is smaller than the site allows",
             expected=f"at least {policy.min_key_bits} bits",
             got=f"{key_bits} bits",
-            cure=f"raise {key} in the job",
+            cure=f"raise {key} in the job, or let the site's owner lower policy.min_key_bits",
         )
 
 
@@ -97,6 +82,12 @@ def check_has_tables(site: Site, parties: Iterable[str]) -> None:
                 got=party,
                 cure=f"add [{toml_key('party', party)}] to the site file, or correct the job's parties",
             )
+
+
+def on_parties(site: Site, parties: Collection[str]) -> PolicyCheck:
+    """The line of parties that this machine plays: each has a section in the site file."""
+    known = ", ".join(sorted(site.parties)) or "none"
+    return PolicyCheck("[party.NAME]", ", ".join(parties) or "none", known, lambda: check_has_tables(site, parties))
 
 
 def check_holds_nothing(site: Site, name: str, role: str) -> None:

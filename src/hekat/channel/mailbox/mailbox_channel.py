@@ -1,0 +1,451 @@
+"""One role's channel over an engine that carries parcels: numbered messages, bounded memory, losses, signed words."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping
+from threading import Condition
+
+from hekat.channel.channel import (
+    check_name,
+    check_party_names,
+    check_payload,
+    check_peer,
+    check_step,
+    check_timeout,
+    printable_reason,
+)
+from hekat.channel.dropout_notice import DropoutNotice
+from hekat.channel.mailbox.carriers import Carriers
+from hekat.channel.mailbox.departures import Departures, write_notice
+from hekat.channel.mailbox.pair import Inbox, Outbox
+from hekat.channel.mailbox.parcel import (
+    DATA,
+    EXPELLED,
+    FINISHED,
+    INSTANCE_BYTES,
+    JOIN,
+    LEFT,
+    Item,
+    Parcel,
+    Receipt,
+    decode_parcel,
+    decode_receipt,
+)
+from hekat.channel.mailbox.post import Post
+from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PolicyError, WireError
+
+DEFAULT_MAX_WAITING_BYTES = 256 << 20
+LOST_AFTER_S = 30.0
+FIRST_CONTACT_S = 120.0
+# Words of an end are delivered within this, or not at all.
+_LAST_WORDS_S = 20.0
+_CONTROL_STEP = "hekat/control"
+_BEFORE_FIRST_STEP = "start (no message yet)"
+_PLAYED_TWICE = "another process plays this role"
+
+
+class MailboxChannel:
+    """`Channel` of `role`, over a `post` that brings parcels to the mailboxes of the other `roles`.
+
+    An engine calls `accept` with what comes, from any thread: that never blocks. Deliveries happen in threads of the
+    mailbox, so `send` returns once a message is queued. Messages of a pair of roles carry numbers: what comes twice is
+    dropped, what was lost on the way is delivered again, the same bytes.
+
+    Rules, beside the rules of `Channel`:
+
+    - Unread and undelivered messages take at most `max_waiting_bytes` each, all peers together; beyond it `send` waits,
+      and peers are told to deliver again later. Each pair may always have one message, and a role that is awaited may
+      fill that room alone: nobody is kept out for good.
+    - A peer that cannot be reached for `lost_after_s` (before its first receipt: `first_contact_s`), while a call waits
+      for it, is a ChannelTimeoutError of that call. The aggregator then expels it by its signed word, which makes all
+      others agree. One that cannot reach the aggregator ends.
+    - A role that raised says so by `fail`, one that returned by `finish`: by words that its session signed, or else
+      told as unsigned ones. Words about a third role count from roles that may not be lost themselves.
+    - A second process of a role is refused by all that met the first.
+    """
+
+    def __init__(
+        self,
+        role: str,
+        roles: tuple[str, ...],
+        post: Post,
+        *,
+        run_id: str,
+        timeout_s: float,
+        lost_after_s: float = LOST_AFTER_S,
+        first_contact_s: float = FIRST_CONTACT_S,
+        max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
+        may_be_lost: Collection[str] = (),
+    ) -> None:
+        """`timeout_s` is the time of one wait where the caller gives none. Raises InputError for malformed values."""
+        check_party_names(roles)
+        check_name(run_id, "run")
+        for seconds in (timeout_s, lost_after_s, first_contact_s):
+            check_timeout(seconds)
+        if max_waiting_bytes < 1:
+            raise InputError(
+                "no room for messages", expected="max_waiting_bytes of at least 1", got=f"{max_waiting_bytes}"
+            )
+        for name in (role, *may_be_lost):
+            if name not in roles:
+                raise InputError("no such party in this run", expected=f"one of: {', '.join(roles)}", got=repr(name))
+        self._role, self._roles, self._run_id = role, tuple(roles), run_id
+        self._timeout_s, self._lost_after_s, self._first_contact_s = timeout_s, lost_after_s, first_contact_s
+        self._max_waiting_bytes = max_waiting_bytes
+        self._instance = secrets.token_bytes(INSTANCE_BYTES)
+        self._changed = Condition()
+        self._outboxes = {name: Outbox() for name in self._others}
+        self._inboxes = {name: Inbox() for name in self._others}
+        self._asks = dict.fromkeys(self._others, False)
+        self._refusals: dict[str, str] = {}
+        self._cards: dict[str, bytes] = {}
+        self._awaited = ""
+        self._step = _BEFORE_FIRST_STEP
+        self._own_word: DropoutNotice | None = None
+        self._departures = Departures(role, frozenset(may_be_lost))
+        self._is_over = False
+        self._carriers = Carriers(post, self._changed, self._next_parcel, self._settle)
+
+    @property
+    def party(self) -> str:
+        return self._role
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self._roles
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self._roles if name != self._role]
+
+    # --- the engine's call -------------------------------------------------------------------------------
+
+    def accept(self, data: bytes) -> bytes:
+        """The receipt for a parcel that came. Raises WireError for bytes that are no parcel of this run's for here."""
+        parcel = decode_parcel(data)
+        if parcel.run_id != self._run_id or parcel.receiver != self._role or parcel.sender not in self._inboxes:
+            raise WireError(
+                "a parcel of another run or for another role",
+                expected=f"one for {self._role!r} of this run",
+                got="another one",
+            )
+        with self._changed:
+            inbox = self._inboxes[parcel.sender]
+            if inbox.instance is None:
+                inbox.instance = parcel.instance
+            if inbox.instance != parcel.instance:
+                return Receipt(self._instance, refusal=_PLAYED_TWICE).encode()
+            self._note_contact(parcel.sender)
+            inbox.admit(
+                list(parcel.items),
+                lambda size: self._has_room(parcel.sender, size),
+                lambda item: self._note_word(parcel.sender, item),
+            )
+            if self._is_over:
+                inbox.clear()
+            self._changed.notify_all()
+            return Receipt(self._instance, inbox.next_sequence, inbox.was_busy).encode()
+
+    # --- the role's calls ----------------------------------------------------------------------------------
+
+    def meet(self, card: bytes) -> Mapping[str, bytes]:
+        """Show `card` to every other role, and wait for theirs: what each showed, by name, unsigned.
+
+        Raises ChannelTimeoutError naming who did not come in `first_contact_s`, PolicyError where another process plays
+        this role, PartyStoppedError or PartyLostError where a role left.
+        """
+        deadline = time.monotonic() + self._first_contact_s
+        with self._changed:
+            for peer in self._others:
+                self._put(peer, JOIN, _CONTROL_STEP, card)
+            while missing := [peer for peer in self._others if peer not in self._cards]:
+                self._raise_if_out()
+                for peer in missing:
+                    self._raise_if_gone(peer, "shows nothing of its job")
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    raise ChannelTimeoutError(
+                        f"not every role came: no {' and no '.join(missing)}",
+                        expected=f"{', '.join(self._roles)} within {self._first_contact_s:g} s",
+                        got=", ".join(name for name in self._roles if name not in missing),
+                        cure="start them, or look at whether the engine reaches them",
+                    )
+                self._changed.wait(left_s)
+            return dict(self._cards)
+
+    def send(self, to: str, step: str, payload: bytes) -> None:
+        """As `Channel.send`: queued, and delivered by another thread."""
+        check_peer(to, self._role, self._roles)
+        check_step(step)
+        check_payload(payload)
+        outbox = self._outboxes[to]
+
+        def has_room() -> bool:
+            waiting_bytes = sum(one.waiting_bytes for one in self._outboxes.values())
+            return not outbox.waiting_bytes or waiting_bytes + len(payload) <= self._max_waiting_bytes
+
+        with self._changed:
+            self._step = step
+            self._wait(
+                to,
+                has_room,
+                self._timeout_s,
+                lambda: self._raise_if_gone(to, f"will never read step {step!r}, which {self._role!r} sends"),
+                f"found no room at {to!r} for its message of step {step!r}",
+            )
+            self._put(to, DATA, step, payload)
+
+    def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
+        """As `Channel.receive`."""
+        check_peer(sender, self._role, self._roles)
+        check_step(step)
+        seconds = self._timeout_s if timeout_s is None else timeout_s
+        check_timeout(seconds)
+        inbox = self._inboxes[sender]
+
+        def raise_if_hopeless() -> None:
+            self._raise_if_gone(
+                sender, f"sends no step {step!r}, which {self._role!r} awaits", self._describe_unread(sender)
+            )
+            if inbox.was_busy and inbox.waiting_bytes:
+                raise ChannelError(
+                    f"party {self._role!r} awaits step {step!r} of {sender!r}, which can never come",
+                    expected="messages read in about the order they are sent",
+                    got=f"no room left for more{self._describe_unread(sender)}",
+                    cure="receive those first, or raise max_waiting_bytes",
+                )
+
+        with self._changed:
+            self._step = step
+            self._awaited = sender
+            try:
+                if inbox.was_busy:
+                    # It may fill the room alone from now on: it is to hear so at once.
+                    inbox.was_busy = False
+                    self._ask(sender)
+                self._wait(
+                    sender,
+                    lambda: inbox.has(step),
+                    seconds,
+                    raise_if_hopeless,
+                    f"got nothing from {sender!r} in step {step!r}",
+                )
+            finally:
+                self._awaited = ""
+            payload = inbox.take(step)
+            assert payload is not None  # the wait ended with one, and this thread alone takes them
+            for peer, other in self._inboxes.items():
+                if other.was_busy:
+                    other.was_busy = False
+                    self._ask(peer)
+            return payload
+
+    def note_saved(self, what: str) -> None:
+        """As `Channel.note_saved`: the role's signed word says it."""
+
+    def leave(self, notice: DropoutNotice) -> None:
+        """As `Channel.leave`; told by `finish` or `fail`."""
+        self._own_word = notice
+
+    def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
+        """As `Channel.expel`."""
+        check_peer(party, self._role, self._roles)
+        shown = printable_reason(reason)
+        departures = self._departures
+        if party not in departures.may_be_lost or self._role in departures.may_be_lost:
+            raise InputError(
+                f"{self._role!r} cannot give up on party {party!r}",
+                expected="a role that may not be lost, to give up on one that may",
+                got=repr(party),
+                cure="raise the error instead",
+            )
+        with self._changed:
+            self._raise_if_out()
+            if party not in departures.dropouts:
+                departures.expel(self._role, party, shown, notice)
+                for peer in self._others:
+                    if notice is not None:
+                        self._put(peer, EXPELLED, _CONTROL_STEP, write_notice(notice))
+            self._inboxes[party].clear()
+            self._outboxes[party].drop_data()
+            self._changed.notify_all()
+
+    # --- the launcher's calls --------------------------------------------------------------------------------
+
+    def finish(self) -> tuple[str, ...]:
+        """Say that the role has returned; the peers that could not be told, or lack messages of this role."""
+        return self._end(FINISHED)
+
+    def fail(self, error: BaseException) -> tuple[str, ...]:
+        """Say that the role has raised `error`: of it the others learn what the role's session signed, the kind."""
+        if self._own_word is not None and self._own_word.reason != type(error).__name__:
+            # It failed once its session was closed: what was signed is another end.
+            self._own_word = None
+        return self._end(LEFT)
+
+    def close(self) -> None:
+        """Deliver nothing more. What still comes is acknowledged, and dropped."""
+        with self._changed:
+            self._is_over = True
+            self._carriers.close()
+            for inbox in self._inboxes.values():
+                inbox.clear()
+
+    def __repr__(self) -> str:
+        return f"MailboxChannel({self._role!r} of {', '.join(self._roles)})"
+
+    # --- inside (the lock is held) ---------------------------------------------------------------------------
+
+    def _end(self, kind: str) -> tuple[str, ...]:
+        word = write_notice(self._own_word)
+        deadline = time.monotonic() + min(_LAST_WORDS_S, self._lost_after_s)
+
+        def untold() -> list[str]:
+            gone = self._departures
+            return [peer for peer in self._others if self._outboxes[peer].items and not gone.is_gone(peer)]
+
+        with self._changed:
+            for peer in self._others:
+                self._put(peer, kind, _CONTROL_STEP, word)
+            while untold():
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    break
+                self._changed.wait(left_s)
+            left = tuple(untold())
+        self.close()
+        return left
+
+    def _wait(
+        self,
+        peer: str,
+        is_ready: Callable[[], bool],
+        timeout_s: float,
+        raise_if_hopeless: Callable[[], None],
+        what: str,
+    ) -> None:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            ready = is_ready()
+            # What was sent before the run ended still arrives, except to a role that was given up on.
+            if not (ready and self._awaited) or self._role in self._departures.dropouts:
+                self._raise_if_out()
+            if not self._awaited:
+                raise_if_hopeless()
+            if ready:
+                return
+            raise_if_hopeless()
+            now = time.monotonic()
+            left_s = deadline - now
+            silent_s = self._unreachable_s(peer, now)
+            if left_s <= 0 or silent_s is not None:
+                within_s = timeout_s if silent_s is None else silent_s
+                raise ChannelTimeoutError(
+                    f"party {self._role!r} {what}",
+                    expected=f"an answer within {within_s:g} s",
+                    got="none" if silent_s is None else f"nothing delivered to {peer!r} for so long",
+                    cure=f"look at what {peer!r} is doing, or allow the step more time",
+                )
+            # An unreachable peer is noticed by what is delivered to it: a question, where there is nothing else.
+            ask_s = self._lost_after_s / 4
+            if now - self._carriers.reach_of(peer).last_contact >= ask_s:
+                self._ask(peer)
+            self._changed.wait(min(left_s, ask_s, 1.0) if not math.isinf(left_s) else min(ask_s, 1.0))
+
+    def _unreachable_s(self, peer: str, now: float) -> float | None:
+        """The time within which `peer` should have been reached, where it was not."""
+        reach = self._carriers.reach_of(peer)
+        limit_s = self._lost_after_s if reach.was_reached else self._first_contact_s
+        if reach.failing_since is None or now - reach.failing_since < limit_s:
+            return None
+        return limit_s
+
+    def _raise_if_out(self) -> None:
+        if _PLAYED_TWICE in self._refusals.values():
+            raise PolicyError(
+                f"role {self._role!r} is played already",
+                expected="one process for each role, from the beginning of a run to its end",
+                got=f"a second one for {self._role!r}, as {', '.join(sorted(self._refusals))} said",
+                cure="end the other, and begin a new run: a process that was started again cannot go on in this one",
+            )
+        error = self._departures.own_error()
+        if error is not None:
+            raise error
+
+    def _raise_if_gone(self, peer: str, consequence: str, waiting: str = "") -> None:
+        error = self._departures.error_of(peer, consequence, waiting)
+        if error is not None:
+            raise error
+
+    def _has_room(self, sender: str, size: int) -> bool:
+        inbox = self._inboxes[sender]
+        if not inbox.waiting_bytes or self._is_over:
+            return True
+        boxes = [inbox] if self._awaited == sender else list(self._inboxes.values())
+        return sum(box.waiting_bytes for box in boxes) + size <= self._max_waiting_bytes
+
+    def _note_word(self, sender: str, item: Item) -> None:
+        departures = self._departures
+        try:
+            if item.kind == JOIN:
+                self._cards.setdefault(sender, item.payload)
+            elif item.kind == LEFT:
+                departures.note_left(sender, item.payload)
+            elif item.kind == FINISHED:
+                departures.note_finished(sender, item.payload)
+            elif item.kind == EXPELLED:
+                departures.note_expelled(sender, item.payload)
+        except WireError:
+            # Nobody's word. Whoever altered it could as well have dropped it.
+            return
+        for party in departures.dropouts.keys() & self._outboxes.keys():
+            self._outboxes[party].drop_data()
+
+    def _note_contact(self, peer: str) -> None:
+        reach = self._carriers.reach_of(peer)
+        reach.failing_since, reach.was_reached, reach.last_contact = None, True, time.monotonic()
+
+    def _put(self, to: str, kind: str, step: str, payload: bytes) -> None:
+        self._outboxes[to].put(kind, step, payload)
+        self._carriers.wake(to)
+
+    def _ask(self, peer: str) -> None:
+        self._asks[peer] = True
+        self._carriers.wake(peer)
+
+    def _next_parcel(self, peer: str) -> bytes | None:
+        items = self._outboxes[peer].first()
+        if not items and not self._asks[peer]:
+            return None
+        self._asks[peer] = False
+        return Parcel(self._run_id, self._role, peer, self._instance, items).encode()
+
+    def _settle(self, peer: str, data: bytes) -> bool:
+        """Whether the next parcel may go at once."""
+        try:
+            receipt = decode_receipt(data)
+        except WireError:
+            return False
+        if receipt.refusal:
+            self._refusals[peer] = _PLAYED_TWICE if receipt.refusal == _PLAYED_TWICE else "refused"
+            return False
+        inbox = self._inboxes[peer]
+        inbox.instance = inbox.instance or receipt.instance
+        if inbox.instance != receipt.instance:
+            # The peer's process was started again: what it answers is of no session, and it counts as out of reach.
+            reach = self._carriers.reach_of(peer)
+            reach.failing_since = reach.failing_since or time.monotonic()
+            return False
+        self._note_contact(peer)
+        outbox = self._outboxes[peer]
+        return outbox.settle(receipt.next_sequence) or not outbox.items
+
+    def _describe_unread(self, sender: str) -> str:
+        steps = list(dict.fromkeys(item.step for item in self._inboxes[sender].messages))
+        if not steps:
+            return ""
+        shown = ", ".join(repr(step) for step in steps[:5]) + (", ..." if len(steps) > 5 else "")
+        return f" (unread from {sender!r}: {shown})"

@@ -1,0 +1,1 @@
+"""`hekat site`: what a site allows, and whether a job fits."""

@@ -1,0 +1,168 @@
+"""Whether a site lets a horizontal job do what it asks for, line by line of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hekat.job.horizontal.committee_policy import (
+    check_enough_members,
+    check_member_count,
+    check_min_parties,
+    fewest_updates,
+    has_committee,
+)
+from hekat.job.horizontal.job_file import PROTOCOL, Job
+from hekat.job.policy.column_checks import checks_of_columns
+from hekat.job.policy.job_limits import (
+    check_is_listed,
+    check_model,
+    check_protocol,
+    check_rounds,
+    check_validation_bins,
+    check_value_bits,
+    say_names,
+)
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.shared_checks import (
+    check_exactness_check,
+    check_holds_nothing,
+    check_key_bits,
+    check_opening,
+    check_protections,
+    on_parties,
+)
+from hekat.job.site_file import Site
+from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
+
+
+def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
+    """Raise PolicyError or JobError where a horizontal job asks this site for what it does not have or allow.
+
+    `here` are the roles that this machine plays, None for all.
+    """
+    refuse_first(refusals_of(horizontal_checks(site, job, here)))
+
+
+def horizontal_checks(site: Site, job: Job, here: Collection[str] | None = None) -> list[PolicyCheck]:
+    """Every line that the job is held against; `here` as in `check_site_allows`."""
+    return [*_on_protocol(site, job), *_on_sums(site, job), *_on_holdings(site, job), *_on_tables(site, job, here)]
+
+
+def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
+    settings, policy = job.settings, site.policy
+    model, bits = settings.model.name, (settings.codec.value_bits, *job.compare_bits)
+    counts = settings.validation.hold_out > 0 and settings.validation.counts_scores and settings.classes is not None
+    is_summed = settings.protection != "none"
+    return [
+        PolicyCheck(
+            "policy.protocols",
+            PROTOCOL,
+            say_names(policy.protocols, "none"),
+            lambda: check_protocol(policy, PROTOCOL),
+        ),
+        PolicyCheck(
+            "policy.approved_jobs",
+            "this digest",
+            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
+            lambda: check_is_listed(policy, job.digest),
+        ),
+        PolicyCheck(
+            "policy.models",
+            model,
+            "any" if policy.models is None else say_names(policy.models, "none"),
+            lambda: check_model(policy, model),
+        ),
+        PolicyCheck(
+            "policy.max_rounds",
+            f"{settings.training.round_count} rounds",
+            "no limit" if policy.max_rounds is None else str(policy.max_rounds),
+            lambda: check_rounds(policy, settings.training.round_count),
+        ),
+        PolicyCheck(
+            "policy.max_value_bits",
+            f"{max(bits)} bits" if is_summed else APPLIES_NOT,
+            str(policy.max_value_bits),
+            lambda: check_value_bits(policy, bits if is_summed else (0,), "codec.value_bits and compare.bits"),
+        ),
+        PolicyCheck(
+            "policy.max_validation_bins",
+            f"{settings.validation.bins} bins" if counts else APPLIES_NOT,
+            str(policy.max_validation_bins),
+            lambda: check_validation_bins(policy, settings.validation.bins if counts else 0),
+        ),
+    ]
+
+
+def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
+    settings, policy = job.settings, site.policy
+    is_lattice, is_paillier = settings.protection == "lattice", settings.protection == "paillier"
+    anybody, named = "anybody", "" if policy.committee_members is None else f"{len(policy.committee_members)} entries"
+    return [
+        PolicyCheck(
+            "policy.protections",
+            settings.protection + (", and none for a comparison" if job.compare_plain else ""),
+            say_names(policy.protections, "none at all"),
+            lambda: check_protections(policy, settings.protection, compares_plain=job.compare_plain),
+        ),
+        PolicyCheck(
+            "policy.openings",
+            settings.opening if is_lattice else APPLIES_NOT,
+            say_names(policy.openings, "none at all"),
+            lambda: check_opening(policy, settings.opening) if is_lattice else None,
+        ),
+        PolicyCheck(
+            "policy.min_key_bits",
+            f"{settings.key_bits} bits" if is_paillier else APPLIES_NOT,
+            str(policy.min_key_bits),
+            lambda: check_key_bits(policy, settings.key_bits) if is_paillier else None,
+        ),
+        PolicyCheck(
+            "policy.exactness_check",
+            "yes" if job.check_exactness else "no",
+            "yes" if policy.exactness_check else "no",
+            lambda: check_exactness_check(policy) if job.check_exactness else None,
+        ),
+        PolicyCheck(
+            "policy.min_parties",
+            f"{fewest_updates(job)} or more updates" if settings.protection != "none" else APPLIES_NOT,
+            str(policy.min_parties),
+            lambda: check_min_parties(policy, job),
+        ),
+        PolicyCheck(
+            "policy.min_committee_members",
+            f"{member_count_of(len(settings.parties))} members" if has_committee(job) else APPLIES_NOT,
+            str(policy.min_committee_members),
+            lambda: check_member_count(policy, job),
+        ),
+        PolicyCheck(
+            "policy.committee_members",
+            f"{member_count_of(len(settings.parties))} of {len(settings.parties)} parties"
+            if has_committee(job)
+            else APPLIES_NOT,
+            named or anybody,
+            lambda: check_enough_members(policy, job),
+        ),
+    ]
+
+
+def _on_holdings(site: Site, job: Job) -> list[PolicyCheck]:
+    """A role that only adds or opens is given nothing else, here or where all roles are played."""
+    roles = {job.settings.aggregator: "aggregator"}
+    if job.settings.authority is not None:
+        roles[job.settings.authority] = "key authority"
+
+    def check_of(name: str, role: str) -> PolicyCheck:
+        return PolicyCheck(
+            f"[party] of the {role}",
+            f"{name} as {role}",
+            "no rows and no Paillier key",
+            lambda: check_holds_nothing(site, name, role),
+        )
+
+    return [check_of(name, role) for name, role in roles.items()]
+
+
+def _on_tables(site: Site, job: Job, here: Collection[str] | None) -> list[PolicyCheck]:
+    parties = [party for party in job.settings.parties if here is None or party in here]
+    checks = [on_parties(site, parties), *checks_of_columns(site, parties, job.data)]
+    return checks + (checks_of_columns(site, [None], job.test_data) if job.test_data and parties else [])

@@ -1,0 +1,140 @@
+"""What a site's policy allows, line by line, in words for people who answer for the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from hekat.job.data_source import DataSource
+from hekat.job.policy.site_lines import SitePolicy, policy_keys
+from hekat.job.site_file import Site
+from hekat.toml_text import toml_key
+
+
+@dataclass(frozen=True)
+class StatedLine:
+    """A line of the site file, its value, and what it means for who owns the data."""
+
+    line: str
+    value: str
+    meaning: str
+
+
+def say_policy(site: Site) -> list[StatedLine]:
+    """Every line of [policy] and every list of columns, also those at their default."""
+    said = [StatedLine(f"policy.{key}", _value(site.policy, key), _MEANINGS[key](site.policy)) for key in policy_keys()]
+    return [*said, *_say_columns(site)]
+
+
+def _value(policy: SitePolicy, key: str) -> str:
+    value = getattr(policy, key)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        if key in ("committee_members", "approved_jobs"):
+            return f"{len(value)} listed"
+        return ", ".join(value) or "none"
+    return "not limited" if value is None else str(value)
+
+
+def _protections(policy: SitePolicy) -> str:
+    if "none" in policy.protections:
+        return "updates may leave WITHOUT encryption: whoever adds them sees each one"
+    return "updates leave encrypted, by one of these; no job may switch encryption off"
+
+
+def _openings(policy: SitePolicy) -> str:
+    if set(policy.openings) - {"committee"}:
+        return "one role, or any party, could open a single update in jobs that ask for it"
+    return "under lattice a sum opens only when enough members of a committee agree; no role opens an update alone"
+
+
+def _forms(policy: SitePolicy) -> str:
+    if "arbiter" in policy.vertical_forms:
+        return "parties may see their own gradients, within the limit on equations about labels and columns"
+    return "weights and gradients stay in shares: no party sees its own gradients"
+
+
+def _either(yes: str, no: str, key: str) -> Callable[[SitePolicy], str]:
+    return lambda policy: yes if getattr(policy, key) else no
+
+
+def _listed(some: str, anything: str, key: str) -> Callable[[SitePolicy], str]:
+    return lambda policy: anything if getattr(policy, key) is None else some
+
+
+_MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
+    "protocols": lambda policy: (
+        "what may be done together with others: train on the same columns (horizontal), on "
+        "other columns of the same people (vertical_linear), find common ids (psi)"
+    ),
+    "protections": _protections,
+    "openings": _openings,
+    "models": _listed("only these models may be trained", "any model that Hekat or this site has", "models"),
+    "min_key_bits": lambda policy: "Paillier and RSA keys of jobs have at least so many bits",
+    "exactness_check": _either(
+        "one process may compare all parties' updates in the clear", "no process sees all updates", "exactness_check"
+    ),
+    "vertical_forms": _forms,
+    "label_leak_waiver": _either(
+        "a job may let hosts learn labels of single rows",
+        "the limit on what hosts learn of labels holds",
+        "label_leak_waiver",
+    ),
+    "column_leak_waiver": _either(
+        "a job may let the guest learn columns of hosts",
+        "the limit on what the guest learns of columns holds",
+        "column_leak_waiver",
+    ),
+    "joined_rows": _either(
+        "one process may put all parties' rows together", "rows of parties are never put together", "joined_rows"
+    ),
+    "single_ids": _either(
+        "a party may ask whether others know one person", "nobody may ask about one person", "single_ids"
+    ),
+    "server_learns_model": _either(
+        "who runs the server of an engine may see the mean model of every round",
+        "the server sees no model: it is written at the sites alone",
+        "server_learns_model",
+    ),
+    "max_rounds": _listed(
+        "at most so many rounds of a horizontal job, epochs of a vertical one: each opens sums over the rows here",
+        "a job may open as many sums as it asks for",
+        "max_rounds",
+    ),
+    "max_value_bits": lambda policy: (
+        "a number in an opened sum of updates, or in a gradient that a party sees, is told to at most so many bits"
+    ),
+    "max_validation_bins": lambda policy: (
+        "scores of held-out rows are counted in at most so many bins for each class, summed over parties"
+    ),
+    "max_predictions": lambda policy: "rows that may be scored in all with this site's part of a vertical model",
+    "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",
+    "committee_members": _listed(
+        "only these may be members of a committee", "anybody in a job may be a member", "committee_members"
+    ),
+    "min_committee_members": lambda policy: "a committee has at least so many members",
+    "min_parties": lambda policy: "an opened sum holds at least so many parties' updates, this site's among them",
+    "require_approval": _either(
+        "every job has to be approved here first: hekat job approve",
+        "jobs that name party keys have to be approved here first; others run on one machine alone",
+        "require_approval",
+    ),
+    "approved_jobs": _listed(
+        "only jobs of these digests run here", "no list: any job that fits the other lines", "approved_jobs"
+    ),
+}
+
+
+def _say_columns(site: Site) -> Iterator[StatedLine]:
+    tables: list[tuple[tuple[str, ...], Mapping[str, DataSource]]] = [(("common_data",), site.common_data)]
+    tables += [(("party", name, "data"), party.data) for name, party in site.parties.items()]
+    for place, sources in tables:
+        for name, source in sources.items():
+            where = f"[{toml_key(*place, name)}]"
+            if source.allowed_columns is not None:
+                names = ", ".join(source.allowed_columns) or "none"
+                yield StatedLine(f"{where} allow_columns", names, "only these may be features of a job")
+            if source.denied_columns:
+                names = ", ".join(source.denied_columns)
+                yield StatedLine(f"{where} deny_columns", names, "these are never features of a job")

@@ -1,0 +1,178 @@
+"""The section [policy] of a site file: what jobs may ask this site for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from hekat.channel import PartyPublicKey
+from hekat.errors import HekatError, JobError
+from hekat.job.job_head import PROTOCOLS
+from hekat.job.section import Section
+from hekat.protocol.horizontal.validation_settings import MAX_BINS
+from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
+from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS
+from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
+from hekat.protocol.vertical_linear.settings import FORMS
+
+MOST_VALUE_BITS = 40
+"""The most bits of a value that any protocol takes: fixed_point.value_bits of a vertical job."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class SitePolicy:
+    """What the site allows; a job that asks for more is refused before a row is read or anything is sent.
+
+    `protocols` and `models` are what jobs may do and train (models None: all that the site has).
+    `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
+    leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
+    regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
+    hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
+    `joined_rows` lets this process put the parties' rows together for a comparison. `single_ids` lets a party of an
+    intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
+    `max_rounds` bounds a horizontal job's rounds and a vertical one's epochs (None: no limit), `max_value_bits` the
+    bits of one number in sums that are opened and in gradients that a party sees, `max_validation_bins` the counters
+    of held-out rows' scores.
+    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
+    are told to 2^-max_score_bits at the finest.
+    `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
+    have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
+    committee and updates in a sum that the site takes part in.
+    `require_approval` asks for `hekat job approve` of jobs without party keys too; `approved_jobs` are the digests of
+    the only jobs that may run here, hex (None: no such list).
+    """
+
+    protocols: tuple[str, ...] = PROTOCOLS
+    protections: tuple[str, ...] = ("lattice", "paillier")
+    openings: tuple[str, ...] = ("committee",)
+    models: tuple[str, ...] | None = None
+    min_key_bits: int = 2048
+    exactness_check: bool = False
+    vertical_forms: tuple[str, ...] = FORMS
+    label_leak_waiver: bool = False
+    column_leak_waiver: bool = False
+    joined_rows: bool = False
+    single_ids: bool = False
+    server_learns_model: bool = False
+    max_rounds: int | None = None
+    max_value_bits: int = MOST_VALUE_BITS
+    max_validation_bins: int = MAX_BINS
+    max_predictions: int = MAX_PREDICTIONS
+    max_score_bits: int = SCORE_BITS
+    committee_members: tuple[str, ...] | None = None
+    min_committee_members: int = 2
+    min_parties: int = 2
+    require_approval: bool = False
+    approved_jobs: tuple[str, ...] | None = None
+
+
+# The numbers that a line may hold; None: no most.
+_RANGES: Mapping[str, tuple[int, int | None, str]] = {
+    "min_key_bits": (0, None, "number of bits"),
+    "max_rounds": (0, None, "number of rounds"),
+    "max_value_bits": (1, MOST_VALUE_BITS, "number of bits of a value"),
+    "max_validation_bins": (0, MAX_BINS, "number of bins"),
+    "max_predictions": (0, None, "number of rows"),
+    "max_score_bits": (LEAST_SCORE_BITS, MOST_SCORE_BITS, "number of bits of a score"),
+    "min_committee_members": (0, None, "number of members"),
+    "min_parties": (0, None, "number of parties"),
+}
+
+
+def read_policy(section: Section) -> SitePolicy:
+    """What the section [policy] says. Raises JobError for a value that the line cannot have."""
+    default = SitePolicy()
+    policy = SitePolicy(
+        protocols=_read_names(section, "protocols", PROTOCOLS, default.protocols),
+        protections=_read_names(section, "protections", PROTECTIONS, default.protections),
+        openings=_read_names(section, "openings", OPENINGS, default.openings),
+        models=section.take_optional_texts("models"),
+        min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
+        exactness_check=section.take("exactness_check", bool, default.exactness_check),
+        vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
+        label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
+        column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
+        joined_rows=section.take("joined_rows", bool, default.joined_rows),
+        single_ids=section.take("single_ids", bool, default.single_ids),
+        server_learns_model=section.take("server_learns_model", bool, default.server_learns_model),
+        max_rounds=section.take_optional("max_rounds", int),
+        max_value_bits=section.take("max_value_bits", int, default.max_value_bits),
+        max_validation_bins=section.take("max_validation_bins", int, default.max_validation_bins),
+        max_predictions=section.take("max_predictions", int, default.max_predictions),
+        max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
+        committee_members=_read_committee_members(section),
+        min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
+        min_parties=section.take("min_parties", int, default.min_parties),
+        require_approval=section.take("require_approval", bool, default.require_approval),
+        approved_jobs=_read_digests(section),
+    )
+    section.finish()
+    _check_ranges(policy, section.place)
+    return policy
+
+
+def policy_keys() -> tuple[str, ...]:
+    """The name of every line, in the order of `SitePolicy`."""
+    return tuple(item.name for item in fields(SitePolicy))
+
+
+def is_key_line(text: str) -> bool:
+    """Whether an entry of policy.committee_members is a public key: no name of a role has a colon."""
+    return ":" in text
+
+
+def _check_ranges(policy: SitePolicy, place: str) -> None:
+    for key, (least, most, what) in _RANGES.items():
+        value = getattr(policy, key)
+        if value is None or (least <= value and (most is None or value <= most)):
+            continue
+        none = " (none)" if key.startswith("max_") and least == 0 else ""
+        raise JobError(
+            f"{place}.{key} is no {what}",
+            expected=f"{least}{none} or more" if most is None else f"{least} to {most}",
+            got=str(value),
+            cure="correct it in the site file",
+        )
+
+
+def _read_committee_members(section: Section) -> tuple[str, ...] | None:
+    entries = section.take_optional_texts("committee_members")
+    for entry in filter(is_key_line, entries or ()):
+        try:
+            PartyPublicKey.from_line(entry)
+        except HekatError as error:
+            raise JobError(
+                f"{section.place}.committee_members holds what is neither a public party key nor a name",
+                expected=error.expected,
+                got=error.got,
+                cure=error.cure,
+            ) from error
+    return entries
+
+
+def _read_digests(section: Section) -> tuple[str, ...] | None:
+    digests = section.take_optional_texts("approved_jobs")
+    for digest in digests or ():
+        if not _DIGEST.fullmatch(digest):
+            raise JobError(
+                f"{section.place}.approved_jobs holds what is no job's digest",
+                expected="64 characters 0 to 9 and a to f, as hekat job digest JOB prints them",
+                got=f"{len(digest)} characters",
+                cure=f"correct {section.place}.approved_jobs in the site file",
+            )
+    return digests
+
+
+def _read_names(section: Section, key: str, known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
+    names = section.take_optional_texts(key)
+    for name in names or ():
+        if name not in known:
+            raise JobError(
+                f"{section.place}.{key} names no {key.removesuffix('s').replace('_', ' ')}",
+                expected=" or ".join(repr(one) for one in known),
+                got=repr(name),
+                cure=f"correct {section.place}.{key} in the site file",
+            )
+    return default if names is None else names

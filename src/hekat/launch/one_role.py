@@ -1,0 +1,106 @@
+"""One role of a job, loaded and checked at its own site, whatever carries its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hekat.engine.tenancy import declare_tenancy
+from hekat.job.horizontal.job_file import Job
+from hekat.job.job_head import read_head
+from hekat.job.load_any_job import AnyJob, check_role_may_run
+from hekat.job.site_file import Site
+from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.horizontal.role_run import run_horizontal_role
+from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
+from hekat.run.own_keys import OwnKeys, find_own_keys
+from hekat.run.psi.load_inputs import load_intersection_inputs
+from hekat.run.psi.role_run import run_intersection_role
+from hekat.run.role_folder import Place
+from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
+from hekat.run.vertical_linear.role_run import run_vertical_role
+
+
+@dataclass(frozen=True)
+class RoleFiles:
+    """Where a role finds what it needs, and where it writes.
+
+    `site` None: site.toml beside the job. `runs` is the folder in which the run's own folder is made. `keys` is a
+    folder with a key for each run, for a job that names no party keys. `ask_passphrase` opens a protected key file.
+    """
+
+    job: Path
+    site: Path | None
+    runs: Path
+    ask_passphrase: Callable[[], bytes]
+    keys: Path | None = None
+
+
+@dataclass(frozen=True)
+class LoadedRole:
+    """A role whose files are read and whose job its site allows; nothing is written or sent before `play`.
+
+    `horizontal` is what was loaded for a role of a horizontal job.
+    """
+
+    role: str
+    job: AnyJob
+    site: Site
+    keys: OwnKeys = field(repr=False)
+    _play: Callable[[Place], Mapping[str, Any]] = field(repr=False)
+    horizontal: HorizontalInputs | None = field(default=None, repr=False)
+
+    @contextmanager
+    def tenancy(self) -> Iterator[None]:
+        """A block in which the engine knows whose machine this is; the role is played within it."""
+        with declare_tenancy(self.site.machine.single_tenant):
+            yield
+
+    def play(self, place: Place) -> Mapping[str, Any]:
+        """Play the role to its end; returns the summary of what it knows. Raises what the role raises."""
+        return self._play(place)
+
+
+def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None = None) -> LoadedRole:
+    """Load what `role` needs, and check it against job and site.
+
+    `dropouts` are rounds in which parties of a horizontal job leave, to see the others go on; a role takes its own.
+    Raises a HekatError that names the file, key or party, what was expected and the cure.
+    """
+    protocol = read_head(files.job).protocol
+    if protocol == "horizontal":
+        return _load_horizontal(files, role, dropouts or {})
+    if protocol == "vertical_linear":
+        vertical = load_vertical_inputs(files.job, files.site, files.ask_passphrase, role=role)
+        keys = find_own_keys(vertical.job, role, vertical.party_keys, files.keys)
+        check_role_may_run(vertical.site, vertical.job, role)
+        return LoadedRole(role, vertical.job, vertical.site, keys, lambda place: run_vertical_role(vertical, place))
+    ids = load_intersection_inputs(files.job, files.site, role=role)
+    keys = find_own_keys(ids.job, role, ids.party_keys, files.keys)
+    check_role_may_run(ids.site, ids.job, role)
+    return LoadedRole(role, ids.job, ids.site, keys, lambda place: run_intersection_role(ids, place))
+
+
+def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -> LoadedRole:
+    inputs = load_inputs(files.job, files.site, files.ask_passphrase, role=role)
+    # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
+    is_together = files.keys is not None and has_all_rows(inputs.site, inputs.job)
+    inputs = replace(inputs, launched_together=is_together)
+    check_dropouts(inputs.job.settings, dropouts, 0)
+    keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
+    check_role_may_run(inputs.site, inputs.job, role)
+    check_upload_states(inputs, None, files.runs)
+
+    def play(place: Place) -> Mapping[str, Any]:
+        return run_horizontal_role(inputs, place, dropout_round=dropouts.get(role))
+
+    return LoadedRole(role, inputs.job, inputs.site, keys, play, inputs)
+
+
+def roles_that_may_be_lost(job: AnyJob) -> Collection[str]:
+    """The roles that the job's protocol goes on without."""
+    return job.settings.parties if isinstance(job, Job) and job.settings.bears_dropouts else ()

@@ -1,0 +1,30 @@
+"""The snapshot before a run begins: what its job says of it."""
+
+from __future__ import annotations
+
+from math import prod
+
+from hekat.job.horizontal.job_file import Job
+from hekat.job.load_any_job import AnyJob, roles_of
+from hekat.job.psi.job_file import IntersectionJob
+from hekat.live.state import LiveState, Participant, Played, RunHead
+from hekat.model.model import Model
+
+
+def first_state(job: AnyJob, played: Played, own_roles: tuple[str, ...] | None, value_count: int | None) -> LiveState:
+    """The state; `own_roles` None are all roles of the job."""
+    if isinstance(job, IntersectionJob):
+        protocol, protection, central = "psi", job.settings.kind, None
+    elif isinstance(job, Job):
+        protocol, protection, central = "horizontal", job.settings.protection, job.settings.aggregator
+    else:
+        protocol, protection, central = "vertical_linear", job.settings.protection, job.settings.arbiter
+    roles = tuple(roles_of(job))
+    head = RunHead(job.name, protocol, protection, played, own_roles or roles, central)
+    participants = tuple(Participant(name, name == central) for name in roles)
+    return LiveState(head, participants=participants, values_each_round=value_count)
+
+
+def count_values(model: Model) -> int:
+    """The count of numbers in one update of the model: of every tensor that training changes."""
+    return sum(prod(shape) for name, shape in model.parameter_shapes.items() if name not in model.frozen)

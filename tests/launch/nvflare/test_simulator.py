@@ -1,0 +1,154 @@
+"""Every protocol as jobs of the installed NVIDIA FLARE: its simulator's processes, and a POC with mutual TLS."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples"
+
+pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
+pytestmark = pytest.mark.long
+
+# The engine starts processes of its own; a process apart keeps what it does to signals and logging away from pytest.
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from nvflare.recipe.sim_env import SimEnv
+from hekat.nvflare import HekatRecipe
+job, place, sites = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+recipe = HekatRecipe(job, site=sys.argv[4], runs=place / "runs")
+try:
+    recipe.run(SimEnv(clients=sites, workspace_root=str(place / "workspace")))
+except RuntimeError as error:
+    print(error)
+outcomes = {role: [one.outcome, one.kind, one.error] for role, one in recipe.outcomes().items()}
+(place / "told.json").write_text(json.dumps({"run_id": recipe.run_id, "outcomes": outcomes}))
+"""
+AUTHORITY = 'opening = "authority"\nauthority = "keeper"'
+
+
+@pytest.fixture(autouse=True)
+def _one_engine_at_a_time() -> Iterator[None]:
+    """Engines that start side by side take each other's free ports."""
+    with (Path(tempfile.gettempdir()) / "hekat-tests-nvflare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run_apart(words: list[str], environment: dict[str, str], *, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Run a command; where it takes too long, end it and what it started in its session."""
+    process = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def simulate(place: Path, job: Path, sites: list[str], site: Path, *, ends_well: bool = True) -> dict:
+    environment = {**os.environ, "HOME": str(place), "TMPDIR": str(place)}
+    words = [sys.executable, "-c", PROGRAM, str(job), str(place), json.dumps(sites), str(site)]
+    done = run_apart(words, environment, timeout_s=180)
+    assert done.returncode == 0 or not ends_well, done.stdout[-3000:] + done.stderr[-3000:]
+    return json.loads((place / "told.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("opening", "sites"),
+    [
+        ('opening = "committee"', ["northside", "lakeview", "county"]),
+        (AUTHORITY, ["northside", "lakeview", "county", "keeper"]),
+        ('opening = "shared"', ["northside", "lakeview", "county"]),
+    ],
+    ids=["committee", "authority", "shared"],
+)
+def test_hospitals_train_in_the_simulator(tmp_path: Path, opening: str, sites: list[str]) -> None:
+    text = (EXAMPLES / "hospitals" / "job.toml").read_text()
+    text = text.replace('"saint-anne", "riverside", ', "").replace("rounds = 20", "rounds = 2")
+    text = text.replace("alone = true", "alone = false").replace("plain = true", "plain = false")
+    start = text.index('opening = "committee"')
+    text = text[:start] + opening + text[text.index("\n\n[compare]") :]
+    job = tmp_path / "job.toml"
+    job.write_text(text)
+    site = EXAMPLES / "hospitals" / "site.toml"
+    own = site.read_text().replace('openings = ["committee"]', 'openings = ["committee", "authority", "shared"]')
+    (tmp_path / "site.toml").write_text(own)
+    (tmp_path / "hospitals.py").write_bytes((EXAMPLES / "hospitals" / "hospitals.py").read_bytes())
+    told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
+    roles = {*sites, "aggregator"}
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in roles}
+    models = {(tmp_path / "runs" / name / told["run_id"] / "model.npz").read_bytes() for name in sites[:3]}
+    assert len(models) == 1
+    # The engine's own folder has its job and its logs, and nothing of a site.
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "workspace").rglob("*") if path.is_file())
+    assert b"hekat: the role is played to its end" in kept
+    weights = [array.tobytes() for array in read_arrays(tmp_path / "runs" / sites[0] / told["run_id"] / "model.npz")]
+    planted = [b"hekat-party-private-ed25519:", str(tmp_path / "site.toml").encode()]
+    planted += [one[:32] for one in weights if len(one) >= 32]
+    assert len(planted) > 2
+    assert [one for one in planted if one in kept] == []
+
+
+def read_arrays(path: Path) -> list[np.ndarray]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return [arrays[name] for name in arrays.files]
+
+
+@pytest.mark.parametrize(
+    ("job", "sites"),
+    [
+        ("intersection/job.toml", ["baker", "florist"]),
+        ("vertical_credit/job_shared.toml", ["bank", "insurer"]),
+        ("vertical_credit/job_arbiter.toml", ["bank", "insurer", "telephone", "arbiter"]),
+    ],
+)
+def test_the_server_is_only_the_way_between_sites(tmp_path: Path, job: str, sites: list[str]) -> None:
+    path = EXAMPLES / job
+    told = simulate(tmp_path, path, sites, path.parent / "site.toml")
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in sites}
+
+
+def test_a_site_that_refuses_ends_the_job_for_all(tmp_path: Path) -> None:
+    source = (EXAMPLES / "intersection" / "site.toml").read_text()
+    (tmp_path / "site.toml").write_text(source.replace("[party.florist", "[party.stranger"))
+    (tmp_path / "customers.py").write_bytes((EXAMPLES / "intersection" / "customers.py").read_bytes())
+    job = EXAMPLES / "intersection" / "job.toml"
+    told = simulate(tmp_path, job, ["baker", "florist"], tmp_path / "site.toml", ends_well=False)
+    outcome, kind, error = told["outcomes"]["florist"]
+    assert (outcome, kind) == ("failed", "JobError")
+    assert "no party 'florist'" in error
+    assert told["outcomes"].get("baker", ["failed"])[0] == "failed"
+    logs = b"".join(path.read_bytes() for path in (tmp_path / "workspace").rglob("*.txt"))
+    assert b"the role ended by JobError" in logs
+    assert b"Traceback" not in logs
+    assert b"knows no party" not in logs
+
+
+def test_three_sites_with_mutual_tls_train_and_leave_nothing(tmp_path: Path) -> None:
+    for port in (8002, 8003):
+        with socket.socket() as free:
+            if free.connect_ex(("127.0.0.1", port)) == 0:
+                pytest.skip(f"port {port} is taken")
+    environment = {**os.environ, "ROUNDS": "2", "TMPDIR": str(tmp_path)}
+    script = EXAMPLES / "hospitals_nvflare.py"
+    done = run_apart([sys.executable, str(script)], environment, timeout_s=280)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "test rows" in done.stdout
+    assert not list(tmp_path.iterdir())
