@@ -13,6 +13,8 @@ from hekat.channel.party_key import PartyKey, PartyPublicKey
 _PURPOSE = "hekat/dropout-notice/2"
 FINISHED_REASON = "finished"
 """The reason of a role that returned: its own word, so that nobody else can say it."""
+BEFORE_FIRST_STEP = "start (no message yet)"
+"""The step of a role that has sent and received nothing yet."""
 
 
 @dataclass(frozen=True)

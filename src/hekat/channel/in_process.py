@@ -20,7 +20,7 @@ from hekat.channel.channel import (
     printable_reason,
 )
 from hekat.channel.departure import Dropout, Stop, forget_locals, kind_of
-from hekat.channel.dropout_notice import DropoutNotice
+from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -34,7 +34,6 @@ DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
 # A signal that comes just before a wait begins is heard when the wait ends: so the caller's wait has an end.
 HEAR_EVERY_S = 0.2
-_BEFORE_FIRST_STEP = "start (no message yet)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,7 @@ class InProcessHub:
         self._news: SimpleQueue[None] = SimpleQueue()
         self._waiting: dict[tuple[str, str], deque[_Message]] = {}
         self._waits: dict[str, _Wait] = {}
-        self._steps = dict.fromkeys(self.parties, _BEFORE_FIRST_STEP)
+        self._steps = dict.fromkeys(self.parties, BEFORE_FIRST_STEP)
         self._saved = dict.fromkeys(self.parties, "")
         self._finished: set[str] = set()
         self._dropouts: dict[str, Dropout] = {}
@@ -288,7 +287,7 @@ class InProcessHub:
         if self._stop is not None:
             return
         if not isinstance(error, PartyStoppedError):
-            step, saved = self._steps.get(party, _BEFORE_FIRST_STEP), self._saved.get(party, "")
+            step, saved = self._steps.get(party, BEFORE_FIRST_STEP), self._saved.get(party, "")
             self._stop = Stop(party, step, saved, error, self._own_word(party, error), tuple(self._dropouts))
         elif error.party in self._dropouts:
             self._stop = self._dropouts[error.party].as_stop(error)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
-from hekat.channel.dropout_notice import FINISHED_REASON, DropoutNotice, sign_dropout
+from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, FINISHED_REASON, DropoutNotice, sign_dropout
 from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
@@ -128,7 +128,7 @@ class SealedChannel:
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`."""
         self._measure = measure
-        self._step, self._saved = "", ""
+        self._step, self._saved = BEFORE_FIRST_STEP, ""
         self._lost: dict[str, None] = {}
 
     @property

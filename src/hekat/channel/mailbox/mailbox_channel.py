@@ -17,7 +17,7 @@ from hekat.channel.channel import (
     check_timeout,
     printable_reason,
 )
-from hekat.channel.dropout_notice import DropoutNotice
+from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
 from hekat.channel.mailbox.carriers import Carriers
 from hekat.channel.mailbox.departures import Departures, write_notice
 from hekat.channel.mailbox.pair import Inbox, Outbox
@@ -43,7 +43,6 @@ FIRST_CONTACT_S = 120.0
 # Words of an end are delivered within this, or not at all.
 _LAST_WORDS_S = 20.0
 _CONTROL_STEP = "hekat/control"
-_BEFORE_FIRST_STEP = "start (no message yet)"
 _PLAYED_TWICE = "another process plays this role"
 
 
@@ -103,7 +102,7 @@ class MailboxChannel:
         self._refusals: dict[str, str] = {}
         self._cards: dict[str, bytes] = {}
         self._awaited = ""
-        self._step = _BEFORE_FIRST_STEP
+        self._step = BEFORE_FIRST_STEP
         self._own_word: DropoutNotice | None = None
         self._departures = Departures(role, frozenset(may_be_lost))
         self._is_over = False
