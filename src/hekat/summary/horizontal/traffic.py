@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-# What the messages of a step, or of a group of steps (`hekat.channel.sealing.group_of`), are for, by its name; the first
-# that fits. What fits none begins or ends a session.
+# What the messages of a step, or of a group of steps (`hekat.channel.sealing.group_of`), are for, by its name; the
+# first that fits. What fits none begins or ends a session.
 _KINDS = (
     ("bounds", re.compile(r"round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
     ("agreement", re.compile(r"round-\d+/(?:end|agreed)$")),
